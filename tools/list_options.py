@@ -11,12 +11,13 @@ TABLE = "| flag | config key | environment | default | meaning |\n| --- | --- | 
 HEAD = """\
 # Options of a run
 
-All of them, as `assay run` takes them. In a config file (`--config FILE`, YAML or JSON) an option has the name in the
-second column, or any of its flags without the dashes. An environment variable sets it where neither the command nor
-the config file does; a line on stderr says which were used. Options that grant trust or forget a run have to be typed.
-Generation options (`--temperature`, `--max_tokens`, …) have variables of their own, too: `ASSAY_RUN_TEMPERATURE`.
+Every option of `assay run`: as a flag, as a key of a config file, and as an environment variable.
 
-In Python they are the fields of `assay.RunOptions` and the keywords of `assay.run`.
+- **Config file** (`--config FILE`, YAML or JSON): use the name in the second column, or a flag without its dashes.
+- **Environment variable**: counts if neither the command nor the config file sets the option. A line on stderr says
+  which were used. Generation options have variables, too: `ASSAY_RUN_TEMPERATURE`. Options that grant trust or forget a
+  run have none.
+- **Python**: the fields of `assay.RunOptions` are the keywords of `assay.run`.
 """
 
 

@@ -34,7 +34,7 @@ def main() -> None:
         take(window, "runs")
         pages = {
             "run": (runs["quickstart"], ".figures svg"),
-            "samples": (f"{runs['quickstart']}/samples?id=choices-03&of=quickstart_choices&by=smollm2", ".sample h1"),
+            "samples": (f"{runs['quickstart']}/samples?id=choices-02&of=quickstart_choices&by=smollm2", ".sample h1"),
             "audio": (f"{runs['speech-out']}/samples?id=sentence-02", ".wave rect"),
             "compare": (f"#/compare/{first}/{second}", ".sentence"),
             "label": (f"{runs['quickstart']}/label?cell=1", ".verdict-keys button"),

@@ -77,7 +77,7 @@ def test_another_way_of_measuring_is_noted(assay, ten):
 
     said = assay("run", ten, *FOUR, "--system", "Be brief.", "-o", "after", "--baseline", "before")
 
-    assert "ten: not measured the same way: template differ" in said.out
+    assert "ten: not measured the same way: template differs" in said.out
 
 
 def test_a_baseline_that_is_not_there_stops_before_the_run(assay, folder):
@@ -129,7 +129,7 @@ def test_a_changed_scorer_is_noted(assay, ten, folder):
 
     said = assay("run", ten, *FOUR, "--scorer", "second/rule.py:score", "-o", "after", "--baseline", "before")
 
-    assert "ten: not measured the same way: scorer 'score' differ" in said.out
+    assert "ten: not measured the same way: scorer 'score' differs" in said.out
 
 
 def test_the_same_scorer_is_not_noted(assay, ten):

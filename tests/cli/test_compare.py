@@ -39,7 +39,7 @@ def test_what_else_differs_stands_above_the_sentence(assay, runs):
 
     lines = assay("compare", "after", "other").out.splitlines()
 
-    assert lines[0] == "ten: not measured the same way: template differ"
+    assert lines[0] == "ten: not measured the same way: template differs"
     assert lines[1].startswith("also different: template – → {{ question }}")
 
 

@@ -28,7 +28,8 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
         if not changed and _protocols_differ(known, cell):
             changed.append("protocol")
         if changed:
-            notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} differ")
+            verb = "differs" if len(changed) == 1 else "differ"
+            notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} {verb}")
     return list(dict.fromkeys(notes))
 
 
