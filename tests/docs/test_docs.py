@@ -245,6 +245,12 @@ def test_every_guide_is_reachable_from_the_readme():
     assert set(PAGES) <= linked, f"nobody links to {sorted(name_of(p) for p in set(PAGES) - linked)}"
 
 
+def test_every_decision_is_linked_from_the_page_for_developers():
+    page = (ROOT / "docs" / "development" / "README.md").read_text(encoding="utf-8")
+
+    assert [one.name for one in sorted((ROOT / "decisions").glob("*.md")) if f"/{one.name})" not in page] == []
+
+
 def test_the_readme_fits_one_screen():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
 
