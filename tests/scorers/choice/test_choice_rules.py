@@ -74,8 +74,8 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
         verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
         verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
-    assert list(verdicts)[-2:] == ["eighth", "ninth"]
-    assert len(verdicts) == 11
+    assert list(verdicts)[-3:] == ["eighth", "ninth", "tenth"]
+    assert len(verdicts) == 12
     assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
     assert all(one["unparsed"] <= 0.03 * one.total() for one in verdicts.values()), verdicts
 
@@ -315,3 +315,17 @@ def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(form: str, le
     by_the_rules = extract_choice("<think></think>" + form.format(letter), PETS)
 
     assert (short.answer, short.rule, short.outcome) == (by_the_rules.answer, by_the_rules.rule, by_the_rules.outcome)
+
+
+def test_a_letter_with_its_text_opens_an_answer_that_names_no_other_and_denies_nothing() -> None:
+    options = {"A": "steam", "B": "lava", "C": "ice", "D": "soup"}
+    answers = {
+        "C. ice is the coldest.": "C",
+        "C. ice - it is the coldest of all.": "C",
+        "A. steam is not cold": None,
+        "A. steam is a gas. B. lava is hot. C. ice is cold. D. soup is warm.": None,
+        "The answer is C. A and B are both hot.": "C",
+        "Answer: A. C.": None,
+    }
+
+    assert {text: extract_choice(text, options).answer for text in answers} == answers

@@ -32,7 +32,7 @@ _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
     rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d][\u0900-\u0dff]*)+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
 )
-_TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
+_TEXT_GOES_ON = re.compile(r"\s?(?:-(?!\s[^\W\d])|[+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
 _LETTER = re.compile(
     rf"(?<![{_WORDLY}'°\\@])(?<![A-Za-z]\.)(?<!\w-)(?<!\w/)(?<![^A-Za-z][A-Za-z]\()[A-Za-z]"

@@ -33,10 +33,11 @@ _OF_IT = r"""(?:_?\([\w\s]{1,20}\)|,?_(?:therefore|thus|then|clearly|obviously|o
     |,_(?:based_on|given|from|in_my|as)\b[^,\n]{2,40},|_(?:left|choice|option|letter|here|correct[ae]?|corrett?[ao]
     |certa|giusta|e[xs]att?a|juste|finale?|definitiva|yang_(?:benar|tepat)|saya|akhir|đúng|chính_xác|của_tôi|الصحيحة
     |الصحيح|(?:to|for|of|among)_(?:(?:this|the|your)(?:_\w+)?_)?(?:question|problem|options|choices|quiz|riddle|these
-    |this(?:_one)?)|(?:that|which)_(?:best|fits|matches|works|makes)\b(?:_[\w']+){0,6}?|(?:i|we)(?:'d|_would)?_(?:get
+    |this(?:_one)?)|(?:that|which)_(?:best|fits|matches|works|makes)\b(?:_[\w']+){0,6}?|most_consistent_with(?:_\w+){1,4}?|(?:i|we)(?:'d|_would)?_(?:get
     |choose|pick|give|find|reach|(?:a|we)re_looking_for)))*"""
 _IS = rf"(?:\bto(?=\W*[{MARK}])|'s\b|[:=]|[-=]>|→|⇒|[-–—](?=\s)|" + _words(r"""is
-    (?:must|should|has_to|can_only|will)(?:_\w+)?_be to_be sia sea seja es est ist é è är er luidt brzmi jest lautet это
+    (?:must|should|has_to|can_only|will)(?:_\w+)?_be to_be turns_out_to_be
+    would_(?:therefore|thus|then|indeed)_be sia sea seja es est ist é è är er luidt brzmi jest lautet это
     является adalah ialah là будет هي هو""") + ")"
 _NOT_BUT = rf"(?:no_es|não_é|non_è|n'est_pas|ليست)(?=\W*[{MARK}]\W*(?:sino|e_sim|bensì|بل)\b)"
 _OPTION = "(?:answer|option|choice|alternative|selection|pick|guess|response|letter|statement|match|fit|conclusion|one)"
@@ -48,21 +49,23 @@ DECLARATIONS: dict[str, str] = {
     "declared": rf"""{_ANSWER}{_OF_IT}_?(?:{_IS}|would_be\b|{_NOT_BUT})
         |{_words(_BEST)}_(?:and_\w+_)?{_OPTION}\b{_OF_IT}_?(?:{_IS}|would_be\b)|^\W{{0,4}}(?:(?:(?:final|my|the|correct
         |best|right|chosen|short)_)*(?:final|answer(?:_key)?|ans|decision|vote|verdict|summary|output|prediction|result
-        |solution|assistant|correct|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:one_(?:you
-        |we)_(?:want|need)|what_(?:remains|is_left)(?:_and_\w+_\w+)?|(?:option|choice|statement)_(?:that|which)_(?:is
-        |best|fits|matches|works|satisfies)(?:_[\w']+){{0,6}}?)_is\b|\b(?:that|which|this)_leaves\b(?:_us_with|_only)?
+        |solution|assistant|correct|tl;dr|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:one_(?:you
+        |we)_(?:want|need)|what_(?:remains|is_left)(?:_and_\w+_\w+)?|(?:option|choice|statement|one)_(?:that|which)_(?:is
+        |should|best|fits|matches|works|satisfies)(?:_[\w']+){{0,6}}?)_is\b|\b(?:that|which|this)_(?:leaves|gives_us)\b(?:_with|_us_with|_only)?
         |(?:答案|正[确確]的?选?[项項]?|选项)(?:应该?|應該?|应当|就|便|只能)?(?:选择|是|为|為|选|選|即|:|=|】)
         |答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))|(?:정답|답안|답|올바른_(?:선택지|것)|옳은_것)(?:은|는|이|:|=)
-        |正しくは|最も適切なのは|(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=)
+        |正しくは|最も適切なのは|(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=|】)
         |(?:सही_)?(?:उत्तर|विकल्प|जवाब)|"""
     + _words("""doğru_cevap (?:правильный|верный)_(?:ответ|вариант) ответом_является
         (?:c'est|il_s'agit_de)_(?:donc_)?la_réponse ist_antwort doğru_seçenek верен_вариант richtig_ist
         (?:ist|lautet)_die_(?:richtige_|korrekte_)?antwort
         (?:ответ|cevap|antwort|réponse|respuesta)(?=\\s\\W?[{MARK}])"""),
-    "chosen": r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?:_(?:would|will|must|should|have_to|am_going_to|am|are|have|thus|now))*_"
+    "chosen": r"""\b(?:i|we)(?:'d|'ll|'m|'ve)?(?:_(?:would|will|must|should|have_to|am_going_to|am|are|have|thus|now
+        |hereby))*_"""
     + _words("""choose select pick go_(?:with|for) going_(?:with|for) say guess vote take end_up_with left_with opt_for
         vote_for settled?_on conclude answer submit answer_with choosing chosen? selected picked chose lean_towards?
-        (?:change|revise)_(?:it|my_answer)_to switch_to""")
+        (?:change|revise)_(?:it|my_answer)_to
+        (?:switch|switching)_(?:my_answer_)?to""")
     + r"|\b(?:choose|select|pick|mark|go_with|tick)\b|选择?|選擇?|" + _words("""je_choisis je_prends j'opte_pour
         ich_nehme ich_entscheide_mich_für je_dirais ich_w[äa]hle elijo escojo selecciono opt[oe]_p[oe]r escolho marco
         scelgo ik_kies(?:_voor)? wybieram jag_väljer выбираю обираю أختار chọn memilih"""),
@@ -101,8 +104,9 @@ BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_an
     所以 因此 因而 故 可知 可见 于是 したがって よって だから 따라서 그러므로 그래서"""))
 """Where a new clause begins: what stands before it is not said of what follows."""
 LEAD = _any(rf"""(?:[{MARK}][.:)]{{1,2}}{OWN}*\s(?=\w))?(?:[^\w"{MARK}{OWN}]|'s?|""" + _words(rf"""{_BEST} the an
-    a(?=\s+\Z) and so therefore thus hence then here i_disagree finally overall alright okay ok well sure yes great now
-    also ultimately clearly obviously definitely certainly actually indeed again consequently as_a_result
+    a(?=\s+\Z) and so therefore thus hence then here i_disagree(?=:) finally overall alright okay ok well sure yes great
+    if_i_had_to_(?:guess|choose|pick) now also ultimately clearly obviously definitely certainly actually
+    indeed again consequently as_a_result
     in_(?:conclusion|summary|short|sum|the_end|fact) in_this_case on_balance all_in_all to_(?:sum_up|conclude)
     for_(?:this|these)_reasons? please you_should let's let_me that's_why step_\d+ (?:not_|un)surprisingly
     it_is_(?:not_)?(?:difficult|hard|easy)_to_see (?:there_is_)?no_doubt conclusion summary result verdict
@@ -132,7 +136,8 @@ OPENER = _any(r"\W*" + _words(r"""instead_of regarding as_for since because give
     in_(?:the_(?:end|context)|this|light|view|other_words|my_(?:view|opinion|judge?ment))
     as_(?:asked|the_(?:passage|text|figure|table|graph)|a_result|it_stands|we|shown|stated|seen|noted|such)
     of_(?:the|these|all|those) among between all_things under_the(?:se)? contrary_to rather_than po?[ae]?r_\w+ taken
-    if_i_ha(?:d|ve)_to out_of on_(?:the_whole|this_basis) now_that for_(?:this|these) to_(?:answer|recap)
+    if_i_ha(?:d|ve)_to out_of on_(?:the_whole|this_basis|closer_\w+)
+    as_it_is_worded now_that for_(?:this|these) to_(?:answer|recap)
     with_(?:this|these)(?=,) with_(?:this|that|these|all)_(?:\w+_)?(?:in_mind|information|evidence|said)
     according_to_(?:the|this)_(?:\w+_)?(?:text|passage|figure|graph|table|chart|image|data|law|rule|theorem|formula)
     como dado puesto_que ya_que según_el tras puisque comme étant vu selon_le d'après après da weil nach aufgrund poiché
@@ -166,7 +171,8 @@ REPORTS_BACK = _any(r"""\W*(?:(?:at_least|or)\W*)?(?:(?:that|this|such|it)(?:'s|
     |wrong|incorrect|false|only_if|the_(?:\w+_)?(?:view|mistake|trap)|a_(?:common|typical))|or_so_|so_(?:say|said|goes
     |think))""")
 _SKIP = r"(?:[\s:=,>…–—{}-]|\.\.\.|" + _words("""the option choice letter answer alternative most likely probably
-    clearly definitely therefore thus indeed simply actually obviously it is i_think be number la die opci[óo]n opção
+    clearly definitely therefore thus indeed simply actually obviously it is i_think be number
+    in_my_(?:view|opinion) la die opci[óo]n opção
     opzione буква вариант lettre letra r[ée]ponse respuesta r[ei]sposta antwort ответ donc also a(?=\\W) 选项? 選項 选择
     是 为""")
 _SKIP += rf"|\([\w\s]{{1,12}}\)|(?:not|nicht|не)_\W?[{MARK}]{_CLOSE},?_(?:but|sondern|а)\b|[{MARK}]{_CLOSE}"
@@ -210,13 +216,17 @@ LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:i_(?:think|believe|guess|wou
     |of_course|for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]
     |(?<=[)\]】])\s|\)|\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\s?[.–—]\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)
     |argued|was|has|et\b|and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
-_AND = _words(r"""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da
+WITH_TEXT = _any(rf"[^\w{MARK}]*(?P<mark>[{MARK}])[.:)]{{1,2}}{OWN}+")
+DENIES = _any(_words(r"""not no nor never neither \w+n't cannot wrong incorrect false less worse unlikely
+    except but however nein nicht kein\w* non pas ne nunca nem não не нет 不 没 错 非 ない 違 아니 않 틀 ليس नहीं"""))
+_AND = _words(r"""and/or and or plus as_well_as but_also
+    i_also_(?:choose|pick|select|think|say|take) y o u und oder et ou e of en lub albo i veya ya_da
     ve hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과]
     أو या और""")
 _TO = r"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?"
 _TO += r"[(\[\"'{}$\s【]*"
 JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])
-    |(?:[)\]"'.}}$:(】{OWN}]|[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和
+    |(?:[)\]"'}}$:(】{OWN}]|\.(?!\s(?![{MARK}]\W*$))|[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和
     |或)[^\w\n{MARK}]*+)?[{MARK}])*+(?=[)\]"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都
     |are\b(?!_(?:wrong|incorrect|not|false))))|(?:[.:)\]][^\n]*\n[^\w\n{MARK}]{{0,6}}(?:option_)?
     |(?:[.:)\]、]+[^\S\n]?(?!not\b|never\b)\w[^\s.:,!?{MARK}]{{0,20}}

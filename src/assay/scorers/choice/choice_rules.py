@@ -157,7 +157,7 @@ class _Answer:
         begin = max(self.text.rfind("\n\n", 0, first.start()), 0) if first and not self.is_cut else 0
         opening = phrases.LEADING.match(self.text, begin)
         if opening is None or self.text[:begin].endswith(":"):
-            return None
+            return self.with_text()
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
         others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
@@ -174,6 +174,15 @@ class _Answer:
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = (self.concluded(corrected.start()) or self.verdict()) if corrected else None
         return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, end + 60)
+
+    def with_text(self) -> Extraction | None:
+        """An option's letter and text open an output that names no other and denies nothing: "C. ice is cold"."""
+        opening = phrases.WITH_TEXT.match(self.text)
+        if opening is None or self.is_cut or set(phrases.A_MARK.findall(self.text)) != {opening["mark"]}:
+            return None
+        name = self.named_at(opening.start("mark"))[0]
+        is_doubtful = "?" in self.text or phrases.DENIES.search(self.text) or phrases.IDLE.search(self.text)
+        return None if is_doubtful or not name else self.took(name, "leading-letter", 0, opening.end() + 60)
 
     def by_text(self) -> Extraction | None:
         """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
