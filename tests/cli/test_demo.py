@@ -55,7 +55,7 @@ def test_the_table_and_the_line_about_the_model_come_out(capsys):
     said = capsys.readouterr().out
     assert code == 0
     assert "demo_ocr" in said and "read_text.exact" in said and "read_text.ned" not in said
-    assert "rapidocr: picture in, text out" in said and "Apache-2.0" in said
+    assert "rapidocr: image in, text out" in said and "Apache-2.0" in said
 
 
 @pytest.mark.embedded

@@ -279,7 +279,7 @@ def test_export_answers_what_it_does_not_write(typist):
 
     assert typist("export", "out", "--to", "lm-eval").code == 0
     assert "records.jsonl" in typist("export", "out", "--to", "jsonl").err
-    assert "assay show RUN" in typist("export", "out", "--to", "html").err
+    assert "assay report RUN" in typist("export", "out", "--to", "html").err
 
 
 def test_help_and_habits_load_neither_numpy_nor_the_runner():

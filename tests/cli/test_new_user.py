@@ -43,11 +43,12 @@ def test_a_scorer_file_that_names_no_scorer_is_refused_before_a_model_is_asked(a
 
 def test_breakdowns_of_two_models_are_told_apart(assay, folder):
     (folder / "tags.yaml").write_text("dataset: rows.csv\ntags: [words]\n")
-    (folder / "rows.csv").write_text("question,answer,words\n2+2?,4,3\n3+3?,6,3\n")
+    (folder / "rows.csv").write_text("question,answer,words\n2+2?,4,3\n3+3?,6,4\n")
 
     said = assay("run", "tags.yaml", *FOUR, "--model", "adder.py", "-o", "out", "--scorer", "exact_match")
 
-    assert "tags.exact_match (four.py)  words=3" in said.out and "tags.exact_match (adder.py)  words=3" in said.out
+    assert "\nfour.py\n  words  n  exact_match\n  3      1  1.000" in said.out
+    assert "\nadder.py\n  words  n  exact_match\n  3      1  1.000" in said.out
 
 
 def test_a_summarizer_that_fails_leaves_the_mean_and_says_so_once(assay, folder):

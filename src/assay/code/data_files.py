@@ -64,7 +64,8 @@ def digest_of_data(thing: Any) -> str:
     members = vars(thing).values() if isinstance(thing, type) else [thing]
     members = [getattr(one, "__func__", None) or getattr(one, "fget", None) or one for one in members]
     functions = [one for one in members if isinstance(one, FunctionType) and is_users(one.__code__.co_filename)]
-    watched = {file for one in functions if (file := one.__code__.co_filename) in _opened}
+    files = {one.__code__.co_filename for one in functions}
+    watched = {file for file in files & _opened.keys() if Path(file).is_file()}  # not "<string>", nor one that is gone
     modules = {str(path) for file in watched for path in behind(Path(file))[0]} | watched
     found = sorted({digest for module in modules for digest in _digests.get(module, {}).values() if digest})
     found += [digest_of_globals(one) for one in functions if _is_unwatched_file(one.__code__.co_filename)]

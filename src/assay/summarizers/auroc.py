@@ -66,6 +66,12 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
     )
 
 
+def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:
+    """The area alone, as fixtures hold it; `None` where all answers are the same."""
+    estimate = estimate_auroc(scores, golds)
+    return None if estimate is None else estimate.value
+
+
 def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate | None:
     """The area with DeLong's standard error; `None` where all answers are the same."""
     import numpy as np

@@ -47,6 +47,11 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
     return np.asarray(mean * (1 - GAMMA * broken**BETA), float)
 
 
+def meteor_of(rows: "Floats") -> float:
+    """METEOR of some segments together, as fixtures hold it."""
+    return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
+
+
 def _share(content: "Floats", function: "Floats", all_content: "Floats", all_function: "Floats") -> "Floats":
     import numpy as np
 

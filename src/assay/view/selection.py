@@ -160,7 +160,7 @@ def _wrong(columns: SampleColumns) -> Any:
 
 
 def _failed(columns: SampleColumns) -> Any:
-    """Samples without a verdict that says scored; where nobody judges single samples, those without an answer."""
+    """Samples without a verdict that says scored; where no single sample is scored, those that failed."""
     import numpy as np
 
     outcomes, index = columns.outcomes, columns.index
@@ -168,8 +168,8 @@ def _failed(columns: SampleColumns) -> Any:
     unscored = outcomes != _code(columns, SCORED)
     for code in range(len(columns.cells)):
         own = columns.codes == code
-        if not (outcomes[own] != 0).any():
-            unscored[own] = failed[own]
+        if unscored[own].all():
+            unscored[own] = failed[own] | (outcomes[own] != 0)
     return unscored
 
 

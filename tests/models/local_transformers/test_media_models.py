@@ -109,10 +109,10 @@ def test_a_sound_of_another_rate_is_resampled(whisper):
     assert low.error is None
 
 
-def test_a_prompt_without_a_sound_fails_alone(whisper):
+def test_a_prompt_without_audio_fails_alone(whisper):
     silent, heard = whisper.generate([ask("no sound"), ask(sound())])
 
-    assert "takes one sound, this prompt has 0" in silent.error.message
+    assert "takes one audio clip, this prompt has 0" in silent.error.message
     assert heard.error is None
 
 
