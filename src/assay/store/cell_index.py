@@ -267,10 +267,16 @@ class CellIndex:
     def append(self, id: str, key: str, offset: int) -> bool:
         """Notes an answer that came to the one question of a new sample; says whether it is new."""
         numbers, answers = self.places.numbers, self.answers
-        number = len(numbers)
-        if number != answers.width or numbers.setdefault(id, number) != number:
+        offsets, number = answers._offsets, len(numbers)
+        if number != len(offsets) or numbers.setdefault(id, number) != number:
             return False
-        answers.append(number, key, offset, False)
+        # `answers.append`, without its calls: a long journal has little else.
+        offsets.append(offset)
+        answers._failed.append(False)
+        if len(key) == KEY_LENGTH and key.isascii():
+            answers._keys._packed += key.encode()
+        else:
+            answers._keys[number] = key
         return True
 
     def add_output(
@@ -290,5 +296,10 @@ class CellIndex:
         scored = self.scores.get(scorer)
         if scored is None:
             scored = self.scores[scorer] = Scored(self.places)
-        numbers = self.places.numbers
-        scored.put(numbers.setdefault((id, epoch) if epoch else id, len(numbers)), offset, digest)
+        numbers, offsets = self.places.numbers, scored._offsets
+        number = numbers.setdefault((id, epoch) if epoch else id, len(numbers))
+        if number == len(offsets) and len(digest) == DIGEST_LENGTH and digest.isascii():
+            offsets.append(offset)
+            scored._digests._packed += digest.encode()
+        else:
+            scored.put(number, offset, digest)

@@ -216,7 +216,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
         offset = 0
         for line in file:
             body = line[:-1] if line[-1] == 10 else line
-            # `is_whole`, without its call: this is most of what reading a long journal takes.
+            # Written out, since this is most of what reading a long journal takes.
             sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
             yield offset, body if sealed and b"%08x" % crc32(b"}", crc32(body[:-18])) == body[-10:-2] else None
             offset += len(line)
