@@ -1,4 +1,4 @@
-"""More cases for fixtures whose known vectors are few: drawn inputs, and the numbers of reference packages for them.
+"""More cases for fixtures with few known vectors: drawn inputs, and the numbers of reference packages for them.
 
 Run by `make_fixtures.py` after the known vectors. It needs sacrebleu, rouge-score, jiwer, scikit-learn, scikit-image,
 torchmetrics, piq, krippendorff, anls_star, wetext, whisper-normalizer and pycocoevalcap; where there is no package the

@@ -1,4 +1,4 @@
-"""A stdout that takes nothing more: one line, exit code 74, no traceback."""
+"""A stdout that takes nothing more: one line, exit code 74; one that nobody reads any more: nothing. No traceback."""
 
 import os
 import subprocess
@@ -40,3 +40,15 @@ def test_the_run_itself_is_whole_and_shown_later(tmp_path: Path) -> None:
     done = subprocess.run(again, capture_output=True, text=True, cwd=tmp_path)
 
     assert done.returncode == 0 and '"status": "complete"' in done.stdout
+
+
+@pytest.mark.parametrize("command", [["--help"], ["run", "--help"], ["ls"], ["--version"]], ids=" ".join)
+def test_a_reader_that_has_seen_enough_is_not_a_fault(command: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+
+    said = process.stderr.read()
+
+    assert (process.wait(), said) == (0, "")

@@ -1,4 +1,4 @@
-"""What so many samples can show."""
+"""What a number of samples can show."""
 
 import pytest
 

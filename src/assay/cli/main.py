@@ -18,7 +18,7 @@ VERBS = {
     "view": "runs in the browser: samples, media, comparisons, live",
     "report": "runs as one file: HTML, Markdown or CSV",
     "gate": "whether a run may pass: PASS, FAIL or INCONCLUSIVE, by a policy and an earlier run",
-    "power": "what so many samples can show, and how many it takes",
+    "power": "which difference a number of samples can show, and how many one needs",
     "label": "labels of people: agreement with the judge, its value corrected by them",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",
@@ -75,6 +75,9 @@ def main(arguments: list[str] | None = None) -> int:
             return _run(arguments)
         finally:  # also after `--help`, which leaves by SystemExit
             sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough: `assay --help | head`
+        _let_go_of_stdout()
+        return 0
     except OSError as error:
         if not _is_full(error):
             raise
@@ -136,8 +139,7 @@ def _run(arguments: list[str] | None) -> int:
         line = f"called sys.exit({error.code!r}){place}; fix: raise an error there, or return"
         return _ended(error, 1, [line], verb, given)
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        raise
     except PermissionError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, given)

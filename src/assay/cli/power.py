@@ -1,4 +1,4 @@
-"""`assay power`: what so many samples can show, and how many it takes; from a run, or from assumptions."""
+"""`assay power`: which difference a number of samples can show, and how many one needs; from a run or assumptions."""
 
 import json
 import sys
@@ -14,8 +14,8 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay power",
         usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X] [--pairs X] [--difference D]",
-        description="What so many samples can show: the interval of one run, the smallest difference of two runs on\n"
-        "the same samples that is found in 4 of 5 cases, and how many samples a difference takes.",
+        description="What a number of samples can show: the interval of one run, the smallest difference of two runs\n"
+        "on the same samples that is found in 4 of 5 cases, and how many samples a difference takes.",
         epilog="examples:\n"
         "  assay power runs/pilot --n 500\n"
         "  assay power runs/new --baseline runs/old\n"

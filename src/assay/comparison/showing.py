@@ -1,4 +1,4 @@
-"""What so many samples can show: how wide the interval of one run is, and which difference of two runs they tell.
+"""What a number of samples can show: how wide the interval of one run is, and which difference of two runs they tell.
 
 Taken from a finished run, or from assumptions. How much two runs on the same samples differ is known only where both
 are there; else it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two models

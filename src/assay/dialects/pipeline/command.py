@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--evaluator", default=None, help="a registered evaluator")
     parser.add_argument("--batch-size", type=int, default=None, help="rows the evaluator takes at a time")
     parser.add_argument("--max-length", type=int, default=None, help="tokens of an answer")
-    parser.add_argument("--limit", type=int, default=None, help="only so many rows; 0 takes all")
+    parser.add_argument("--limit", type=int, default=None, help="at most this many rows; 0 takes all")
     parser.add_argument("--output-dir", default="./eval_results")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--inferoutput", default=None, metavar="FILE", help="where the evaluator writes each answer")
