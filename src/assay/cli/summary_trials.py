@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import Sample, Score, ScoreRecord, Task
+from ..core import Sample, Score, ScoreRecord, SummaryContext, Task
 from ..report import format_value, printable
 from .explain import explained
 
@@ -33,7 +33,6 @@ def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], fil
 
 
 def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path) -> Iterator[str]:
-    from ..runner.summary.results import Context
     from ..runner.tasks.components import build_summarizer
     from ..summarizers.adapt import Adapted
 
@@ -42,7 +41,7 @@ def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], fi
         if not isinstance(summarizer, Adapted):
             return
         options = {"reducer": task.reducer}
-        context = Context(task.name, MODEL, task.protocol, scorer, len(records), 0, options=options)
+        context = SummaryContext(task.name, MODEL, task.protocol, scorer, len(records), 0, options=options)
         results = list(summarizer(records, context))
     except Exception as error:
         raise explained(error, file) from error

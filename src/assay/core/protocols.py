@@ -5,6 +5,7 @@ nothing else: a test compares.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,7 +14,7 @@ from .meter import Meter
 from .output import Output
 from .record import Result, ScoreRecord
 from .request import Prompt, Request
-from .sample import BadSample, Sample
+from .sample import EMPTY, BadSample, Sample
 from .score import Score
 
 
@@ -26,14 +27,11 @@ class Dataset(Protocol):
 class DatasetExtras(Protocol):
     """What the data of a task may have."""
 
+    read: Callable[[Any], Any] | None
+    """From what was found to samples, where one file is not one set."""
+
     def reading_from(self, data: str | None) -> Any:
         """The same data where `--data` says that they lie: the code that reads them is the user's own."""
-        ...
-
-    @property
-    def read(self) -> Callable[[Any], Any] | None:
-        """From what was found to samples, where one file is not one set."""
-        ...
 
 
 class Template(Protocol):
@@ -42,12 +40,10 @@ class Template(Protocol):
     @property
     def source(self) -> str:
         """What the prompts depend on, as text."""
-        ...
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
         """`next(sample, turns)` of a template that leads a dialogue."""
-        ...
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -66,7 +62,6 @@ class Model(Protocol):
     @property
     def identity(self) -> Mapping[str, Any]:
         """What makes this model this model: weights digest, revision, endpoint. Part of every request key."""
-        ...
 
     def generate(self, requests: Sequence[Request]) -> Any: ...
 
@@ -80,54 +75,35 @@ class ModelExtras(Protocol):
     """Requests under way at once, of an `async` model."""
     trust_remote_code: bool
     """Whether code that lies beside the weights may run; set by the run's option of that name."""
+    likelihood_fix: str
+    """How to get likelihoods from this model, where it gives none as it is set up."""
+    preflight_loads: bool
+    """Whether `preflight` needs the weights."""
+    whole_dialogues: bool
+    """Whether it is asked a dialogue as a whole and leads it itself."""
+    written: Mapping[str, Any]
+    """Its options as they were written: secrets among them are kept out of the run's files."""
 
     def likelihood(self, requests: Sequence[Request]) -> Any:
         """Log-probabilities of given continuations."""
-        ...
-
-    @property
-    def likelihood_fix(self) -> str:
-        """How to get likelihoods from this model, where it gives none as it is set up."""
-        ...
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
         """The prompt as this model wants it; the journal has it as it was sent."""
-        ...
 
     def load(self) -> None:
         """Gets ready for questions, before the first one and its time limit."""
-        ...
 
     def close(self) -> Any:
         """Lets go of what it holds; may be `async`."""
-        ...
 
     def check_ready(self) -> None:
         """Raises where a helper of scorers cannot start, before a model is asked anything."""
-        ...
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> Iterable[Any]:
         """What its tokenizer finds wrong with a prompt."""
-        ...
-
-    @property
-    def preflight_loads(self) -> bool:
-        """Whether `preflight` needs the weights."""
-        ...
-
-    @property
-    def whole_dialogues(self) -> bool:
-        """Whether it is asked a dialogue as a whole and leads it itself."""
-        ...
-
-    @property
-    def written(self) -> Mapping[str, Any]:
-        """Its options as they were written: secrets among them are kept out of the run's files."""
-        ...
 
     def write_under(self, folder: Path) -> None:
         """From now on writes its own files into the run's folder."""
-        ...
 
 
 @runtime_checkable
@@ -136,7 +112,6 @@ class Reporting(Protocol):
 
     def report_to(self, meter: Meter) -> None:
         """From now on adds to `ended` and `tokens` of this meter."""
-        ...
 
 
 @runtime_checkable
@@ -146,7 +121,6 @@ class SizedByMemory(Protocol):
     def fit_memory(self) -> str:
         """Sets how many answers are written at once, and `batch_size`, by the memory that is free once the weights are
         loaded; what was chosen, in words. Never changes an answer."""
-        ...
 
 
 @runtime_checkable
@@ -163,15 +137,12 @@ class AnswersById(Protocol):
     @property
     def key_identity(self) -> Mapping[str, Any]:
         """What stands in keys in place of its identity, which changes with every answer that is written into it."""
-        ...
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
         """What the answer to one request hangs on beside its prompt: part of its key, and of what is asked."""
-        ...
 
     def ids(self) -> Mapping[str, int]:
         """The ids it knows, and how many answers it has for each."""
-        ...
 
 
 class Scorer(Protocol):
@@ -185,62 +156,31 @@ class ScorerExtras(Protocol):
 
     name: str
     """What it is called in the table, where the task does not say."""
+    needs: Sequence[str]
+    """Roles of helper models, which it is given in its field `models`."""
+    requires: Sequence[Any]
+    """Libraries, as `Requirement`s: looked for before the run."""
+    reads: Sequence[str]
+    """What it cannot do without: text, image, audio, video, answer, likelihood, logprobs, target."""
+    blocking: bool
+    """Whether it takes its time, so that it runs beside the work."""
+    whole_output: bool
+    """Whether it judges all candidates of an answer together."""
+    summarizers: Sequence[Any]
+    """What makes its numbers, where the task does not say; else the mean."""
+    higher_is_better: bool
+    bounds: tuple[float, float] | None
+    """The lowest and the highest value; `None` where there is none."""
+    best_mark: float
+    """Of a judge: the mark that a perfect answer gets, with which a judge is tried out."""
+    measures_transcripts: bool
+    """Whether answers are meant to repeat the reference, so that it is no leak if they do."""
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
         """The numbers of a whole set, as a distance between two sets of images; instead of `__call__`."""
-        ...
 
     def in_run(self, cell: Any, writer: Any) -> Any:
         """The same, told which run, task and model it judges: it writes files, or asks judges by itself."""
-        ...
-
-    @property
-    def needs(self) -> Sequence[str]:
-        """Roles of helper models, which it is given in its field `models`."""
-        ...
-
-    @property
-    def requires(self) -> Sequence[Any]:
-        """Libraries, as `Requirement`s: looked for before the run."""
-        ...
-
-    @property
-    def reads(self) -> Sequence[str]:
-        """What it cannot do without: text, image, audio, video, answer, likelihood, logprobs, target."""
-        ...
-
-    @property
-    def blocking(self) -> bool:
-        """Whether it takes its time, so that it runs beside the work."""
-        ...
-
-    @property
-    def whole_output(self) -> bool:
-        """Whether it judges all candidates of an answer together."""
-        ...
-
-    @property
-    def summarizers(self) -> Sequence[Any]:
-        """What makes its numbers, where the task does not say; else the mean."""
-        ...
-
-    @property
-    def higher_is_better(self) -> bool: ...
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The lowest and the highest value; `None` where there is none."""
-        ...
-
-    @property
-    def best_mark(self) -> float:
-        """Of a judge: the mark that a perfect answer gets, with which a judge is tried out."""
-        ...
-
-    @property
-    def measures_transcripts(self) -> bool:
-        """Whether answers are meant to repeat the reference, so that it is no leak if they do."""
-        ...
 
 
 class Summarizer(Protocol):
@@ -252,35 +192,22 @@ class Summarizer(Protocol):
 class SummarizerExtras(Protocol):
     """What a summarizer may say of itself."""
 
-    @property
-    def pools(self) -> bool:
-        """Whether it counts every answer by itself, so that no reducer of repeats applies."""
-        ...
-
-    @property
-    def function(self) -> Callable[..., Any] | None:
-        """The user's own function, where it was adapted."""
-        ...
+    pools: bool
+    """Whether it counts every answer by itself, so that no reducer of repeats applies."""
+    function: Callable[..., Any] | None
+    """The user's own function, where it was adapted."""
 
 
-class SummaryContext(Protocol):
+@dataclass(frozen=True, slots=True)
+class SummaryContext:
     """What a summarizer may know beside the records."""
 
-    @property
-    def task(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def protocol(self) -> str: ...
-    @property
-    def scorer(self) -> str: ...
-    @property
-    def n_expected(self) -> int | None: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def higher_is_better(self) -> bool: ...
-    @property
-    def bounds(self) -> tuple[float, float] | None: ...
-    @property
-    def options(self) -> Mapping[str, Any]: ...
+    task: str
+    model: str
+    protocol: str
+    scorer: str
+    n_expected: int | None
+    seed: int
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

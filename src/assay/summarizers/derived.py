@@ -1,9 +1,8 @@
 """Records and contexts made from others: how a summarizer hands a changed question to the mean."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
 from .mean import mean_of, unread_value
@@ -18,26 +17,6 @@ class Derived:
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         return self.make()
-
-
-@dataclass(frozen=True, slots=True)
-class OtherScale:
-    """A context whose values lie on another scale."""
-
-    task: str
-    model: str
-    protocol: str
-    scorer: str
-    n_expected: int | None
-    seed: int
-    higher_is_better: bool
-    bounds: tuple[float, float] | None
-    options: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, context: SummaryContext, **changes: Any) -> "OtherScale":
-        """The context with some of its fields changed."""
-        return cls(**{name: changes.get(name, getattr(context, name)) for name in cls.__slots__})
 
 
 def number_of(record: ScoreRecord, metric: str, context: SummaryContext) -> float | None:
@@ -68,4 +47,4 @@ def verdict(first: ScoreRecord, id: str, metric: str, value: float | None, outco
 
 def mean_of_units(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
     """The mean of units that were made here; how many were expected is not known."""
-    return mean_of(table, metric, OtherScale.of(context, n_expected=None), reducer)
+    return mean_of(table, metric, replace(context, n_expected=None), reducer)

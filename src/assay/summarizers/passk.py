@@ -4,12 +4,12 @@ The answers are the candidates of each request and its epochs together; both num
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .attempts import Attempts
-from .derived import OtherScale, verdict
+from .derived import verdict
 from .mean import mean_of
 from .statistics import pass_at_k, pass_hat_k
 from .table import read_table
@@ -48,7 +48,7 @@ class _PassK:
         sign: str,
         chance: Callable[[int, int, int], float],
     ) -> Iterator[Result]:
-        chances = OtherScale.of(context, bounds=(0.0, 1.0), higher_is_better=True)
+        chances = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
         for metric, questions in _questions(records, context, self.right_at).items():
             for k in self._all_k():
                 name = f"{metric}.pass{sign}{k}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
-from .derived import OtherScale
 from .mean import mean_of, reducer_of
 from .table import Table, read_table
 
@@ -25,7 +24,7 @@ class Threshold:
         """`metric>=bar`, then `metric`; where lower is better, the share at or below the bar."""
         table = read_table(records)
         sign = (">" if context.higher_is_better else "<") + ("=" if self.inclusive else "")
-        shares = OtherScale.of(context, bounds=(0.0, 1.0), higher_is_better=True)
+        shares = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
         for metric in table.names(context.scorer):
             name = f"{metric}{sign}{self.bar:g}"
             yield mean_of(with_metric(table, metric, name, self._reaches(sign)), name, shares, reducer_of(context))
@@ -67,7 +66,7 @@ class Rescaled:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """One result for each metric, under its own name or that with the label."""
         table = read_table(records)
-        scale = OtherScale.of(context, bounds=(0.0, self.to))
+        scale = replace(context, bounds=(0.0, self.to))
         for metric in table.names(context.scorer):
             name = f"{metric}.{self.label}" if self.label else metric
             yield mean_of(with_metric(table, metric, name, self._move), name, scale, reducer_of(context))

@@ -37,15 +37,12 @@ class Columns(Protocol):
 
     def names(self) -> Sequence[str]:
         """Every name that an expression may use."""
-        ...
 
     def numbers(self, name: str) -> Any:
         """A column of numbers, `nan` where there is none; `None` where the name is not one of numbers."""
-        ...
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
         """Different texts, and for each sample which of them it has; `None` where the name is not one of texts."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from assay.core import Image, Outcome, Output, Sample, ScoreRecord, UsageError
+from assay.core import Image, Outcome, Output, Sample, ScoreRecord, SummaryContext, UsageError
 from assay.runner.scoring.scoring import Scoring
-from assay.runner.summary.results import Context
 from assay.runner.summary.table_rows import checked_result
 from assay.scorers.image.fid import Fid, FrechetSummary, packed, unpacked
 from assay.scorers.image.frechet import frechet_distance
@@ -40,7 +39,7 @@ def record(made, reference, id="a"):
 
 
 def summed(records, statistics=""):
-    context = Context("t", "m", "fid@test", "fid", len(records), 0, False)
+    context = SummaryContext("t", "m", "fid@test", "fid", len(records), 0, False)
     return list(FrechetSummary(statistics)(records, context))
 
 

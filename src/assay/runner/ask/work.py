@@ -193,8 +193,6 @@ class Desk(Protocol):
 
     def keep(self, answers: Answers) -> None:
         """Makes them durable; called before the model is given more."""
-        ...
 
     def judge(self, answers: Answers) -> None:
         """Scores them, and puts the next round of a dialogue to the work; called while the model goes on."""
-        ...

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ...core import (
@@ -19,6 +19,7 @@ from ...core import (
     ScorerError,
     StoreError,
     SummarizerError,
+    SummaryContext,
     blame,
 )
 from ...core.record import output_from_plain
@@ -37,21 +38,6 @@ INSTEAD = "mean"
 """The summarizer that stands in for those that failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a summarizer may know beside the records."""
-
-    task: str
-    model: str
-    protocol: str
-    scorer: str
-    n_expected: int | None
-    seed: int
-    higher_is_better: bool = True
-    bounds: tuple[float, float] | None = (0.0, 1.0)
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
 def summarize(
     cell: Cell,
     scoring: Scoring,
@@ -63,7 +49,7 @@ def summarize(
 
     One that fails is told to `say_fault`; where that leaves nothing of what was answered, the mean stands for it.
     """
-    context = Context(
+    context = SummaryContext(
         task=cell.task.name,
         model=cell.model_name,
         protocol=cell.task.protocol,

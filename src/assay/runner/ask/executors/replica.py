@@ -40,11 +40,9 @@ class Executor(Protocol):
 
     async def start(self, number: int) -> Channel:
         """A replica that runs, its model not loaded; may take until there is room for it."""
-        ...
 
     async def watch(self) -> None:
         """Goes on while replicas can be had; then raises `ClusterLost`."""
-        ...
 
     async def close(self) -> None: ...
 
