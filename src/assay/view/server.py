@@ -25,6 +25,7 @@ from .live import progress
 from .pages import ALL, APP, inline_script
 from .plain_json import json_bytes
 from .run_page import damage_of, run_page
+from .run_view import RunView
 
 ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 DEFAULT_PORT = 7557
@@ -49,25 +50,61 @@ def make_app(root: Path, origin: str | None = None) -> Guard:
         Route("/", site.page),
         Route("/app/{name}", site.asset),
         Route("/api/session", site.session, methods=["POST"]),
-        Route("/api/runs", site.answer(site.runs)),
-        Route("/api/run", site.answer(site.run)),
-        Route("/api/brief", site.answer(site.brief)),
-        Route("/api/damage", site.answer(site.damage)),
+        *(Route(f"/api/{name}", site.answer(read)) for name, read in ANSWERS.items()),
         Route("/api/columns", site.columns),
-        Route("/api/rows", site.answer(site.rows)),
-        Route("/api/sample", site.answer(site.sample)),
-        Route("/api/search", site.answer(site.search)),
-        Route("/api/compare", site.answer(site.comparison)),
-        Route("/api/labels", site.answer(site.labels)),
-        Route("/api/blind", site.answer(site.blind)),
         Route("/api/label", site.label, methods=["POST"]),
-        Route("/api/live", site.answer(site.live)),
         Route("/api/raw", site.raw),
         Route("/media/{run}/{row:int}/{digest}/{form}", site.medium),
     ]
     guard = Guard(Starlette(routes=routes), origin)
     site.guard = guard
     return guard
+
+
+class Query:
+    """What an address asks for; each part is checked when it is read."""
+
+    def __init__(self, folders: RunFolders, values: Mapping[str, str]) -> None:
+        self.folders = folders
+        self._values = values
+
+    def text(self, name: str) -> str:
+        """A text that must be there."""
+        value = self._values.get(name)
+        if not value or len(value) > 20_000:
+            raise UsageError(f"the address lacks {name!r}")
+        return value
+
+    def number(self, name: str) -> int:
+        """A number that must be there."""
+        value = self.text(name)
+        if not value.isdecimal() or len(value) > 11:
+            raise UsageError(f"{name}={value[:20]!r} is not a number")
+        return int(value)
+
+    def rows(self) -> list[int]:
+        """The rows on the screen."""
+        return [int(row) for row in self.text("rows").split(",") if row.isdecimal() and len(row) < 12]
+
+    def run(self, name: str = "run") -> RunView:
+        """The run that is asked for by its number."""
+        return self.folders.run(self.text(name))
+
+
+ANSWERS: Mapping[str, Callable[[Query], Any]] = {
+    "runs": lambda q: {"folder": q.folders.root.name, "runs": [listed(run) for run in q.folders.refresh()]},
+    "run": lambda q: run_page(q.run()),
+    "brief": lambda q: listed(q.run()),
+    "damage": lambda q: damage_of(q.run()),
+    "rows": lambda q: q.run().snippets(q.rows()),
+    "sample": lambda q: q.run().record(q.number("row")).to_plain(),
+    "search": lambda q: {"rows": q.run().search(q.text("words"))},
+    "compare": lambda q: comparison_page(q.run("before"), q.run("after")),
+    "labels": lambda q: label_page(q.run(), q.number("cell"), q.number("seed")),
+    "blind": lambda q: blind_sample(q.run(), q.number("row")),
+    "live": lambda q: progress(q.run()),
+}
+"""By the name behind `/api/`: what is answered, as plain data."""
 
 
 class Site:
@@ -99,71 +136,24 @@ class Site:
             return _json({"error": "this link was used already, or is not the last one"}, 403)
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
-    def answer(self, read: Callable[[Mapping[str, str]], Any]) -> Callable[[Request], Any]:
+    def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
         """An endpoint of a function from the query to plain data; its errors become sentences."""
 
         async def endpoint(request: Request) -> Response:
-            def work() -> Response:
-                return _json(read(request.query_params))
-
-            return await _told(work)
+            return await _told(lambda: _json(read(self._query(request))))
 
         return endpoint
 
-    def runs(self, query: Mapping[str, str]) -> Any:
-        """The list of runs."""
-        return {"folder": self._folders.root.name, "runs": [listed(run) for run in self._folders.refresh()]}
-
-    def run(self, query: Mapping[str, str]) -> Any:
-        """One run: its numbers, how it was made, and what is wrong with it."""
-        return run_page(self._folders.run(_text(query, "run")))
-
-    def brief(self, query: Mapping[str, str]) -> Any:
-        """A run as the list has it."""
-        return listed(self._folders.run(_text(query, "run")))
-
-    def damage(self, query: Mapping[str, str]) -> Any:
-        """What is not as the run left it."""
-        return damage_of(self._folders.run(_text(query, "run")))
+    def _query(self, request: Request) -> Query:
+        return Query(self._folders, request.query_params)
 
     async def columns(self, request: Request) -> Response:
         """The samples of a run as columns."""
 
         def work() -> Response:
-            encoded = self._folders.run(_text(request.query_params, "run")).encoded_columns()
-            return Response(encoded, media_type="application/json")
+            return Response(self._query(request).run().encoded_columns(), media_type="application/json")
 
         return await _told(work)
-
-    def rows(self, query: Mapping[str, str]) -> Any:
-        """The beginnings of question and answer of the rows on the screen."""
-        rows = [int(row) for row in _text(query, "rows").split(",") if row.isdecimal() and len(row) < 12]
-        return self._folders.run(_text(query, "run")).snippets(rows)
-
-    def sample(self, query: Mapping[str, str]) -> Any:
-        """One sample."""
-        return self._folders.run(_text(query, "run")).record(_number(query, "row")).to_plain()
-
-    def search(self, query: Mapping[str, str]) -> Any:
-        """The rows that hold some words."""
-        return {"rows": self._folders.run(_text(query, "run")).search(_text(query, "words"))}
-
-    def comparison(self, query: Mapping[str, str]) -> Any:
-        """Two runs, the first as the baseline."""
-        before, after = (self._folders.run(_text(query, name)) for name in ("before", "after"))
-        return comparison_page(before, after)
-
-    def live(self, query: Mapping[str, str]) -> Any:
-        """How far a run is."""
-        return progress(self._folders.run(_text(query, "run")))
-
-    def labels(self, query: Mapping[str, str]) -> Any:
-        """What is to be labelled, what was, and what follows from it."""
-        return label_page(self._folders.run(_text(query, "run")), _number(query, "cell"), _number(query, "seed"))
-
-    def blind(self, query: Mapping[str, str]) -> Any:
-        """A sample as a person who labels it may see it."""
-        return blind_sample(self._folders.run(_text(query, "run")), _number(query, "row"))
 
     async def label(self, request: Request) -> Response:
         """Keeps a label: the only thing that can be written."""
@@ -183,8 +173,8 @@ class Site:
         """The journal lines of a sample, as text and never as a page."""
 
         def work() -> Response:
-            query = request.query_params
-            text = self._folders.run(_text(query, "run")).record(_number(query, "row")).raw()
+            query = self._query(request)
+            text = query.run().record(query.number("row")).raw()
             headers = {"Content-Disposition": 'attachment; filename="record.txt"'}
             return Response(text.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8", headers=headers)
 
@@ -226,20 +216,6 @@ async def _told(work: Callable[[], Response]) -> Response:
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json_bytes(value), status, headers, media_type="application/json")
-
-
-def _text(query: Mapping[str, str], name: str) -> str:
-    value = query.get(name)
-    if not value or len(value) > 20_000:
-        raise UsageError(f"the address lacks {name!r}")
-    return value
-
-
-def _number(query: Mapping[str, str], name: str) -> int:
-    value = _text(query, name)
-    if not value.isdecimal() or len(value) > 11:
-        raise UsageError(f"{name}={value[:20]!r} is not a number")
-    return int(value)
 
 
 def bind(port: int | None) -> socket.socket:
