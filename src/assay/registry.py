@@ -20,7 +20,7 @@ from .catalogue import (
     SUMMARIZERS,
     TEMPLATES,
 )
-from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UnknownOption, UsageError, blamed, nearest
+from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UnknownOption, UsageError, blamed, suggest
 from .core.spec import Spec
 
 T = TypeVar("T")
@@ -134,8 +134,7 @@ def check_options(thing: Any, options: Mapping[str, Any], what: str, where: str 
     known, required = _parameters(thing)
     for name in options:
         if known is not None and name not in known:
-            close = nearest(name, known)
-            fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(known)) or 'none'}"
+            fix = suggest(name, sorted(known), "known options:") if known else "it has none"
             raise UnknownOption(what, name, where=where, fix=fix)
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ..core.errors import AssayError, PlanError, UsageError, nearest
+from ..core.errors import AssayError, UsageError, nearest, raise_all
 
 CLOSE_OPTION = 0.75
 """How alike two options are when one may be a slip for the other: `log_samples` is not one for `max_samples`."""
@@ -19,6 +19,7 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("allow_abbrev", False)
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings)
+        self.add_argument("--debug", action="store_true", help="show tracebacks")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, fix=f"`{self.prog} --help`")
@@ -30,8 +31,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The options; raises for those that are unknown, with the nearest, and for values that cannot be read."""
         known, faults = self.read(arguments)
-        if faults:
-            raise faults[0] if len(faults) == 1 else PlanError(faults)
+        raise_all(faults)
         return known
 
     def read(self, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError]]:
@@ -51,8 +51,7 @@ class Parser(argparse.ArgumentParser):
             unknown.append(UsageError(f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`"))
         if unknown:
             # What follows an unknown option may have been its value: nothing else can be said of the command.
-            faults = [*self._unread, *unknown]
-            raise faults[0] if len(faults) == 1 else PlanError(faults)
+            raise_all([*self._unread, *unknown])
         return known, list({str(fault): fault for fault in self._unread}.values())
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:

@@ -12,8 +12,9 @@ from .. import registry
 from ..code.userfiles import load_attribute, load_file, split_reference
 from ..core import EMPTY, AssayError, Suite, Task, UsageError
 from ..datasets.files import why_no_data
-from .arguments import Parser, key_values
+from .arguments import Parser
 from .explain import Fault, explained
+from .run_flags import add_some, settings_of
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template
 
 KINDS = ("benchmark", "model", "scorer", "template")
@@ -27,13 +28,10 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("file", help="a benchmark (.py, .yaml), data file, model (file.py:fn), scorer or template")
     p.add_argument("--as", dest="kind", choices=KINDS, default=None, help="what it is, where that cannot be told")
     p.add_argument("--data", default=None, help="rows to try a benchmark or a template with")
-    p.add_argument("--columns", action="append", default=None, metavar="PART=COLUMN", help="as of `assay run`")
-    p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of a model")
-    p.add_argument("--debug", action="store_true")
+    add_some(p, "columns", "model_args")
     given = p.parse(arguments)
-    args = key_values(given.model_args, option="--model_args")
-    columns = {part: str(column) for part, column in key_values(given.columns, option="--columns").items()}
-    for line in check(given.file, given.kind, given.data, args, columns):
+    settings = {"model_args": {}, "columns": {}, **settings_of(given, "columns", "model_args")}
+    for line in check(given.file, given.kind, given.data, settings["model_args"], settings["columns"]):
         sys.stdout.write(line + "\n")
     sys.stdout.write("no fault found\n")
     return 0

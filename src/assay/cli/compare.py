@@ -25,7 +25,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-L", "--limit", type=int, default=None, help="how many of them for each number (default 50)")
     p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
     p.add_argument("--json", action="store_true", help="the same as --format json")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     if given.limit is not None and given.limit < 0:
         raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")

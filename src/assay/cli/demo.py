@@ -67,7 +67,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-o", "--output", default="runs/demo", metavar="DIR", help="a folder for the runs")
     p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     known = {part.name: part for part in PARTS}
     for name in given.parts:

@@ -27,7 +27,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for the environment's secrets")
     p.add_argument("--runs", default="runs", metavar="DIR", help="the folder whose disk is looked at")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     if given.scan_logs is not None:
         return _scan_command(Path(given.scan_logs).expanduser(), given.json)

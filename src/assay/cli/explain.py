@@ -4,7 +4,7 @@ import builtins
 import re
 from pathlib import Path
 
-from ..core import AssayError, Output, PlanError, Sample, nearest
+from ..core import AssayError, Output, PlanError, Sample, nearest, suggest
 from ..core.errors import shorten
 
 _PLACE = re.compile(r"\s*\((?P<file>[^()\s]+\.py):(?P<line>\d+)\)")
@@ -115,8 +115,7 @@ def _key_remedy(error: KeyError, sample: Sample | None) -> str | None:
     if sample is None or not error.args:
         return None
     names = [str(name) for name in sample.fields]
-    close = nearest(str(error.args[0]), names)
-    return f"did you mean {close!r}?" if close else f"the row has {', '.join(names)}"
+    return suggest(str(error.args[0]), names, "the row has")
 
 
 def _attribute_remedy(error: AttributeError) -> str:

@@ -36,7 +36,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--to", default="csv", metavar="|".join(SUFFIX))
     p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the records; - is stdout")
     p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     given.to = _kind(given.to)
     reader = RunReader(Path(given.run).expanduser())

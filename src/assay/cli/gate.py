@@ -32,7 +32,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--baseline", default=None, metavar="RUN", help="the run it must not be worse than")
     p.add_argument("--format", default="text", choices=("text", "json", "github"), help="github: Markdown")
     p.add_argument("--json", action="store_true", help="the same as --format json")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     from ..comparison.gate import judge_run
     from ..comparison.policy import read_policy

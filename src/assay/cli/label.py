@@ -30,7 +30,6 @@ def command(arguments: Sequence[str]) -> int:
         "--import", dest="source", default=None, metavar="FILE", help="adds labels: columns id and value at least"
     )
     p.add_argument("--by", default="", metavar="NAME", help="who gave the labels of a file that does not say")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     reader = RunReader(Path(given.run).expanduser())
     if given.export is not None:

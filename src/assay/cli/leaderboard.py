@@ -25,7 +25,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--format", choices=sorted(set(KINDS.values())), help="default: text, or as FILE is called")
     p.add_argument("--json", action="store_true", help="the same as --format json")
     p.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     kind = "json" if given.json else given.format or KINDS.get(Path(given.output).suffix.lower(), "text")
     from ..comparison import board_rendering as render

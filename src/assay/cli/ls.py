@@ -18,7 +18,6 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(prog="assay ls", description="What ships, by name, with its one line.")
     p.add_argument("kind", nargs="?", default=None, help=", ".join(ALL))
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     if given.kind is not None and ("/" in given.kind or Path(given.kind).is_dir()):
         return _list_folder(given.kind, given.json)

@@ -18,7 +18,6 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N")
     p.add_argument("-o", "--output", default=None, metavar="DIR", help="a new folder")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     if given.output is None:
         raise UsageError("the merged run has no folder", fix="-o DIR, a new one")

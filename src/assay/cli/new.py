@@ -45,7 +45,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
     p.add_argument("--dir", default=".", help="where to put it")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     path = write(given.kind, given.name, Path(given.dir).expanduser())
     sys.stdout.write(f"{path}\n  assay check {path}\n  {_next_step(given.kind, path)}\n")

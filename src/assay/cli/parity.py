@@ -15,17 +15,18 @@ from typing import Any
 from ..core import BadSample, Candidate, Output, Request, Sample, UsageError, seeds_of
 from ..core.request import KeyMaker
 from ..report import printable
-from ..runner.ask.calls import call_async, call_model
+from ..runner.ask.calls import call_async, call_model, close_model
 from ..runner.options import RunOptions
 from ..runner.plan.cell import Cell
 from ..runner.plan.planning import make_plan
-from .arguments import Parser, key_values
-from .run_flags import GENERATION
+from .arguments import Parser
+from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
 """Log-likelihoods further apart than this are not rounding."""
 EXIT_DRIFT = 4
+OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
@@ -67,31 +68,14 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(prog="assay parity", description="Ask the same samples at batch 1 and other sizes; report what drifts.")
     p.add_argument("task")
     p.add_argument("-M", "--model", required=True)
-    p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument("-k", "--samples", type=int, default=16, help="how many samples (16)")
     p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
-    p.add_argument("--data", default=None, help="a file or folder in place of the task's own data")
-    p.add_argument("--num_fewshot", type=int, default=None)
-    for name, kind in GENERATION.items():
-        p.add_argument(f"--{name}", type=kind, default=None)
-    p.add_argument("--seed", type=int, default=None)
+    add_some(p, *OPTIONS)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
-    model_args = key_values(given.model_args, option="--model_args")
-    if given.base_url:
-        model_args["base_url"] = given.base_url
-    run = RunOptions(
-        tasks=(given.task,),
-        models=(given.model,),
-        model_args=model_args,
-        data=given.data,
-        limit=given.samples,
-        num_fewshot=given.num_fewshot,
-        generation={name: value for name in GENERATION if (value := getattr(given, name)) is not None},
-        seed=given.seed,
-    )
+    settings = settings_of(given, *OPTIONS)
+    run = RunOptions(tasks=(given.task,), models=(given.model,), limit=given.samples, **settings)
     found = [(cell, parities(cell, _sizes(given.sizes), given.samples)) for cell in make_plan(run)]
     if given.json:
         cells = [
@@ -130,11 +114,7 @@ def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
             made.append(_compare(cell, requests, alone, turned, size, "reversed"))
         return made
     finally:
-        close = getattr(cell.model, "close", None)
-        if close is not None:
-            closing = close()
-            if asyncio.iscoroutine(closing):
-                asyncio.run(closing)
+        asyncio.run(close_model(cell.model))
 
 
 def _requests(cell: Cell, count: int) -> list[Request]:

@@ -4,7 +4,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from ..core import AssayError, PlanError, UsageError
+from ..core import AssayError, UsageError
+from ..core.errors import raise_all
 from ..report import printable
 from .arguments import Parser
 
@@ -29,7 +30,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--pairs", type=float, default=None, metavar="X", help="the share on which two runs differ")
     p.add_argument("--difference", type=float, action="append", default=None, metavar="D", help="how many show D?")
     p.add_argument("--json", action="store_true", help="one JSON document")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     _check(given)
     from ..comparison.showing import assumed_scores, pilot_scores
@@ -72,5 +72,4 @@ def _check(given: "object") -> None:
         faults.append(UsageError("--baseline needs a run beside it", fix="assay power RUN --baseline RUN"))
     if values["run"] is None and not any(values[name] for name in ("n", "rate", "sd", "pairs", "difference")):
         faults.append(UsageError("neither a run nor an assumption", fix="assay power RUN, or --n 200 --rate 0.7"))
-    if faults:
-        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    raise_all(faults)

@@ -23,7 +23,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--format", default=None, choices=sorted(set(KINDS.values())), help="default: as the file is called")
     p.add_argument("--samples", type=int, default=24, help="samples of each run in the page (default 24)")
     p.add_argument("--charts", default=None, metavar="DIR", help="write each drawing as SVG into a folder instead")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     if given.charts is not None:
         from ..view.chart_files import write_charts

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..core.errors import AssayError
+from ..core.errors import AssayError, raise_all
 from ..core.trust import guarded
 from . import habit_values
 from .arguments import Parser, flatten_list
@@ -41,7 +41,6 @@ def parser() -> Parser:
     out.add_argument("-C", "--config", default=None, metavar="FILE", help="YAML or JSON, or a run.json to repeat")
     out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
     out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true", help="show tracebacks")
     return p
 
 
@@ -93,8 +92,6 @@ def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[Ass
         given, faults = p.read(ours.arguments)
     except AssayError as error:
         if ours.faults:
-            from ..runner.plan.settings import raise_all
-
             raise_all([*ours.faults, *getattr(error, "faults", (error,))])
         raise
     return given, [*ours.faults, *faults], ours.notes
@@ -103,7 +100,7 @@ def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[Ass
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
     """Raises the faults of a command together with those that only planning the rest of it shows."""
     from ..runner.plan.planning import make_plan
-    from ..runner.plan.settings import gather, raise_all, run_faults
+    from ..runner.plan.settings import gather, run_faults
 
     if options.tasks:  # where there are none, what names them may be what is misspelled
         gather(faults, lambda: make_plan(options))
@@ -150,7 +147,7 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     With a list for them, faults are put there and what has one is left out; else they are raised.
     """
     from ..runner.options import PartlyRead, RunOptions
-    from ..runner.plan.settings import gather, raise_all
+    from ..runner.plan.settings import gather
 
     found: list[AssayError] = []
     base = RunOptions()

@@ -4,10 +4,10 @@ import argparse
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ..core.errors import AssayError, UsageError, nearest
+from ..core.errors import AssayError, UsageError, nearest, raise_all
 from ..core.request import GenerateOptions
 from ..runner.option_fields import GROUPS, PREFIX, Flag, can_come_from_the_environment
 from ..runner.options import FLAGS
@@ -54,13 +54,26 @@ def add_flags(parser: Parser) -> dict[str, Any]:
     """Adds a flag for every option of a run, group by group; returns the groups."""
     groups = {name: parser.add_argument_group(name) for name in GROUPS}
     groups["what"].add_argument("tasks", nargs="*", help=FLAGS["tasks"].help)
-    for name, reader in GENERATION.items():
-        action: dict[str, Any] = {"action": "append"} if name == "stop" else {"type": reader}
-        action["metavar"] = METAVARS.get(reader, "TEXT")
-        groups["generation"].add_argument(f"--{name}", default=None, **action)
+    for name in GENERATION:
+        _add(groups["generation"], name)
     for name, flag in FLAGS.items():
-        groups[flag.group].add_argument(*flag.flags, dest=_place(name), **_settings(flag))
+        _add(groups[flag.group], name)
     return groups
+
+
+def add_some(parser: Parser, *names: str) -> None:
+    """Adds the flags of some options, for a verb that takes a few of those of a run."""
+    for name in names:
+        _add(parser, name)
+
+
+def _add(group: Any, name: str) -> None:
+    if name in FLAGS:
+        group.add_argument(*FLAGS[name].flags, dest=_place(name), **_settings(FLAGS[name]))
+        return
+    reader = GENERATION[name]
+    action: dict[str, Any] = {"action": "append"} if name == "stop" else {"type": reader}
+    group.add_argument(f"--{name}", default=None, metavar=METAVARS.get(reader, "TEXT"), **action)
 
 
 def _place(name: str) -> str:
@@ -82,18 +95,30 @@ def _settings(flag: Flag) -> dict[str, Any]:
     return shown if flag.alone is None else {**shown, "nargs": "?", "const": flag.alone}
 
 
-def changes_of(given: argparse.Namespace, faults: list[AssayError]) -> dict[str, Any]:
+def settings_of(given: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """What was typed for options that `add_some` added, and for `--base_url` where there is one; raises all faults."""
+    faults: list[AssayError] = []
+    changes = changes_of(given, faults, names)
+    if getattr(given, "base_url", None):
+        changes["model_args"] = {**changes.get("model_args", {}), "base_url": given.base_url}
+    raise_all(faults)
+    return changes
+
+
+def changes_of(
+    given: argparse.Namespace, faults: list[AssayError], names: Collection[str] = (*FLAGS, *GENERATION)
+) -> dict[str, Any]:
     """The options that a command sets, tasks aside; what cannot be read is put among the faults."""
-    typed = {name: getattr(given, _place(name)) for name in FLAGS if name != "tasks"}
     changes = {}
-    for name, value in typed.items():
+    for name in (name for name in FLAGS if name in names and name != "tasks"):
+        value = getattr(given, _place(name))
         if value is None or (value is False and FLAGS[name].reads == "switch"):
             continue
         try:
             changes[name] = _whole(name, value)
         except AssayError as error:
             faults.append(error)
-    generation = {name: getattr(given, name) for name in GENERATION if getattr(given, name) is not None}
+    generation = {name: value for name in GENERATION if name in names and (value := getattr(given, name)) is not None}
     if "stop" in generation:
         generation["stop"] = tuple(map(habit_values.unescape, generation["stop"]))
     if generation:

@@ -36,7 +36,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("what", help="a name, a file, or a run folder")
     p.add_argument("--data", default=None, help="where a task's data lies")
     p.add_argument("--no_pager", action="store_true", help="print on a terminal, too, instead of opening $PAGER")
-    p.add_argument("--debug", action="store_true")
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
     given = p.parse(_joined(arguments))
     folder = Path(given.what).expanduser()

@@ -1,15 +1,12 @@
 """A run on the terminal: its table and breakdowns, then the samples that were asked for."""
 
-import io
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from ..core import Result, UsageError, nearest
-from ..report import group_lines, printable, show_table
+from ..core import UsageError, nearest
+from ..report import group_lines, plain_table, printable
 from ..store import RunReader
 from ..view.plain_json import json_bytes
 from ..view.run_view import RunView
@@ -73,15 +70,10 @@ class ShownRun:
 
     def summary_lines(self) -> Iterator[str]:
         """The table as it was last computed, and its breakdowns."""
-        from rich.console import Console
-
         summary = self.reader.summary
-        results = [_result(row) for row in summary.get("results", ())]
-        buffer = io.StringIO()
-        if results:
-            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 150
-            show_table(results, Console(file=buffer, width=width, no_color=True, highlight=False))
-        yield from (line.rstrip() for line in buffer.getvalue().rstrip().split("\n") if results)
+        results = self.reader.results
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 150
+        yield from (line.rstrip() for line in plain_table(results, width).split("\n") if results)
         groups = group_lines(results)
         yield from (["", *groups] if groups and len(groups) <= MOST_GROUP_LINES else [])
         if len(groups) > MOST_GROUP_LINES:
@@ -90,8 +82,7 @@ class ShownRun:
             yield printable(f"note: {note}")
         if not summary and self.reader.layout.summary.exists():
             yield "no numbers: summary.json is not what this run ended with"
-        manifest = self.reader.manifest if self.reader.layout.manifest.exists() else {}
-        yield printable(f"{manifest.get('status', 'unknown')}: {self.reader.layout.folder}")
+        yield printable(f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.layout.folder}")
 
     def _refuse_unknown(self, missing: Sequence[str]) -> None:
         if missing:
@@ -108,12 +99,3 @@ def _found(wanted: Wanted, found: int, of: int) -> str:
     if wanted.failures and not (wanted.wrong or wanted.outcomes or wanted.tags or wanted.where or wanted.words):
         return "no failures: every sample was scored"
     return f"none of the {of:,} samples fits"
-
-
-def _result(row: Mapping[str, Any]) -> Result:
-    known = {f.name for f in fields(Result)}
-    given = {name: value for name, value in row.items() if name in known}
-    for name in ("ci", "bounds", "flags"):
-        if given.get(name) is not None:
-            given[name] = tuple(given[name])
-    return Result(**given)

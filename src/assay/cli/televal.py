@@ -5,6 +5,9 @@ from dataclasses import fields
 
 from .arguments import Parser
 from .run import stdout_for_people
+from .run_flags import add_some, settings_of
+
+OPTIONS = ("limit", "judges", "concurrency", "on_error", "fresh")
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -19,29 +22,16 @@ def command(arguments: Sequence[str]) -> int:
         epilog="`assay televal parquet2jsonl --help`: Parquet with audio clips as JSONL and WAV files.",
     )
     dialect.add_options(p)
-    p.add_argument("-L", "--limit", default=None, help="a number, a fraction, or a range a-b")
-    p.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL", help="a model for an evaluator")
-    p.add_argument("--concurrency", type=int, default=None)
-    p.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
-    p.add_argument("--fresh", action="store_true", help="forget what the run folder holds")
+    add_some(p, *OPTIONS)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     with stdout_for_people(given.json) as stdout:
         from ..runner.options import RunOptions
-        from .arguments import judge_entry
         from .display import finish, watcher
 
         names = [f.name for f in fields(dialect.Asked)]
-        base = RunOptions(
-            limit=given.limit,
-            concurrency=given.concurrency,
-            fresh=given.fresh,
-            judges=dict(judge_entry(entry) for entry in given.judge or ()),
-            on_error=given.on_error or RunOptions().on_error,
-        )
         asked = dialect.Asked(**{name: getattr(given, name) for name in names})
-        result, files = dialect.execute(asked, base, watcher(given.json))
+        result, files = dialect.execute(asked, RunOptions(**settings_of(given, *OPTIONS)), watcher(given.json))
         finish(result, stdout, given.json)
         if not given.json:
             stdout.writelines(f"wrote {file}\n" for file in files)
@@ -56,7 +46,6 @@ def _convert(arguments: Sequence[str]) -> int:
     p.add_argument("--root", "--save_dir", dest="root", default="test_data", help="where <name>/ is made")
     p.add_argument("--name", default=None, help="what it is called (default: as the source)")
     p.add_argument("--key_col", default="key")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     file, rows, clips = convert(given.source, given.root, name=given.name, key_col=given.key_col)
     print(f"{rows} rows, {clips} audio clips: {file}")

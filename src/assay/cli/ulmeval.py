@@ -48,7 +48,6 @@ def parser() -> Parser:
     trust = p.add_argument_group("trust")
     trust.add_argument("--trust-pickle", action="store_true")
     trust.add_argument("--allow-private-urls", action="store_true")
-    p.add_argument("--debug", action="store_true", help="show tracebacks")
     return p
 
 

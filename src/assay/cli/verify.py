@@ -9,8 +9,10 @@ from ..core import AssayError
 from ..report import printable
 from ..store import RunReader
 from .arguments import Parser
+from .run_flags import add_some, settings_of
 
 VERIFIED, NOT_VERIFIED = 0, 3
+OPTIONS = ("scorers", "data", "trust_code")
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -22,19 +24,11 @@ def command(arguments: Sequence[str]) -> int:
         "Exit code 0: all of it holds. 3: something is damaged, differs, or could not be checked.",
     )
     p.add_argument("run", help="a run folder")
-    p.add_argument("--scorer", "--scorers", action="append", default=None, help="those the run was last scored by")
-    p.add_argument("--data", default=None, help="where the data lies now")
-    p.add_argument("--trust_code", action="store_true", help="run the code that a run.json of somebody else names")
-    p.add_argument("--debug", action="store_true")
+    add_some(p, *OPTIONS)
     given = p.parse(arguments)
     reader = RunReader(Path(given.run).expanduser())
-    settings: dict[str, Any] = {"scorers": tuple(given.scorer)} if given.scorer else {}
-    if given.data:
-        settings["data"] = given.data
-    if given.trust_code:
-        settings["trust_code"] = True
     verdict = "verified"
-    for kind, line in _checks(reader, settings):
+    for kind, line in _checks(reader, settings_of(given, *OPTIONS)):
         sys.stdout.write(printable(f"{kind}: {line}") + "\n")
         if kind in ("damaged", "not checked"):
             verdict = "damaged" if "damaged" in (kind, verdict) else "unverified"

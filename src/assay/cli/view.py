@@ -25,7 +25,6 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--no_browser", action="store_true", help="print the link, open nothing")
     p.add_argument("--origin", default=None, metavar="URL", help="another name it is reached by, as behind a proxy")
     p.add_argument("--bundle", default=None, metavar="DIR", help="write a static folder instead of serving")
-    p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     folder = _folder(given.folder)
     if given.bundle is not None:

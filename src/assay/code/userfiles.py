@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import core
 from ..core import trust
-from ..core.errors import AssayError, UnknownName, UsageError, nearest
+from ..core.errors import AssayError, UnknownName, UsageError, suggest
 from ..core.secrets import without_keys
 from . import neighbours
 from .data_files import watching
@@ -133,8 +133,7 @@ def keyword_fix(error: BaseException) -> str | None:
     if found is None or not is_dataclass(kind):
         return None
     known = [f.name for f in fields(kind) if f.init]
-    close = nearest(found[2], known)
-    return f"did you mean {close!r}?" if close else f"a {found[1]} has {', '.join(known)}"
+    return suggest(found[2], known, f"a {found[1]} has")
 
 
 def describe_failure(error: BaseException) -> str:

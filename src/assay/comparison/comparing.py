@@ -6,12 +6,10 @@ its answers to a sample are reduced as its own table says, and what comes out mu
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..core import Result
-from ..core.record import result_from_plain
 from ..runner.result import RunResult
 from ..runner.resume.recorded import recorded_ways
 from ..store import RunReader
@@ -34,17 +32,11 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     """
     before = open_baseline(baseline)
     after = open_baseline(run.folder if isinstance(run, RunResult) else run)
-    if isinstance(run, RunResult):
-        results: Sequence[Result] = run.results
-    else:
-        results = [result_from_plain(row) for row in after.summary.get("results", ())]
+    results: Sequence[Result] = run.results if isinstance(run, RunResult) else after.results
     values = Values()
     rows = [_row(r, before, after, values) for r in results]
-    compared = [row for row in rows if row.paired is not None]
-    adjusted = holm([row.paired.p for row in compared if row.paired is not None])
-    for row, p in zip(compared, adjusted, strict=True):
-        row.p_adjusted = p
-    manifests = _manifest(before), _manifest(after)
+    adjust(rows)
+    manifests = before.manifest_if_any, after.manifest_if_any
     notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
     notes += [note for reader in (before, after) if (note := _early_note(reader))]
     settings = differing_settings(*manifests)
@@ -52,19 +44,21 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     return Comparison(folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage))
 
 
+def adjust(rows: Iterable[Row]) -> None:
+    """Holm's method over all numbers that could be compared: each is one more chance of a false alarm."""
+    pairs = [(row, row.paired) for row in rows if row.paired is not None]
+    for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
+        row.p_adjusted = p
+
+
 def _early_note(reader: RunReader) -> str:
     """That a run stopped early, which intervals and p of a comparison do not allow for; empty where it did not."""
-    for row in reader.summary.get("results", ()):
-        rule = row.get("details", {}).get("until", {})
+    for result in reader.results:
+        rule = result.details.get("until", {})
         if rule.get("stopped"):
             ended = f"{reader.layout.folder} stopped early (--until {rule['rule']})"
             return f"{ended}: p and intervals here are for a fixed number of samples"
     return ""
-
-
-def _manifest(reader: RunReader) -> Mapping[str, Any]:
-    """`run.json`; one that a damaged folder lost says nothing."""
-    return reader.manifest if reader.layout.manifest.exists() else {}
 
 
 def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
@@ -174,10 +168,8 @@ def _scale(*results: Result | None) -> tuple[float, float] | None:
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
     """The same number as the baseline's table has it, which says how answers were counted and reduced there."""
-    for row in before.summary.get("results", ()):
-        if (row["task"], row["model"], row["metric"]) == (result.task, model, result.metric):
-            return result_from_plain(row)
-    return None
+    wanted = result.task, model, result.metric
+    return next((row for row in before.results if (row.task, row.model, row.metric) == wanted), None)
 
 
 def _is_mean(values: Mapping[str, float], result: Result) -> bool:

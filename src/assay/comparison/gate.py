@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Result, UsageError, nearest
-from ..core.record import result_from_plain
+from ..core import Result, UsageError, suggest
 from ..report import format_value
 from ..store import RunReader
 from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
@@ -95,7 +94,7 @@ def judge_run(policy: Policy, run: str | Path, baseline: str | Path | None = Non
         what = "the policy has max_drop, which needs an earlier run"
         raise UsageError(what, where=policy.where, fix="--baseline RUN")
     after = sound_run(run, policy)
-    results = [result_from_plain(row) for row in after.summary.get("results", ())]
+    results = after.results
     chosen = list(_chosen(policy, results, str(run)))
     notes: list[str] = []
     rows: dict[tuple[str, str, str], Row] = {}
@@ -143,14 +142,12 @@ def _chosen(policy: Policy, results: Sequence[Result], where: str) -> Iterator[t
     for task in policy.tasks or by_task:
         rule = policy.tasks.get(task, policy.usual)
         if task not in by_task:
-            close = nearest(task, by_task)
-            fix = f"did you mean {close!r}?" if close else f"its tasks: {', '.join(by_task)}"
+            fix = suggest(task, by_task, "its tasks:")
             raise UsageError(f"the run has no task {task!r}", where=policy.where, fix=fix)
         metrics = dict.fromkeys(result.metric for result in by_task[task])
         metric = rule.metric or next(iter(metrics))
         if metric not in metrics:
-            close = nearest(metric, metrics)
-            fix = f"did you mean {close!r}?" if close else f"its metrics: {', '.join(metrics)}"
+            fix = suggest(metric, metrics, "its metrics:")
             raise UsageError(f"task {task!r} has no metric {metric!r}", where=policy.where, fix=fix)
         for result in by_task[task]:
             if result.metric == metric:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Result, UsageError
-from ..core.record import result_from_plain
 from ..store import RunReader
 from ..summarizers.statistics import Estimate, clustered_mean, macro, mean_interval
 from ..summarizers.statistics.compare import difference_p
@@ -158,21 +157,19 @@ def _entries(folders: Sequence[Path], metrics: Sequence[str], tasks: Sequence[st
 def _finished(reader: RunReader) -> tuple[str, int]:
     """When a run ended; within a second, when that was written down."""
     path = reader.layout.manifest
-    manifest = reader.manifest if path.exists() else {}
+    manifest = reader.manifest_if_any
     return str(manifest.get("finished") or manifest.get("started") or ""), path.stat().st_mtime_ns if manifest else 0
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    manifest = reader.manifest if reader.layout.manifest.exists() else {}
-    cells = [cell for cell in manifest.get("cells", ()) if isinstance(cell, Mapping)]
+    cells = [cell for cell in reader.manifest_if_any.get("cells", ()) if isinstance(cell, Mapping)]
     return {(c.get("task"), c.get("model")): str((c.get("digests") or {}).get("model", "")) for c in cells}  # type: ignore[misc]
 
 
 def _headlines(reader: RunReader, metrics: Sequence[str], tasks: Sequence[str]) -> list[Result]:
     """The first number of each task and model of a run, or those with the names that were asked for."""
     chosen: dict[tuple[str, str, str], Result] = {}
-    for row in reader.summary.get("results", ()):
-        result = result_from_plain(row)
+    for result in reader.results:
         if result.value is None or (tasks and not {result.task, result.protocol} & set(tasks)):
             continue
         if metrics and result.metric not in metrics:

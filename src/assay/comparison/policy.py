@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import AssayError, PlanError, UsageError, nearest, shorten
+from ..core import AssayError, UsageError, nearest, shorten, suggest
+from ..core.errors import raise_all
 from ..runner.tasks.task_yaml import load_yaml
 
 CHANGES = ("data", "scorer")
@@ -82,8 +83,7 @@ def read_policy(path: str | Path) -> Policy:
     if not faults and (idle or not (usual.decides or tasks)):
         whose = f"task {idle[0]!r} has" if idle else "the policy has"
         faults.append(UsageError(f"{whose} no limit", where=where, fix="max_drop: 0.02, or min_value: 0.5"))
-    if faults:
-        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    raise_all(faults)
     return made
 
 
@@ -104,8 +104,7 @@ def _unknown_keys(plain: Mapping[Any, Any], known: tuple[str, ...], where: str) 
     faults: list[AssayError] = []
     for key in plain:
         if str(key) not in known:
-            close = nearest(str(key), known)
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(known)}"
+            fix = suggest(str(key), known, "known keys:")
             faults.append(UsageError(f"unknown key {key!r}", where=where, fix=fix))
     return faults
 
@@ -140,7 +139,6 @@ def _changes(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> 
     names = [value] if isinstance(value, str) else list(value) if isinstance(value, (list, tuple)) else [value]
     for name in names:
         if name not in CHANGES:
-            close = nearest(str(name), CHANGES)
-            fix = f"did you mean {close!r}?" if close else f"one of {', '.join(CHANGES)}"
+            fix = suggest(str(name), CHANGES, "one of")
             faults.append(UsageError(f"`allow_changed` has {shorten(name)}", where=where, fix=fix))
     return frozenset(str(name) for name in names)

@@ -9,8 +9,7 @@ from typing import Any
 from ..core import StoreError, UsageError
 from ..runner.result import RunResult
 from ..store import RunReader
-from ..summarizers.statistics import holm
-from .comparing import compare_runs, open_baseline
+from .comparing import adjust, compare_runs, open_baseline
 from .rows import Comparison, Row
 from .words import sentence
 
@@ -88,7 +87,7 @@ def compare(baseline: Run, *runs: Run) -> RunComparison:
         if not isinstance(run, RunResult) and not RunReader(folder).summary:
             raise StoreError("the run has no numbers: it has not ended", where=str(folder), fix="run it to its end")
         found.append(compare_runs(folders[0], run))
-    _adjust(found)
+    adjust(row for comparison in found for row in comparison.rows)
     return RunComparison(folders[0], tuple(found))
 
 
@@ -103,13 +102,6 @@ def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
 
 def _folder(run: Run) -> Path:
     return Path(run.folder if isinstance(run, RunResult) else run).expanduser()
-
-
-def _adjust(comparisons: Sequence[Comparison]) -> None:
-    """Holm's method over all numbers of all runs: each is one more chance of a false alarm."""
-    pairs = [(row, row.paired) for comparison in comparisons for row in comparison.rows if row.paired is not None]
-    for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
-        row.p_adjusted = p
 
 
 def _plain(row: Row, name: str, flips: int | None) -> dict[str, Any]:

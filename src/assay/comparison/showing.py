@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Result, UsageError
-from ..core.record import result_from_plain
 from ..store import RunReader
 from ..summarizers.statistics import (
     minimum_detectable_difference,
@@ -116,7 +115,7 @@ def assumed_scores(n: int, rate: float | None, deviation: float | None, pairs: f
 def pilot_scores(run: str | Path, baseline: str | Path | None = None, pairs: float | None = None) -> list[Scores]:
     """The scores of each number of a finished run; with a baseline, also how much the two differ."""
     reader = RunReader(Path(run).expanduser())
-    results = [result_from_plain(row) for row in reader.summary.get("results", ())]
+    results = reader.results
     paired = {}
     if baseline is not None:
         rows = compare_runs(baseline, run).rows

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core import UNRESOLVED, UsageError
-from ..core.record import result_from_plain
 from ..store import RunReader
 from .policy import Policy
 
@@ -20,8 +19,7 @@ def sound_run(folder: str | Path, policy: Policy) -> RunReader:
     status = str(reader.manifest.get("status"))
     if not reader.is_finished or status not in ("complete", "partial"):
         raise UsageError(f"the run is not finished: {status}", where=where, fix=again)
-    for row in reader.summary.get("results", ()):
-        result = result_from_plain(row)
+    for result in reader.results:
         lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
         lost = max(lost, (result.n_expected or 0) - result.n)
         total = max(result.n_expected or 0, result.n + lost, 1)

@@ -23,6 +23,7 @@ from .errors import (
     blamed,
     nearest,
     shorten,
+    suggest,
 )
 from .media import Audio, Image, Media, Video
 from .message import (
@@ -144,4 +145,5 @@ __all__ = [
     "render_text",
     "seeds_of",
     "shorten",
+    "suggest",
 ]

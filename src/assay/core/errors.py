@@ -30,6 +30,12 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return folded[close[0]] if close else None
 
 
+def suggest(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """How to fix an unknown name: the nearest known one; where none is close, `otherwise` and all of them."""
+    close = nearest(name, known, cutoff)
+    return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(known)}"
+
+
 def _fold(name: str) -> str:
     return name.lower().replace("-", "_")
 
@@ -106,6 +112,13 @@ class PlanError(UsageError):
 
     def __str__(self) -> str:
         return "\n".join(str(fault) for fault in self.faults)
+
+
+def raise_all(faults: Iterable[AssayError]) -> None:
+    """Raises the faults, each said once; nothing where there are none."""
+    unique = list({str(fault): fault for fault in faults}.values())
+    if unique:
+        raise unique[0] if len(unique) == 1 else PlanError(unique)
 
 
 class DataError(AssayError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from .errors import UsageError, nearest, shorten
+from .errors import UsageError, shorten, suggest
 from .media import Media
 from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
 from .quick import quick
@@ -82,19 +82,16 @@ class GenerateOptions:
         for name, words in _WORDS.items():
             word = getattr(self, name)
             if word is not None and word not in words:
-                close = nearest(str(word), words)
-                fix = f"did you mean {close!r}?" if close else f"one of {', '.join(words)}"
+                fix = suggest(str(word), words, "one of")
                 raise UsageError(f"generation option {name!r} cannot be {shorten(word)}", fix=fix)
         if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
             raise UsageError(f"generation option 'seed' takes a whole number, got {shorten(self.seed)}")
 
     def set(self, **changes: Any) -> "GenerateOptions":
         """A copy with some options changed; an unknown one is an error with the nearest name."""
-        known = OPTION_NAMES
         for name in changes:
-            if name not in known:
-                close = nearest(name, known)
-                fix = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(known))}"
+            if name not in OPTION_NAMES:
+                fix = suggest(name, sorted(OPTION_NAMES), "known:")
                 raise UsageError(f"unknown generation option {name!r}", fix=fix)
             value = changes[name]
             if name in _PENALTIES and isinstance(value, (int, float)) and not -2 <= value <= 2:

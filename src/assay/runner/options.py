@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ..code.userfiles import one_spelling
-from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, nearest, shorten
+from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, shorten, suggest
 from ..core.secrets import left_out, veiled
 from .option_fields import flags_of, option
 
@@ -237,13 +237,9 @@ class RunOptions:
                 values[name] = values.pop(alias)
         faults: list[AssayError] = []
         for name in [name for name in values if name not in names]:
-            close = nearest(name, names, CLOSE_KEY)
+            fix = suggest(name, sorted(names), "known keys:", CLOSE_KEY)
             if name in OF_MODELS:
                 fix = f"an option of the model: model_args: {{{name}: …}}"
-                faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
-                del values[name]
-                continue
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
             faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
             del values[name]
         if isinstance(values.get("judges"), str):

@@ -7,13 +7,16 @@ the last one of a person for a sample counts. The journal stays as the run left 
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+import msgspec
 
 from ..core import StoreError
 from ..core.record import is_whole
 from .journal import Journal, open_journal, read_lines
 from .layout import Layout
 
+KIND = b'{"kind":"label"'
 LONGEST_NAME = 80
 LONGEST_NOTE = 2000
 
@@ -25,10 +28,10 @@ class Label:
     task: str
     model: str
     id: str
-    epoch: int
-    value: float | None
+    epoch: int = 0
+    value: float | None = None
     """`None`: the person could not tell."""
-    by: str
+    by: str = ""
     at: str = ""
     note: str = ""
 
@@ -39,9 +42,8 @@ class Label:
 
     def line(self) -> dict[str, object]:
         """The label as a line."""
-        plain: dict[str, object] = {"kind": "label", "task": self.task, "model": self.model, "id": self.id}
-        plain |= {"epoch": self.epoch, "value": self.value, "by": self.by[:LONGEST_NAME], "at": self.at}
-        return {**plain, "note": self.note[:LONGEST_NOTE]} if self.note else plain
+        cut = {"by": self.by[:LONGEST_NAME], "note": self.note[:LONGEST_NOTE]}
+        return {"kind": "label", **{name: value for name, value in {**asdict(self), **cut}.items() if value != ""}}
 
 
 def add_labels(layout: Layout, labels: list[Label]) -> None:
@@ -75,21 +77,11 @@ def standing_labels(labels: list[Label]) -> dict[tuple[str, str, str, int], dict
 
 def _labels(layout: Layout) -> Iterator[Label]:
     for _, line in read_lines(layout.labels):
-        try:
-            plain = json.loads(line) if line is not None else {}
-            if plain.get("kind") != "label":
+        if line is not None and line.startswith(KIND):
+            try:
+                yield msgspec.convert(json.loads(line), Label, strict=False)  # an id may hold lone surrogates
+            except (msgspec.MsgspecError, ValueError):
                 continue
-            value = plain.get("value")
-            yield Label(
-                str(plain["task"]),
-                str(plain["model"]),
-                str(plain["id"]),
-                int(plain.get("epoch", 0)),
-                None if value is None else float(value),
-                *(str(plain.get(name, "")) for name in ("by", "at", "note")),
-            )
-        except (KeyError, TypeError, ValueError):
-            continue
 
 
 def _is_ours(layout: Layout) -> bool:
@@ -97,4 +89,4 @@ def _is_ours(layout: Layout) -> bool:
         return False
     with layout.labels.open("rb") as file:
         first = file.readline().rstrip(b"\n")
-    return not first or (first.startswith(b'{"kind":"label"') and is_whole(first))
+    return not first or (first.startswith(KIND) and is_whole(first))

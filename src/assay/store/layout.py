@@ -6,13 +6,13 @@ summary.json    the numbers, derived from the journal
 media/          images and audio by content hash
 labels.jsonl    what people said of answers, line by line; never overwritten
 view.index      what pages need of a long journal, derived from it; may be removed
+.lock           who writes here
 """
 
 import errno
 import os
 import re
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import DiskFull, StoreError
@@ -20,46 +20,18 @@ from ..core import DiskFull, StoreError
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of one run folder."""
+    """The paths of one run folder: what each file holds is said above."""
 
-    folder: Path
-
-    @property
-    def manifest(self) -> Path:
-        """What was run."""
-        return self.folder / "run.json"
-
-    @property
-    def journal(self) -> Path:
-        """What was answered and scored."""
-        return self.folder / "records.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        """The numbers."""
-        return self.folder / "summary.json"
-
-    @property
-    def media(self) -> Path:
-        """Images and audio clips by content hash."""
-        return self.folder / "media"
-
-    @property
-    def labels(self) -> Path:
-        """What people said of answers."""
-        return self.folder / "labels.jsonl"
-
-    @property
-    def view_index(self) -> Path:
-        """What pages need of the journal; made again where it is missing."""
-        return self.folder / "view.index"
-
-    @property
-    def lock(self) -> Path:
-        """Who writes here."""
-        return self.folder / ".lock"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest = folder / "run.json"
+        self.journal = folder / "records.jsonl"
+        self.summary = folder / "summary.json"
+        self.media = folder / "media"
+        self.labels = folder / "labels.jsonl"
+        self.view_index = folder / "view.index"
+        self.lock = folder / ".lock"
 
 
 def safe_name(name: str, limit: int = 40) -> str:

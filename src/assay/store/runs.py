@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import DiskFull, Output, OutputRecord, StoreError, Text
-from ..core.record import output_to_plain
+from ..core import DiskFull, Output, OutputRecord, Result, StoreError, Text
+from ..core.record import output_to_plain, result_from_plain
 from ..media import described
 from .blobs import Blobs
 from .cell_index import Answered, CellIndex
@@ -78,7 +78,7 @@ class RunReader:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The numbers of the run; none while it is not finished, or where the file is not the one that it wrote."""
-        manifest = self._manifest_or_none()
+        manifest = self.manifest_if_any
         if is_vouched(manifest):
             is_own = not summary_damage(self.layout, manifest)
         else:
@@ -89,18 +89,18 @@ class RunReader:
     @property
     def is_unverified(self) -> bool:
         """Whether a finished run noted no digests, as those of the first version."""
-        manifest = self._manifest_or_none()
+        manifest = self.manifest_if_any
         return manifest.get("format") == 1 and manifest.get("status") in FINISHED
 
     @property
     def is_finished(self) -> bool:
         """Whether the run came to an end, well or not, and its numbers were written."""
-        return self.is_unverified or is_vouched(self._manifest_or_none())
+        return self.is_unverified or is_vouched(self.manifest_if_any)
 
     @cached_property
     def damage(self) -> tuple[str, ...]:
         """All that is not as the run left it, each in one line."""
-        manifest = self._manifest_or_none()
+        manifest = self.manifest_if_any
         if is_vouched(manifest):
             # With the digest that was noted, damaged lines are those that the run itself has met and mended.
             changed = journal_damage(self.layout, manifest)
@@ -118,8 +118,15 @@ class RunReader:
             lines.append("unverified: the run was written by the first version, which noted no digests")
         return lines
 
-    def _manifest_or_none(self) -> dict[str, Any]:
+    @property
+    def manifest_if_any(self) -> dict[str, Any]:
+        """What was run; empty where a damaged folder has lost it."""
         return self.manifest if self.layout.manifest.exists() else {}
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The numbers of the table."""
+        return [result_from_plain(row) for row in self.summary.get("results", ())]
 
     def outputs(self, task: str | None = None, model: str | None = None) -> Iterator[OutputRecord]:
         """The output records, in the order of their samples' ids, rounds in order."""
@@ -168,11 +175,11 @@ class RunReader:
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
         """The scorers of each cell of the last run; of one that judged by itself none are named."""
         if self._counted is None:
-            cells = self._manifest_or_none().get("cells", ())
+            cells = self.manifest_if_any.get("cells", ())
             described = [cell for cell in cells if isinstance(cell, Mapping) and "task" in cell and "model" in cell]
             self._counted = {(c["task"], c["model"]): frozenset(c.get("scorers") or ()) for c in described}
-            for row in self.summary.get("results", ()):
-                self._counted.setdefault((row["task"], row["model"]), frozenset())
+            for result in self.results:
+                self._counted.setdefault((result.task, result.model), frozenset())
         return self._counted
 
 

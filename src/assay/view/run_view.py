@@ -66,8 +66,7 @@ class RunView:
         )
         if self._summary is None or self._summary[0] != mark:
             reader = self.reader()
-            manifest = reader.manifest if self.layout.manifest.exists() else {}
-            self._summary = mark, manifest, reader.summary
+            self._summary = mark, reader.manifest_if_any, reader.summary
         return self._summary[1], self._summary[2]
 
     def search(self, words: str) -> list[int]:

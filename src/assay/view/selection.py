@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..core import UsageError, nearest
+from ..core import UsageError, suggest
 from .run_view import SCORED, RunView
 from .where import chosen
 
@@ -181,9 +181,7 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
     known = [one.value for one in Outcome]
     for outcome in outcomes:
         if outcome not in known:
-            close = nearest(outcome, known)
-            fix = f"did you mean {close}?" if close else f"one of {', '.join(known)}"
-            raise UsageError(f"there is no outcome {outcome!r}", fix=fix)
+            raise UsageError(f"there is no outcome {outcome!r}", fix=suggest(outcome, known, "one of"))
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 
@@ -201,9 +199,8 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
         texts = columns.texts(f"tag.{name}")
         if texts is None:
             known = list(columns.index.tags)
-            close = nearest(name, known)
-            there = f"there are {', '.join(known)}" if known else "the task names none"
-            raise UsageError(f"the samples have no tag {name!r}", fix=f"did you mean {close}?" if close else there)
+            fix = suggest(name, known, "there are") if known else "the task names none"
+            raise UsageError(f"the samples have no tag {name!r}", fix=fix)
         kept &= np.array([text in values for text in texts[0]], bool)[texts[1]]
     return kept
 
@@ -219,9 +216,7 @@ def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
         return np.argsort(keys, kind="stable")  # `nan` comes last
     texts = columns.texts(name)
     if texts is None:
-        known = columns.names()
-        close = nearest(name, known)
-        fix = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
+        fix = suggest(name, columns.names(), "there are")
         raise UsageError(f"samples cannot be sorted by {name!r}", fix=fix)
     values = [texts[0][code] for code in texts[1][places].tolist()]
     there = [place for place, value in enumerate(values) if value is not None]

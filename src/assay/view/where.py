@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from ..core import UsageError, nearest
+from ..core import UsageError, suggest
 
 LONGEST = 10_000
 DEEPEST = 50
@@ -176,9 +176,7 @@ class _Parser:
                 return _COMPARE[sign](numbers, value) & ~np.isnan(numbers)
         texts = self.columns.texts(name)
         if texts is None:
-            known = self.columns.names()
-            close = nearest(name, known)
-            fix = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
+            fix = suggest(name, self.columns.names(), "there are")
             raise UsageError(f"--where: the samples have no {name!r}", fix=fix)
         values, codes = texts
         return np.array([*(self._fits(one, sign, value) for one in values), False], bool)[codes]

@@ -14,7 +14,7 @@ from ...core import (
     Task,
     UsageError,
 )
-from ...core.errors import UnknownOption
+from ...core.errors import UnknownOption, raise_all
 from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
 from ...models import build_model
@@ -40,7 +40,6 @@ from .readable import check_reads
 from .reducing import check_reducer
 from .settings import (
     gather,
-    raise_all,
     run_faults,
     scorer_faults,
     task_faults,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
+from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, shorten, suggest
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
 from ..counts.budget import ErrorBudget
@@ -31,13 +31,6 @@ def gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
     except AssayError as error:
         faults.append(error)
     return None
-
-
-def raise_all(faults: list[AssayError]) -> None:
-    """Raises the faults, each said once; nothing where there are none."""
-    unique = list({str(fault): fault for fault in faults}.values())
-    if unique:
-        raise unique[0] if len(unique) == 1 else PlanError(unique)
 
 
 def run_faults(run: RunOptions) -> list[AssayError]:
@@ -137,9 +130,7 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
         kinds = {one for kind in (get_args(hint) or (hint,)) for one in (get_args(kind) or (kind,))}
         words = sorted(one for one in kinds if isinstance(one, str))
         if isinstance(value, str) and words and value not in words and str not in kinds:
-            close = nearest(value, words)
-            fix = f"did you mean {close!r}?" if close else f"one of {', '.join(words)}"
-            yield UsageError(f"--{name} cannot be {shorten(value)}", fix=fix)
+            yield UsageError(f"--{name} cannot be {shorten(value)}", fix=suggest(value, words, "one of"))
         elif bool in kinds and not isinstance(value, bool):
             yield UsageError(f"--{name} is {shorten(value)}", fix="true or false")
         elif str not in kinds and (int in kinds or float in kinds) and value not in words:

@@ -15,7 +15,8 @@ from typing import Any
 
 from ...code.sources import parsed
 from ...code.userfiles import is_reference, keyword_fix, split_reference
-from ...core import AssayError, PlanError, Task, UsageError, shorten
+from ...core import AssayError, Task, UsageError, shorten
+from ...core.errors import raise_all
 from ...core.request import OPTION_NAMES
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
@@ -65,8 +66,7 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
             fix="define `dataset` (and `prompt`, `score`), or a Task; "
             + (f"it has {', '.join(names[:8])}" if names else "it is empty"),
         )
-    if faults:
-        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    raise_all(faults)
     values.setdefault("name", path.stem)
     values.setdefault("description", (module.__doc__ or "").strip().partition("\n")[0])
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
+from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, shorten, suggest
 from ...core.spec import is_prompt_file
 from ..options import PartlyRead
 
@@ -119,8 +119,7 @@ def read_task_file(path: Path) -> Task:
     for key, value in plain.items():
         name = ALIASES.get(str(key), str(key).replace("-", "_"))
         if name not in names:
-            close = nearest(name, names | set(ALIASES))
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
+            fix = suggest(name, sorted(names | set(ALIASES)), "known keys:")
             faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
         elif value is not None:
             try:
@@ -178,8 +177,7 @@ def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError
         return Fewshot(plain)
     names = {f.name for f in fields(Fewshot)}
     for key in [key for key in plain if key not in names]:
-        close = nearest(str(key), names)
-        fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
+        fix = suggest(str(key), sorted(names), "known keys:")
         faults.append(UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix))
     values = {name: value for name, value in plain.items() if name in names}
     if "pick" in values:
