@@ -28,7 +28,7 @@ def command(arguments: Sequence[str]) -> int:
     given = p.parse(arguments)
     if given.limit is not None and given.limit < 0:
         raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")
-    from ..comparison.rendering import FLIPS, github, markdown, text_lines
+    from ..comparison.rendering import FLIPS, markdown, text_lines
     from ..comparison.several import compare
 
     flips = (FLIPS if given.limit is None else given.limit) if given.flips or given.limit is not None else None
@@ -38,7 +38,7 @@ def command(arguments: Sequence[str]) -> int:
     elif given.format == "text":
         text = "".join(f"{line}\n" for line in text_lines(report, flips))
     else:
-        text = github(report, flips) if given.format == "github" else markdown(report, flips)
+        text = markdown(report, flips, for_github=given.format == "github")
     sys.stdout.write(text)
     damaged = [say_damage(RunReader(run.run)) for run in report.runs]
     if any(damaged) or any(run.is_damaged for run in report.runs):

@@ -1,7 +1,6 @@
 """`assay label`: labels of people in and out of a run, and what they say of its judge."""
 
 import csv
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from ..core import UsageError
 from ..report import format_value
 from ..store import RunReader
-from ..store.export import plain_cell, safe_cell
+from ..store.export import csv_text, plain_cell
 from ..store.labels import Label, add_labels, read_labels
 from .arguments import Parser
 
@@ -41,16 +40,11 @@ def command(arguments: Sequence[str]) -> int:
 
 def _export(reader: RunReader, target: str) -> int:
     labels = read_labels(reader.layout)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for label in labels:
-        row = [getattr(label, name) for name in COLUMNS]
-        writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
+    text = csv_text(COLUMNS, ([getattr(label, name) for name in COLUMNS] for label in labels))
     if target == "-":
-        sys.stdout.write(out.getvalue())
+        sys.stdout.write(text)
         return 0
-    Path(target).expanduser().write_text(out.getvalue(), encoding="utf-8", errors="backslashreplace", newline="")
+    Path(target).expanduser().write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     sys.stdout.write(f"{target}: {len(labels)} labels\n")
     return 0
 

@@ -1,15 +1,15 @@
 """A leaderboard for people: aligned text, Markdown, CSV, or a page of HTML that stands alone."""
 
-import csv
-import io
 from collections.abc import Iterator
+from typing import Any
 
 from ..core import Result
 from ..report import format_value, html_grid, markdown_grid, markdown_text, printable, text_grid
-from ..store.export import safe_cell
+from ..store import export
 from .leaderboard import Column, Entry, Leaderboard
 
 MISSING = "–"
+CSV_COLUMNS = ("model", "protocol", "metric", "value", "low", "high", "n", "rank_best", "rank_worst", "run")
 MOST_NAMED = 6
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>
@@ -109,18 +109,16 @@ def html(board: Leaderboard) -> str:
 
 def csv_text(board: Leaderboard) -> str:
     """A row for each model and column."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(("model", "protocol", "metric", "value", "low", "high", "n", "rank_best", "rank_worst", "run"))
+    rows: list[list[Any]] = []
     for entry in board.entries:
         for column in board.columns:
-            head = [safe_cell(text) for text in (entry.name, column.protocol, column.metric)]
+            head = [entry.name, column.protocol, column.metric]
             if column not in entry.numbers:
-                writer.writerow([*head, "", "", "", "", "", "", ""])
+                rows.append([*head, *[""] * (len(CSV_COLUMNS) - len(head))])
                 continue
             result, reader = entry.numbers[column]
             low, high = result.ci or ("", "")
             place = board.ranks.get(column, {}).get(entry.name)
             places = ["", ""] if place is None else [place.best, place.worst]
-            writer.writerow([*head, result.value, low, high, result.n, *places, safe_cell(str(reader.layout.folder))])
-    return out.getvalue()
+            rows.append([*head, result.value, low, high, result.n, *places, str(reader.layout.folder)])
+    return export.csv_text(CSV_COLUMNS, rows)

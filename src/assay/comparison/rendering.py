@@ -1,6 +1,6 @@
 """A comparison for people: what else differs above everything, a sentence for each run, a table, who changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..core import shorten
@@ -38,29 +38,23 @@ def text_lines(report: RunComparison, flips: int | None = None) -> Iterator[str]
         yield from text_grid(FLIP_HEADINGS, changed, (1, 2), indent="  ")
 
 
-def markdown(report: RunComparison, flips: int | None = None) -> str:
-    """For a document."""
-    parts = ["\n".join(f"- {markdown_text(line)}" for line in caveats(report))]
-    parts += [f"**{markdown_text(sentence)}**" for sentence in report.sentences]
-    parts.append(markdown_grid(*table(report)))
-    parts.append("\n".join(f"- {markdown_text(line)}" for line in footnotes(report)))
+def markdown(report: RunComparison, flips: int | None = None, *, for_github: bool = False) -> str:
+    """For a document; for a job summary or a comment on GitHub with caveats as an alert and long lists folded."""
+    warned = [markdown_text(line) for line in caveats(report)]
+    alert = "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in warned) if warned else ""
+    parts = [alert if for_github else _bullets(warned)]
+    for sentence in map(markdown_text, report.sentences):
+        parts.append(f"### {sentence}" if for_github else f"**{sentence}**")
+    parts += [markdown_grid(*table(report)), _bullets(map(markdown_text, footnotes(report)))]
     for title, changed in flip_tables(report, flips):
-        parts += [markdown_text(title), markdown_grid(FLIP_HEADINGS, changed)]
+        name, grid = markdown_text(title), markdown_grid(FLIP_HEADINGS, changed)
+        folded = [f"<details><summary>{name}</summary>\n\n{grid}\n\n</details>"]
+        parts += folded if for_github else [name, grid]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def github(report: RunComparison, flips: int | None = None) -> str:
-    """For a job summary or a comment on GitHub: caveats as an alert, long lists folded."""
-    parts = [f"### {markdown_text(sentence)}" for sentence in report.sentences]
-    warned = caveats(report)
-    if warned:
-        parts.insert(0, "> [!WARNING]\n" + "\n".join(f"> {markdown_text(line)}<br>" for line in warned))
-    parts.append(markdown_grid(*table(report)))
-    parts.append("\n".join(f"- {markdown_text(line)}" for line in footnotes(report)))
-    for title, changed in flip_tables(report, flips):
-        grid = markdown_grid(FLIP_HEADINGS, changed)
-        parts.append(f"<details><summary>{markdown_text(title)}</summary>\n\n{grid}\n\n</details>")
-    return "\n\n".join(part for part in parts if part) + "\n"
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def html(report: RunComparison) -> str:

@@ -6,10 +6,11 @@ what a model wrote for a formula; taking one leading `'` away gives the text bac
 """
 
 import csv
+import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,15 @@ def safe_cell(text: str) -> str:
 def plain_cell(cell: str) -> str:
     """The text that `safe_cell` was given."""
     return cell[1:] if cell.startswith("'") else cell
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV, their texts safe for spreadsheets."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return out.getvalue()
 
 
 def write_csv(reader: RunReader, path: Path) -> int:

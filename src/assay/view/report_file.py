@@ -3,8 +3,6 @@
 The samples are chosen without favour: of each outcome some, wrong before right, spread evenly over the data.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -15,7 +13,7 @@ from ..core import UsageError
 from ..core.record import result_from_plain
 from ..report import markdown_table, markdown_text
 from ..report.methods import methods_paragraph
-from ..store.export import safe_cell
+from ..store.export import csv_text
 from .bundle import comparisons
 from .comparison import comparison_page
 from .folders import RunFolders
@@ -139,17 +137,15 @@ def _line(row: Mapping[str, Any]) -> str:
 
 def csv_report(folders: Sequence[Path]) -> str:
     """Every number on a row of its own."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_COLUMNS)
+    rows = []
     for run, _ in open_runs(folders):
         for row in run.documents()[1].get("results", ()):
             low, high = row.get("ci") or (None, None)
             outcomes = row.get("outcomes")
             counts = "; ".join(f"{n} {name}" for name, n in outcomes.items()) if isinstance(outcomes, Mapping) else ""
             plain = {**row, "run": run.name, "low": low, "high": high, "outcomes": counts}
-            writer.writerow([safe_cell(v) if isinstance(v := plain.get(name), str) else v for name in CSV_COLUMNS])
-    return out.getvalue()
+            rows.append([plain.get(name) for name in CSV_COLUMNS])
+    return csv_text(CSV_COLUMNS, rows)
 
 
 def _name(run: RunView, folder: Path) -> str:
