@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Sample, Score, ScoreRecord, SummaryContext, Task
+from ..core.score import named_values
 from ..report import format_value, printable
 from .explain import explained
 
@@ -13,14 +14,9 @@ MODEL = "scripted"
 
 def trial_record(score: Score, sample: Sample, scorer: str, number: int) -> ScoreRecord:
     """A verdict as a summarizer is handed it."""
-    value = score.value
-    if isinstance(value, Mapping):
-        values: dict[str, float | None] = {f"{scorer}.{name}": one for name, one in value.items()}
-    else:
-        values = {} if value is None else {scorer: float(value)}
     return ScoreRecord(
-        "trial", MODEL, sample.id, scorer, "", values, str(score.outcome), answer=score.answer, details=score.details,
-        tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
+        "trial", MODEL, sample.id, scorer, "", named_values(score, scorer), str(score.outcome), answer=score.answer,
+        details=score.details, tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
     )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ class Result:
 
 def result_from_plain(plain: Mapping[str, Any]) -> Result:
     """The result a row of `summary.json` holds."""
-    values = {name: value for name, value in plain.items() if name in Result.__dataclass_fields__}
+    values = dict(plain)
     for name in ("ci", "bounds", "flags"):
         if values.get(name) is not None:
             values[name] = tuple(values[name])

@@ -53,6 +53,14 @@ class Score:
         return cls(0.0, Outcome.REFUSED, details=details)
 
 
+def named_values(score: Score, scorer: str) -> dict[str, float]:
+    """The values of a score as records have them: one under its scorer's name, several as `scorer.name`."""
+    value = score.value
+    if isinstance(value, Mapping):
+        return {f"{scorer}.{name}": number for name, number in value.items()}
+    return {} if value is None else {scorer: float(value)}
+
+
 def as_score(value: Any) -> Score:
     """What a user's scorer returned, as a `Score`: a number, a truth value, or named numbers."""
     if isinstance(value, Score):

@@ -123,12 +123,9 @@ class Task:
     """The task as its author wrote it, where a run has changed it: the protocol id says what differs."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scorers", _as_tuple(self.scorers))
-        object.__setattr__(self, "summarizers", _as_tuple(self.summarizers))
-        object.__setattr__(self, "measures", _as_tuple(self.measures))
         if isinstance(self.options, Mapping):
             object.__setattr__(self, "options", DEFAULT_OPTIONS.set(**self.options))
-        for name in ("tags", "produces"):
+        for name in ("scorers", "summarizers", "measures", "tags", "produces"):
             object.__setattr__(self, name, _as_tuple(getattr(self, name)))
         object.__setattr__(self, "needs", frozenset(_as_tuple(self.needs)))
         if isinstance(self.fewshot, Mapping):

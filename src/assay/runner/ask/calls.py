@@ -7,12 +7,12 @@ looks at the first row only, and a later one may bring an image or audio where t
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...core import DataError, Media, Model, Output, Request, Text, UsageError
+from ...core import AssayError, DataError, Media, Model, ModelError, Output, Request, Text, UsageError, blamed
 from ...core.secrets import scrub
 from ...models.answers import is_out_of_memory
 from ...models.declared import models_that
@@ -51,6 +51,21 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         if not is_out_of_memory(error) or any(o.error is not None and o.error.kind == "oom" for o in outputs):
             return outputs, 0  # a sample for which there is no room even alone says nothing of the others
         return outputs, max(more or half for _, more in parts)
+
+
+async def load_model(model: Model, what: str, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
+    """Lets a model get ready, if it has to; anything it raises is said of `what`."""
+    load = getattr(model, "load", None)
+    if load is None:
+        return
+    try:
+        done = await in_thread(load)
+        if inspect.isawaitable(done):
+            await done
+    except AssayError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise blamed(ModelError, error, what) from error
 
 
 async def close_model(model: Model) -> None:

@@ -1,13 +1,12 @@
 """Loading: the models of a run in memory, each once; the replicas of one model at a time."""
 
-import inspect
 from collections.abc import Callable
 
-from ...core import AssayError, Model, ModelError, blamed
+from ...core import Model
 from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
-from .calls import close_model
+from .calls import close_model, load_model
 from .executors import Spread, make_spread
 from .threads import in_thread
 
@@ -33,17 +32,7 @@ class LoadedModels:
         if any(loaded is model for loaded in self._models):
             return
         self._models.append(model)
-        load = getattr(model, "load", None)
-        if load is None:
-            return
-        try:
-            done = await in_thread(load)
-            if inspect.isawaitable(done):
-                await done
-        except AssayError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(ModelError, error, f"model {cell.model_name!r} could not be loaded") from error
+        await load_model(model, f"model {cell.model_name!r} could not be loaded", in_thread)
 
     async def replicas(self, cell: Cell, progress: CellProgress) -> Spread:
         """The replicas of a cell's model; those of another model make room first."""

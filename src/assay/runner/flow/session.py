@@ -22,13 +22,12 @@ from ..plan.cell import Cell
 from ..plan.forecast import expected_requests
 from ..plan.small_limits import small_limit_note
 from ..result import RunResult
-from ..resume.counted import counted_samples
 from ..resume.finished import EarlierRun
 from ..resume.manifest import make_manifest
 from ..resume.spent import SECONDS, seconds_before, spent_before
 from ..scoring.guard import GUARD
 from ..summary.anytime import decided_lines
-from ..summary.ending import cell_results, close_manifest, first_errors, status_of
+from ..summary.ending import cell_results, close_manifest, counted_samples, first_errors, status_of
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
 from .helpers import Helpers

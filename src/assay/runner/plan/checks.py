@@ -1,10 +1,13 @@
-"""What is checked of a task and a model together before anything is loaded: abilities, device, repeats, options."""
+"""What is checked of a task and a model together before anything is loaded: abilities, device, repeats, reducers,
+options."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ...core import ModalityMismatch, OnDevice, Spec, Task, UsageError
 from ...models.declared import models_that
 from ...models.devices import missing_device
+from ..tasks.components import build_summarizer
 from .cell import Cell
 
 
@@ -91,3 +94,31 @@ def check_device(cell: Cell) -> None:
     if why := missing_device(model.device):
         fix = "--device cpu, or leave it out to take what there is"
         raise UsageError(f"device={model.device}: {why}", where=cell.model_name, fix=fix)
+
+
+def check_reducer(cell: Cell) -> None:
+    """Refuses a reducer that all summarizers of the cell would have to ignore: what counts every answer by itself, as a
+    sum over a corpus, has no `max` and no `pass@k` over the answers to a sample."""
+    if not not_reduced(cell):
+        return
+    where = f"task {cell.task.name!r}"
+    entries = [e for s in cell.scorings if not s.is_set_level for e in cell.task.summarizers or s.summarizers]
+    built = [build_summarizer(entry, where) for entry in entries]
+    if built and all(pools_answers(summarizer) for _, summarizer in built):
+        names = " and ".join(dict.fromkeys(name for name, _ in built))
+        raise UsageError(
+            f"summarizer {names!r} counts every answer to a sample and has no {cell.task.reducer!r} over them",
+            where=where,
+            fix="leave --reducer out, or name a scorer that has one value a sample",
+        )
+
+
+def not_reduced(cell: Cell) -> tuple[str, ...]:
+    """What a number that counts every answer by itself must say, where the run asks for a reducer."""
+    is_asked = cell.task.reducer != "mean" and cell.task.epochs * cell.options.n > 1
+    return (f"reducer {cell.task.reducer} not applied: every answer counts",) if is_asked else ()
+
+
+def pools_answers(summarizer: Any) -> bool:
+    """Whether a summarizer says that it counts every answer by itself; options may be bound to it."""
+    return any(getattr(thing, "pools", False) for thing in (summarizer, getattr(summarizer, "__wrapped__", None)))

@@ -30,14 +30,13 @@ from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
 from .cell import Cell, digests_of
-from .checks import check_abilities, check_choices, check_device, check_repeats
+from .checks import check_abilities, check_choices, check_device, check_reducer, check_repeats
 from .judges import check_judges, count_judges
 from .known_answers import check_known_answers
 from .labels import told_apart
 from .leaking import check_leaks
 from .protocol import protocol_of
 from .readable import check_reads
-from .reducing import check_reducer
 from .settings import (
     gather,
     run_faults,

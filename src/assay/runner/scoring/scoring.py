@@ -34,6 +34,7 @@ from ...core import (
 )
 from ...core.errors import ScorerError
 from ...core.message import plain_turns
+from ...core.score import named_values
 from ...core.secrets import scrub
 from ...scorers.answers import was_filtered
 from ...store import ScoreLine
@@ -158,21 +159,13 @@ class Scoring:
 
     def line(self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str) -> ScoreLine:
         """A score as a line of the journal; `judged_by` is the digest of what the sample is judged by."""
-        value = score.value
-        values: Mapping[str, float | None]
-        if isinstance(value, float):
-            values = {self.name: value}
-        elif isinstance(value, Mapping):
-            values = {f"{self.name}.{key}": number for key, number in value.items()}
-        else:
-            values = {} if value is None else {self.name: float(value)}
         return ScoreLine(
             self.task,
             self.model,
             sample.id,
             self.name,
             self.digest + judged_by,
-            values,
+            {self.name: score.value} if isinstance(score.value, float) else named_values(score, self.name),
             score.outcome.value,
             epoch,
             score.answer,

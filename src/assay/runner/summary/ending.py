@@ -1,6 +1,7 @@
 """The end of a run: the numbers of each cell, how the run ended, and what is said under the table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ...core import AssayError, Result, StoreError
@@ -76,3 +77,24 @@ def close_manifest(
         described["data_sha256"] = cell.samples.digest()
         if not cell.unchecked:
             described.pop("unchecked", None)
+
+
+def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:
+    """The member `counted` of `summary.json`, by which readers speak of the same samples as its table; nothing where
+    every sample of the journal was counted. It holds more after a run of the same folder with a smaller limit."""
+    entries = list(_counted(cells, writer))
+    return {"counted": entries} if entries else {}
+
+
+def _counted(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any]]:
+    for cell in cells:
+        places = writer.cell(cell.task.name, cell.model_name).places
+        # A driver goes through its data by itself, and what this run wrote belongs to its own view.
+        if cell.task.driver is not None or not len(places) or not (cell.holds_more or cell.rounds):
+            continue
+        ids = dict.fromkeys(item.id for item in islice(cell.view(), cell.taken))
+        epochs = cell.task.epochs
+        rounds = [[id, epoch, count] for (id, epoch), count in cell.rounds.items()]
+        if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
+            entry = {"task": cell.task.name, "model": cell.model_name, "epochs": epochs, "ids": list(ids)}
+            yield {**entry, "rounds": rounds} if rounds else entry

@@ -29,7 +29,7 @@ from ...summarizers.attempts import Attempts
 from ...summarizers.units import failure_flags
 from ..ask.threads import in_thread
 from ..plan.cell import Cell
-from ..plan.reducing import not_reduced, pools_answers
+from ..plan.checks import not_reduced, pools_answers
 from ..scoring.scoring import Scoring, failure_score, singles_of, with_rounds
 from ..tasks.components import build_summarizer
 from .table_rows import Made, rows_apart

@@ -208,14 +208,18 @@ def _prompt_beside(entry: Any, path: Path) -> Any:
     prompt = entry.get("prompt") if isinstance(entry, Mapping) else None
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return entry
-    folder = path.parent.resolve()
-    if not (folder / prompt).resolve().is_relative_to(folder):
-        raise UsageError(
-            f"names a prompt outside its own folder: {shorten(prompt)}",
-            where=str(path),
-            fix="put the prompt beside the task file",
-        )
+    _refuse_outside(prompt, prompt, path, "prompt", "the prompt")
     return {**entry, "prompt": str(path.parent / prompt)}
+
+
+def _refuse_outside(file: str, typed: str, path: Path, what: str, which: str) -> None:
+    folder = path.parent.resolve()
+    if not (folder / file).resolve().is_relative_to(folder):
+        raise UsageError(
+            f"names {what} outside its own folder: {shorten(typed)}",
+            where=str(path),
+            fix=f"put {which} beside the task file",
+        )
 
 
 def _reference_beside(value: Any, path: Path) -> Any:
@@ -226,12 +230,5 @@ def _reference_beside(value: Any, path: Path) -> Any:
         return {_reference_beside(name, path): options for name, options in value.items()}
     if not isinstance(value, str) or not is_reference(value):
         return value
-    file, _ = split_reference(value)
-    folder = path.parent.resolve()
-    if not (folder / file).resolve().is_relative_to(folder):
-        raise UsageError(
-            f"names code outside its own folder: {shorten(value)}",
-            where=str(path),
-            fix="put the Python file beside the task file",
-        )
+    _refuse_outside(split_reference(value)[0], value, path, "code", "the Python file")
     return str(path.parent / value)

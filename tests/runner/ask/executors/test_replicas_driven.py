@@ -10,7 +10,7 @@ from replica_files import calls_of, keys_of, lines_of, make_model, values_of
 
 import assay
 from assay.core import Message, ModelError, Prompt, Request, Sample
-from assay.runner.ask.executors.standing import StandingShares
+from assay.runner.ask.executors.shared_work import StandingShares
 from assay.runner.ask.work import Job, JobQueue
 
 COUNT = 24

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ....core import ErrorBudgetExceeded, Output, Request, UsageError, digest_of
+from ....core import EMPTY, ErrorBudgetExceeded, Output, Request, UsageError, digest_of
 from ..work import Job
 from .server import raise_fault
 from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
@@ -67,10 +67,8 @@ class Replica:
     @classmethod
     async def load(cls, number: int, channel: Channel, model: "ModelSource") -> "Replica":
         """The replica once its model is loaded; a model that is another one there is refused."""
-        head, _ = unpack(await channel.ask(pack(model.to_plain())))
         where = f"replica {number} of model {model.name!r}"
-        if "fault" in head:
-            raise_fault(head["fault"], where)
+        head, _ = await _asked(channel, model.to_plain(), EMPTY, where)
         if head["identity"] != model.identity:
             raise UsageError(
                 "the model built there is not the one built here (other code, weights or options)",
@@ -83,9 +81,7 @@ class Replica:
         """What is wrong with how its model renders a prompt, as that says itself."""
         blobs: dict[str, Any] = {}
         plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
-        head, _ = unpack(await self._channel.ask(pack({"call": "look", "request": plain}, blobs)))
-        if "fault" in head:
-            raise_fault(head["fault"], f"replica {self.number}")
+        head, _ = await _asked(self._channel, {"call": "look", "request": plain}, blobs, f"replica {self.number}")
         return list(head["faults"])
 
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
@@ -98,11 +94,8 @@ class Replica:
                 plain["state"] = job.request.state.token
             requests.append(plain)
         released, self._released = self._released, []
-        head, made = unpack(
-            await self._channel.ask(pack({"call": "ask", "requests": requests, "released": released}, blobs))
-        )
-        if "fault" in head:
-            raise_fault(head["fault"], f"replica {self.number}")
+        frame = {"call": "ask", "requests": requests, "released": released}
+        head, made = await _asked(self._channel, frame, blobs, f"replica {self.number}")
         media = media_of(made)
         outputs = [self._output(plain, media) for plain in head["outputs"]]
         return outputs, head["fits"], head["seconds"]
@@ -118,6 +111,16 @@ class Replica:
     async def close(self) -> None:
         """Lets the model close what it opened, and ends the replica."""
         await self._channel.close()
+
+
+async def _asked(
+    channel: Channel, head: Mapping[str, Any], blobs: Mapping[str, Any], where: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a replica answers to a frame; raises what it cannot go on with."""
+    answer, media = unpack(await channel.ask(pack(head, blobs)))
+    if "fault" in answer:
+        raise_fault(answer["fault"], where)
+    return answer, media
 
 
 class ModelSource:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
 from ...options import RunOptions
-from ..calls import call_async, call_in_halves
+from ..calls import call_async, call_in_halves, close_model, load_model
 from ..sizing import fit_batch
 from ..threads import Threads
 from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
@@ -54,16 +54,7 @@ class Server:
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)
         self._threads = Threads(head["threads"], "model")
-        load = getattr(model, "load", None)
-        if load is not None:
-            try:
-                done = await self._threads.submit(load)
-                if inspect.isawaitable(done):
-                    await done
-            except AssayError:
-                raise
-            except Exception as error:
-                raise blamed(ModelError, error, f"loading model {head['model']!r}") from error
+        await load_model(model, f"loading model {head['model']!r}", self._threads.submit)
         if options.batch_size == "auto":
             await self._threads.submit(fit_batch, model)
         self._model = model
@@ -106,11 +97,8 @@ class Server:
         return await self._threads.submit(call_in_halves, self._model, requests)
 
     async def _close(self) -> dict[str, Any]:
-        close = getattr(self._model, "close", None)
-        if close is not None:
-            done = close()
-            if inspect.isawaitable(done):
-                await asyncio.wait_for(done, 5)
+        if self._model is not None:
+            await asyncio.wait_for(close_model(self._model), 5)
         return {}
 
 

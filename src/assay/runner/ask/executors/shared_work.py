@@ -6,9 +6,10 @@ lost; one that the replica remembered starts again whole. A request that was the
 smaller company, then alone, on another replica where there is one; after the third death it is a failure of its own.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
-from ..work import Job, Work
+from ..work import Job, JobQueue, Work
 
 MOST_DEATHS = 3
 """Replicas that may die on a request before it counts as a failure."""
@@ -171,6 +172,29 @@ class SharedWork(Work):
             self._open[replica] -= 1
             self._alone.discard(replica)
         return replica
+
+
+class StandingShares(SharedWork):
+    """Jobs that come as they are asked for, until it is stopped: few, where rows of data are many.
+
+    They are split evenly, and a replica that is busy takes no more while another is idle.
+    """
+
+    def __init__(self, jobs: JobQueue, *, is_behind: Callable[[], bool]) -> None:
+        self._queue = jobs
+        super().__init__(jobs, begin_again=lambda job: job, is_behind=is_behind)
+
+    def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
+        """As of any shared work; an idle replica leaves the other idle ones their part."""
+        idle = sum(not busy for busy in self._open.values())
+        jobs = super().take_for(replica, min(most, math.ceil(len(self._queue) / max(1, idle)) or 1), with_media)
+        if jobs:
+            self._changed.set()  # it is idle no more: whoever left the rest to it may take of it
+        return jobs
+
+    def _may_take(self, replica: int) -> bool:
+        others_idle = any(not busy for number, busy in self._open.items() if number != replica)
+        return super()._may_take(replica) and not (self._open[replica] and others_idle)
 
 
 def _place(job: Job) -> Place:
