@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ..core.errors import AssayError, UsageError, nearest, raise_all
@@ -147,6 +148,20 @@ def flatten_list(values: Sequence[str] | None) -> list[str]:
     for value in values or ():
         names += [part for part in value.split(",") if part]
     return names
+
+
+def write_text(text: str, output: str, name: str) -> Path | None:
+    """Writes a text to stdout, which is `-`, or to a file, which is returned; `name` is how one may be called."""
+    if output == "-":
+        sys.stdout.write(text)
+        return None
+    path = Path(output).expanduser()
+    if path.is_dir():
+        raise UsageError("this is a folder", where=str(path), fix=f"name a file: -o {name}")
+    from ..store.layout import write_whole
+
+    write_whole(path, text.encode("utf-8", "replace"))
+    return path
 
 
 def judge_entry(entry: str) -> tuple[str, str]:

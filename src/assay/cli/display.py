@@ -5,10 +5,11 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..core.errors import AssayError
 from ..runner.result import RunResult
 
 
@@ -61,6 +62,22 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
     for line in next_steps(result):
         console.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def finish_all(results: Iterable[RunResult | AssayError], stdout: TextIO, is_json: bool) -> list[int]:
+    """The tables of several runs as they end, or one JSON document of all; returns their exit codes."""
+    codes, documents = [0], []
+    for result in results:
+        codes.append(result.exit_code)
+        if isinstance(result, AssayError):
+            print(f"assay: {result}", file=sys.stderr)
+        elif is_json:
+            documents.append(result.to_plain())
+        else:
+            finish(result, stdout, False)
+    if is_json:
+        stdout.write(json.dumps({"runs": documents}, ensure_ascii=False) + "\n")
+    return codes
 
 
 def _same_place(one: TextIO, other: TextIO) -> bool:

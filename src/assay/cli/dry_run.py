@@ -21,7 +21,7 @@ from ..report import printable
 from ..runner.ask.executors import check_spread
 from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
-from ..runner.counts.spending import PRICES
+from ..runner.counts.spending import PRICES, cost_of
 from ..runner.options import SANDBOX, RunOptions
 from ..runner.plan.cell import Cell
 from ..runner.plan.naming import name_models
@@ -217,7 +217,7 @@ def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
         getattr(cell.template, "next_turn", None) is not None,
         input_tokens,
         output_tokens,
-        _cost(prices, input_tokens, output_tokens),
+        cost_of({"input_tokens": input_tokens, "output_tokens": output_tokens}, prices),
         rendered_by(cell, first[1]) if first else Rendered(),
         outlook(
             prompts,
@@ -285,10 +285,3 @@ def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | No
         return 0
     options = cell.options_for(prompt) if prompt else cell.options
     return None if options.max_tokens is None else options.max_tokens * options.n * requests
-
-
-def _cost(prices: Mapping[str, float], input_tokens: int, output_tokens: int | None) -> float | None:
-    """Prices are for a million tokens; without both of them, or without a limit on the answer, nobody knows."""
-    if set(prices) != set(PRICES) or output_tokens is None:
-        return None
-    return (input_tokens * float(prices["price_input"]) + output_tokens * float(prices["price_output"])) / 1_000_000

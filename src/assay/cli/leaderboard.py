@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import UsageError
-from ..store.layout import write_whole
-from .arguments import Parser, flatten_list
+from .arguments import Parser, flatten_list, write_text
 
 KINDS = {".txt": "text", ".md": "md", ".csv": "csv", ".json": "json", ".html": "html", ".htm": "html"}
 
@@ -44,12 +43,6 @@ def command(arguments: Sequence[str]) -> int:
     else:
         writers = {"text": render.text, "md": render.markdown, "csv": render.csv_text, "html": render.html}
         text = writers[kind](board)
-    if given.output == "-":
-        sys.stdout.write(text)
-        return 0
-    path = Path(given.output).expanduser()
-    if path.is_dir():
-        raise UsageError("this is a folder", where=str(path), fix="name a file: -o leaderboard.md")
-    write_whole(path, text.encode("utf-8", "replace"))
-    sys.stdout.write(f"{path}: {len(board.entries)} models, {len(board.columns)} columns\n")
+    if path := write_text(text, given.output, "leaderboard.md"):
+        sys.stdout.write(f"{path}: {len(board.entries)} models, {len(board.columns)} columns\n")
     return 0

@@ -14,7 +14,7 @@ import msgspec
 
 from ..core import Prompt
 from ..report.pace import duration
-from ..runner.counts.spending import PRICES
+from ..runner.counts.spending import cost_of
 
 Range = tuple[float, float]
 CHARACTERS: Range = (3.0, 5.0)
@@ -162,14 +162,9 @@ def _cost(
     prices: Mapping[str, float], tokens_in: Range, tokens_out: tuple[float, float | None]
 ) -> tuple[float, float | None] | None:
     """Prices are for a million tokens; without both of them nobody knows."""
-    if set(prices) != set(PRICES):
-        return None
-    ends = [
-        None if out is None else (into * float(prices["price_input"]) + out * float(prices["price_output"])) / 1_000_000
-        for into, out in zip(tokens_in, tokens_out, strict=True)
-    ]
-    assert ends[0] is not None  # only the most can be without a limit
-    return ends[0], ends[1]
+    ends = zip(tokens_in, tokens_out, strict=True)
+    least, most = (cost_of({"input_tokens": into, "output_tokens": out}, prices) for into, out in ends)
+    return None if least is None else (least, most)  # only the most can be without a limit
 
 
 def _unknown(prompts: Sequence[Prompt], roles: Sequence[str], most: float | None) -> Iterator[str]:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import UsageError
-from ..store.layout import write_whole
-from .arguments import Parser
+from .arguments import Parser, write_text
 
 KINDS = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv"}
 
@@ -36,14 +35,8 @@ def command(arguments: Sequence[str]) -> int:
     if given.samples < 0:
         raise UsageError(f"--samples {given.samples} is not a number of samples", fix="0 or more")
     text = _text(kind, [Path(run).expanduser().absolute() for run in given.runs], given.samples)
-    if given.output == "-":
-        sys.stdout.write(text)
-        return 0
-    path = Path(given.output).expanduser()
-    if path.is_dir():
-        raise UsageError("this is a folder", where=str(path), fix="name a file: -o report.html")
-    write_whole(path, text.encode("utf-8", "replace"))
-    sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
+    if path := write_text(text, given.output, "report.html"):
+        sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 

@@ -1,10 +1,8 @@
 """`assay ulmeval`: the command line of ULMEvalKit, its flags and its files, on assay's runner."""
 
-import json
-import sys
 from collections.abc import Sequence
 
-from ..core.errors import AssayError, UsageError
+from ..core.errors import UsageError
 from .arguments import Parser, key_values
 from .run import stdout_for_people
 
@@ -57,7 +55,7 @@ def command(arguments: Sequence[str]) -> int:
     with stdout_for_people(given.json) as stdout:
         from ..dialects.ulmeval.command import run_pairs
         from ..dialects.ulmeval.pairs import Settings
-        from .display import finish, watcher
+        from .display import finish_all, watcher
 
         extra = key_values(given.judge_args, option="--judge-args")
         settings = Settings(
@@ -82,18 +80,7 @@ def command(arguments: Sequence[str]) -> int:
             trust_pickle=given.trust_pickle,
             allow_private_urls=given.allow_private_urls,
         )
-        worst, documents = 0, []
-        for result in run_pairs(settings, lambda: watcher(given.json)):
-            worst = max(worst, result.exit_code)
-            if isinstance(result, AssayError):
-                print(f"assay: {result}", file=sys.stderr)
-            elif given.json:
-                documents.append(result.to_plain())
-            else:
-                finish(result, stdout, False)
-        if given.json:
-            stdout.write(json.dumps({"runs": documents}, ensure_ascii=False) + "\n")
-        return worst
+        return max(finish_all(run_pairs(settings, lambda: watcher(given.json)), stdout, given.json))
 
 
 def _positive(number: int | None) -> int | None:

@@ -1,6 +1,5 @@
 """`assay vlmeval`: VLMEvalKit's own command line."""
 
-import json
 import sys
 from collections.abc import Sequence
 
@@ -9,28 +8,16 @@ def command(arguments: Sequence[str]) -> int:
     """Runs every model on every dataset; the exit code is that of the worst. `circular FILE` rotates a table."""
     if arguments[:1] == ["circular"]:
         return _circular(arguments[1:])
-    from ..core.errors import AssayError
     from ..dialects.vlmeval.command import evaluate, idle_flags
-    from .display import finish, watcher
+    from .display import finish_all, watcher
     from .run import stdout_for_people
 
     is_json = "--json" in arguments
-    codes = [0]
-    documents = []
     with stdout_for_people(is_json) as stdout:
         idle = idle_flags(arguments)
         if idle:
             print(f"note: {', '.join(idle)}: assay decides that by itself", file=sys.stderr)
-        for result in evaluate(arguments, watcher(is_json)):
-            codes.append(result.exit_code)
-            if isinstance(result, AssayError):
-                print(f"assay: {result}", file=sys.stderr)
-            elif is_json:
-                documents.append(result.to_plain())
-            else:
-                finish(result, stdout, False)
-        if is_json:
-            stdout.write(json.dumps({"runs": documents}, ensure_ascii=False) + "\n")
+        codes = finish_all(evaluate(arguments, watcher(is_json)), stdout, is_json)
     return next((code for code in (130, 1, 2, 3) if code in codes), max(codes))
 
 

@@ -119,11 +119,8 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
 
 def file_digest(path: str | Path) -> str:
     """sha256 of a file's bytes."""
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def keyword_fix(error: BaseException) -> str | None:

@@ -6,12 +6,12 @@ with a checksum, noted before the file is written. Where what was written is not
 since is the user's.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Set
 from pathlib import Path
 
+from ..code.userfiles import file_digest
 from ..core import StoreError
 from .journal import is_whole, seal
 from .layout import disk_error
@@ -44,7 +44,7 @@ class FileLedger:
             elif path.is_symlink():
                 path.unlink()  # what is written must not go to where a link leads by now
             elif digest := self._noted[name]:
-                if path.is_file() and _digest(path) != digest:
+                if path.is_file() and file_digest(path) != digest:
                     raise _taken(path, "has changed since assay wrote it, and would be replaced")
                 self.note(path)  # a kill while it is written again leaves what is neither
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ class FileLedger:
     def note(self, path: Path, *, with_content: bool = False) -> None:
         """Notes that assay wrote a file, or a guest in its place; and, if asked to, what stands in it now."""
         name = self._name(path.expanduser().absolute())
-        digest = {"sha256": _digest(path.expanduser())} if with_content else {}
+        digest = {"sha256": file_digest(path.expanduser())} if with_content else {}
         self.root.mkdir(parents=True, exist_ok=True)
         line = seal({"kind": "file", "path": name, **digest})
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -90,11 +90,6 @@ class FileLedger:
 def _taken(path: Path, why: str) -> StoreError:
     fix = "move it away, or have the files written to another folder"
     return StoreError(f"{path.name} {why}", where=str(path.parent), fix=fix)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def own_file(path: str | Path) -> Path:

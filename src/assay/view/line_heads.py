@@ -3,13 +3,12 @@
 Only the members that are needed are decoded; that, and not the disk, is what an index of a long journal costs.
 """
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
-
-from ..store.journal import decode_output, decode_score
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -70,34 +69,27 @@ class ScoreHead(msgspec.Struct, gc=False):
     order: int = 0
 
 
-_output = msgspec.json.Decoder(OutputHead).decode
-_score = msgspec.json.Decoder(ScoreHead).decode
+_Head = TypeVar("_Head", OutputHead, ScoreHead)
+_decode_output = msgspec.json.Decoder(OutputHead).decode
+_decode_score = msgspec.json.Decoder(ScoreHead).decode
 
 
 def output_head(line: bytes) -> OutputHead:
-    """The head of an answer's line; one with huge numbers or lone surrogates is read the slow way."""
-    try:
-        return _output(line)
-    except msgspec.DecodeError:
-        record = decode_output(line)
-        return msgspec.convert(
-            {name: getattr(record, name) for name in ("task", "model", "id", "key", "epoch", "round", "target")}
-            | {"prompt": list(record.prompt), "output": dict(record.output)},
-            OutputHead,
-            strict=False,
-        )
+    """The head of an answer's line."""
+    return _head(line, _decode_output, OutputHead)
 
 
 def score_head(line: bytes) -> ScoreHead:
     """The head of a verdict's line."""
+    return _head(line, _decode_score, ScoreHead)
+
+
+def _head(line: bytes, fast: Callable[[bytes], _Head], kind: type[_Head]) -> _Head:
+    """What a line says; one with huge numbers or lone surrogates is read the slow way."""
     try:
-        return _score(line)
+        return fast(line)
     except msgspec.DecodeError:
-        record = decode_score(line)
-        names = ("task", "model", "id", "scorer", "outcome", "epoch", "answer", "order")
-        plain = {name: getattr(record, name) for name in names}
-        more = {"values": dict(record.values), "tags": dict(record.tags), "details": dict(record.details)}
-        return msgspec.convert(plain | more, ScoreHead, strict=False)
+        return msgspec.convert(json.loads(line), kind, strict=False)
 
 
 def output_text(head: OutputHead) -> str:
