@@ -181,11 +181,11 @@ def _drop(name: str, rule: Rule, result: Result, row: Row | None, together: int)
     if difference.low is None or difference.high is None:
         return Check(name, limit, INCONCLUSIVE, found, f"no interval ({difference.method})", n=paired.n)
     found += f" [{difference.low:+.3f}, {difference.high:+.3f}], n {paired.n}"
-    sign = 1.0 if result.higher_is_better else -1.0
-    number = _Number.of(
-        sign, difference.value, difference.low, difference.high, difference.stderr, difference.unreliable
+    check, ends = Check(name, limit, INCONCLUSIVE, found, n=paired.n), (difference.low, difference.high)
+    bound = -(rule.max_drop or 0.0)
+    return _decided(
+        check, result, difference.value, ends, bound, together, difference.stderr, difference.unreliable
     )
-    return _decided(Check(name, limit, INCONCLUSIVE, found, n=paired.n), number, -(rule.max_drop or 0.0), together)
 
 
 def _early_difference(result: Result, after: RunReader, baseline: str) -> Mapping[str, Any] | None:
@@ -211,14 +211,12 @@ def _early_drop(name: str, rule: Rule, result: Result, early: Mapping[str, Any],
         return Check(name, limit, INCONCLUSIVE, "not compared", why, n=result.n)
     low, high = early["ci"]
     found = f"{early['value']:+.3f} [{low:+.3f}, {high:+.3f}] at any time, n {early['n']}"
-    sign = 1.0 if result.higher_is_better else -1.0
-    number = _Number.of(sign, early["value"], low, high, None, "")
-    return _decided(Check(name, limit, INCONCLUSIVE, found, n=early["n"]), number, -(rule.max_drop or 0.0), together)
+    check = Check(name, limit, INCONCLUSIVE, found, n=early["n"])
+    return _decided(check, result, early["value"], (low, high), -(rule.max_drop or 0.0), together)
 
 
 def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
     """The number itself, turned so that more is better."""
-    sign = 1.0 if result.higher_is_better else -1.0
     bound = rule.min_value if result.higher_is_better else rule.max_value
     assert bound is not None
     limit = f"{'min' if result.higher_is_better else 'max'}_value {bound:g}"
@@ -228,32 +226,23 @@ def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
     low, high = result.ci
     found = f"{format_value(result.value)} [{format_value(low)}, {format_value(high)}], n {result.n}"
     unreliable = next((flag for flag in result.flags if "unreliable" in flag), "")
-    number = _Number.of(sign, result.value, low, high, result.stderr, unreliable)
-    return _decided(Check(name, limit, INCONCLUSIVE, found, n=result.n), number, sign * bound, together)
+    check, bound = Check(name, limit, INCONCLUSIVE, found, n=result.n), bound if result.higher_is_better else -bound
+    return _decided(check, result, result.value, (low, high), bound, together, result.stderr, unreliable)
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A number with its interval, turned so that more is better."""
-
-    value: float
-    interval: tuple[float, float]
-    stderr: float | None
-    unreliable: str
-
-    @classmethod
-    def of(cls, sign: float, value: float, low: float, high: float, stderr: float | None, unreliable: str) -> "_Number":
-        interval = (low, high) if sign > 0 else (-high, -low)
-        return cls(sign * value, interval, stderr, unreliable)
-
-
-def _decided(check: Check, number: _Number, bound: float, together: int) -> Check:
-    decision = decide(number.value, number.interval, bound, together=together)
-    if number.unreliable:
-        return replace(check, reason=number.unreliable)
+def _decided(
+    check: Check, result: Result, value: float, ends: tuple[float, float], bound: float, together: int,
+    stderr: float | None = None, unreliable: str = "",
+) -> Check:  # fmt: skip
+    """The check by a number and the ends of its interval; all of them are turned so that more is better."""
+    if not result.higher_is_better:
+        value, ends = -value, (-ends[1], -ends[0])
+    decision = decide(value, ends, bound, together=together)
+    if unreliable:
+        return replace(check, reason=unreliable)
     if decision != INCONCLUSIVE:
         return replace(check, decision=decision)
-    needed = deciding_size(check.n, number.value, number.interval, bound, number.stderr)
+    needed = deciding_size(check.n, value, ends, bound, stderr)
     if needed is None:
         return replace(check, reason="it lies at the limit: more samples may never decide")
     about = rounded_up(needed)

@@ -80,16 +80,9 @@ def secrets_of(options: Any) -> dict[str, bool]:
     return found
 
 
-def left_out(options: Any, place: str = "") -> Iterator[str]:
+def left_out(options: Any) -> Iterator[str]:
     """Where options read from a kept run lack a secret: `headers.X-Gate`."""
-    if isinstance(options, Mapping):
-        for name, value in options.items():
-            yield from left_out(value, f"{place}.{name}" if place else str(name))
-    elif isinstance(options, (list, tuple)):
-        for value in options:
-            yield from left_out(value, place)
-    elif isinstance(options, str) and HIDDEN.search(options):
-        yield place
+    return (place for place, text in _texts(options) if HIDDEN.search(text))
 
 
 _given: dict[str, bool] = {}
@@ -259,17 +252,22 @@ def _member(member: str, hide: Hide, is_local: bool) -> str:
     return f"{name}={_hidden(value, hide, is_secret_name(name))}"
 
 
-def _references(value: Any) -> Iterator[str]:
+def _references(options: Any) -> Iterator[str]:
+    for place, text in _texts(options):
+        yield from [text] if place.endswith("_env") else ()  # `api_key_env`: the name of the variable itself
+        yield from REFERENCE.findall(text)
+
+
+def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of some options, with where it stands: `headers.X-Gate`."""
     if isinstance(value, str):
-        yield from REFERENCE.findall(value)
+        yield place, value
     elif isinstance(value, Mapping):
         for name, entry in value.items():
-            if str(name).endswith("_env") and isinstance(entry, str):
-                yield entry  # `api_key_env`: the name of the variable itself
-            yield from _references(entry)
+            yield from _texts(entry, f"{place}.{name}" if place else str(name))
     elif isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _references(entry)
+            yield from _texts(entry, place)
 
 
 @lru_cache(maxsize=1024)

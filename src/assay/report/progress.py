@@ -11,10 +11,25 @@ from .pace import Pace
 SECONDS_BETWEEN_LINES = 30.0
 
 
-class LiveProgress:
+class _Watching:
+    """What is watched, and what was said."""
+
+    def __init__(self) -> None:
+        self._cells: list[Any] = []
+        self._paces: list[Pace] = []
+        self.said: set[str] = set()
+
+    def start(self, cells: list[Any]) -> None:
+        """Takes what to report on."""
+        self._cells = cells
+        self._paces = [Pace() for _ in cells]
+
+
+class LiveProgress(_Watching):
     """A bar for each task and model, drawn by rich."""
 
     def __init__(self, console: Any) -> None:
+        super().__init__()
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._bars = Progress(
@@ -26,14 +41,10 @@ class LiveProgress:
             refresh_per_second=5,
         )
         self._ids: list[Any] = []
-        self._cells: list[Any] = []
-        self._paces: list[Pace] = []
-        self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
         """Draws the bars."""
-        self._cells = cells
-        self._paces = [Pace() for _ in cells]
+        super().start(cells)
         for cell in cells:
             self._ids.append(self._bars.add_task(_label(cell), total=cell.expected, note="", start=False))
         self._bars.start()
@@ -58,20 +69,13 @@ class LiveProgress:
         self._bars.stop()
 
 
-class LineProgress:
+class LineProgress(_Watching):
     """A line now and then, for logs."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__()
         self._stream = stream or sys.stderr
-        self._cells: list[Any] = []
-        self._paces: list[Pace] = []
         self._last = time.monotonic()
-        self.said: set[str] = set()
-
-    def start(self, cells: list[Any]) -> None:
-        """Remembers what to report on."""
-        self._cells = cells
-        self._paces = [Pace() for _ in cells]
 
     def update(self) -> None:
         """A line every half minute."""

@@ -79,8 +79,8 @@ def _code(bare: Mapping[str, Any], key: bytes) -> str:
 def _made_key() -> bytes:
     """The key, made if there is none; of two who make one at once, both get the first."""
     path = key_file()
-    with contextlib.suppress(FileNotFoundError):
-        return _stored(path)
+    if os.path.exists(path):
+        return _read_key(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f"key-{os.getpid()}-{secrets.token_hex(8)}")
@@ -101,18 +101,11 @@ def _made_key() -> bytes:
 
 def _read_key(path: Path) -> bytes:
     try:
-        return _stored(path)
-    except FileNotFoundError as error:
-        raise NoKey(f"there is no key in {path}") from error
-
-
-def _stored(path: Path) -> bytes:
-    try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())
             key = file.read(_SIZE + 1)
-    except FileNotFoundError:
-        raise
+    except FileNotFoundError as error:
+        raise NoKey(f"there is no key in {path}") from error
     except OSError as error:
         raise NoKey(f"{path} cannot be read: {error.strerror}") from error
     if len(key) != _SIZE:
