@@ -3,6 +3,7 @@
 import builtins
 import re
 from pathlib import Path
+from traceback import walk_tb
 
 from ..core import AssayError, Output, PlanError, Sample, nearest, suggest
 from ..core.errors import shorten
@@ -66,13 +67,9 @@ def line_of(error: BaseException, file: Path) -> int | None:
     """The deepest line of the user's file that an error passed through."""
     if isinstance(error, SyntaxError):
         return error.lineno
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        path = Path(trace.tb_frame.f_code.co_filename)
-        if path.name == file.name and not path.is_relative_to(_ASSAY):
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return found
+    places = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
+    lines = [line for path, line in places if path.name == file.name and not path.is_relative_to(_ASSAY)]
+    return lines[-1] if lines else None
 
 
 def _where(file: Path, line: int | None) -> str:

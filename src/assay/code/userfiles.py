@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -150,9 +151,6 @@ def failing_line(error: BaseException, file: Path) -> str:
     """`:12` of the line of `file` where an error arose; empty if it arose elsewhere."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f":{error.lineno}"
-    line, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(file):
-            line = f":{trace.tb_lineno}"
-        trace = trace.tb_next
-    return line
+    frames = walk_tb(error.__traceback__)
+    lines = [f":{line}" for frame, line in frames if frame.f_code.co_filename == str(file)]
+    return lines[-1] if lines else ""

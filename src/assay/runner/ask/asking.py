@@ -6,6 +6,8 @@ before it is judged; its tokens, its oddities and its failure are counted here, 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...core import EMPTY, ErrorBudgetExceeded, KeyMaker, Model, Output, OutputRecord
@@ -23,53 +25,39 @@ Stored = Sequence[Answered | None]
 """What the journal holds at a sample and epoch, round by round."""
 
 
+@dataclass(eq=False)
 class Asking:
     """One model as one task asks it; a desk for whoever has nothing to do with answers but to take them."""
 
-    def __init__(
-        self,
-        task: str,
-        name: str,
-        model: Model,
-        writer: RunWriter,
-        progress: CellProgress,
-        *,
-        cache: ResponseCache | None = None,
-        budget: ErrorBudget | None = None,
-        role: str = "",
-    ) -> None:
-        """`role` is what a helper model is to its scorers; budget and progress are then those of the cell. Without a
-        budget no failure stops the run."""
-        self.task = task
-        self.name = name
-        self.model = model
-        self.writer = writer
-        self.progress = progress
-        self.budget = budget
-        self.role = role
-        self.key_of = KeyMaker(getattr(model, "key_identity", None) or model.identity).key_of
-        self.is_new = writer.index.is_empty
-        """Whether nothing was answered before this run."""
-        self.index = writer.cell(task, name)
-        self.tokens: dict[str, float] = {}
-        """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.asked = 0
-        """Requests that this run really put to the model, whatever came of them."""
-        self.remarks = Remarks()
-        """What is odd about the answers; nobody looks at it where a helper gave them."""
-        self.may_ask = True
-        """Whether the model may be asked; else a failure of an earlier run is the answer of this one."""
-        self.spending: SpendingLimit | None = None
-        """What the run may spend, where there is a limit."""
-        self.prices: Mapping[str, Any] = EMPTY
-        """Of a million tokens of this model."""
-        self._cache = cache
-        self._failures: dict[str, Answered] | None = None
+    task: str
+    name: str
+    model: Model
+    writer: RunWriter
+    progress: CellProgress
+    cache: ResponseCache | None = None
+    """Answers that runs share."""
+    budget: ErrorBudget | None = None
+    """Without one no failure stops the run; that of a helper, and its progress, are those of the cell."""
+    role: str = ""
+    """What a helper model is to its scorers."""
+    may_ask: bool = True
+    """Whether the model may be asked; else a failure of an earlier run is the answer of this one."""
+    spending: SpendingLimit | None = None
+    """What the run may spend, where there is a limit."""
+    prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Of a million tokens of this model."""
+    remarks: Remarks = field(default_factory=Remarks)
+    """What is odd about the answers; nobody looks at it where a helper gave them."""
+    tokens: dict[str, float] = field(default_factory=dict, init=False)
+    """Tokens and cost as the backend counted them, summed over what was asked."""
+    asked: int = field(default=0, init=False)
+    """Requests that this run really put to the model, whatever came of them."""
 
-    @property
-    def has_cache(self) -> bool:
-        """Whether answers are shared with other runs."""
-        return self._cache is not None
+    def __post_init__(self) -> None:
+        self.key_of = KeyMaker(getattr(self.model, "key_identity", None) or self.model.identity).key_of
+        self.is_new = self.writer.index.is_empty
+        """Whether nothing was answered before this run."""
+        self.index = self.writer.cell(self.task, self.name)
 
     def stored(self, id: str, epoch: int) -> Stored:
         """What the journal held at a place when the run began."""
@@ -88,14 +76,14 @@ class Asking:
             return None if answer.failed and self.may_ask else answer
         answer = self.writer.index.by_key(self.task).get(key)
         if answer is None:
-            return None if self.may_ask else self._failure(key)
+            return None if self.may_ask else self._failures.get(key)
         if moves:
             self._copy(answer, job)
         return answer
 
     def cached(self, job: Job) -> Output | None:
         """The answer another run left in the cache; it is written down as one of this run."""
-        output = None if self._cache is None else self._cache.get(job.request.key)
+        output = None if self.cache is None else self.cache.get(job.request.key)
         if output is not None:
             self._write(job, output, {"cached": True})
             self.writer.journal.flush()
@@ -118,8 +106,8 @@ class Asking:
             count_usage(self.tokens, output.usage)
             if self.spending is not None and (output.error is None or output.usage is not None):
                 self.spending.add(output.usage, self.prices, self.name)
-            if self._cache is not None and output.error is None:
-                self._cache.put(job.request.key, output)
+            if self.cache is not None and output.error is None:
+                self.cache.put(job.request.key, output)
             try:
                 if self.budget is not None:
                     self.budget.note(output.error, self.role, job.judged)
@@ -184,9 +172,8 @@ class Asking:
         )
         self.writer.journal.flush()
 
-    def _failure(self, key: str) -> Answered | None:
-        """A request that failed in an earlier run, by its key: the model may not be asked again now."""
-        if self._failures is None:
-            rounds = (answer for stored in self.index.answers.values() for answer in stored)
-            self._failures = {answer.key: answer for answer in rounds if answer is not None and answer.failed}
-        return self._failures.get(key)
+    @cached_property
+    def _failures(self) -> dict[str, Answered]:
+        """By key, the requests that failed in an earlier run: the model may not be asked for them now."""
+        rounds = (answer for stored in self.index.answers.values() for answer in stored)
+        return {answer.key: answer for answer in rounds if answer is not None and answer.failed}

@@ -1,6 +1,7 @@
 """Loading: the models of a run in memory, each once; the replicas of one model at a time."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from ...core import Model
 from ..events import CellProgress
@@ -13,18 +14,18 @@ from .threads import in_thread
 Say = Callable[[str], None]
 
 
+@dataclass(eq=False)
 class LoadedModels:
     """What was loaded, until it is closed."""
 
-    def __init__(self, options: RunOptions, say: Say, whisper: Say) -> None:
-        self._options = options
-        self._say = say
-        self._whisper = whisper
-        self._models: list[Model] = []
-        self._spread: Spread | None = None
-        """The replicas of the model that is asked now."""
-        self.helpers: dict[str, Model] = {}
-        """By role: helper models that were built, and are asked again by a later cell."""
+    options: RunOptions
+    say: Say
+    whisper: Say
+    helpers: dict[str, Model] = field(default_factory=dict, init=False)
+    """By role: helper models that were built, and are asked again by a later cell."""
+    _models: list[Model] = field(default_factory=list, init=False)
+    _spread: Spread | None = field(default=None, init=False)
+    """The replicas of the model that is asked now."""
 
     async def load(self, cell: Cell) -> None:
         """Loads a cell's model before it is first asked: damaged weights stop the run and do not fail each sample."""
@@ -38,7 +39,7 @@ class LoadedModels:
         """The replicas of a cell's model; those of another model make room first."""
         if self._spread is None or self._spread.model is not cell.model:
             await self._close_replicas()
-            self._spread = await make_spread(cell, self._options, self._say, self._whisper)
+            self._spread = await make_spread(cell, self.options, self.say, self.whisper)
         self._spread.watched_by(progress)
         return self._spread
 

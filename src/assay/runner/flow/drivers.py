@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...core import AssayError, GenerateOptions, Output, Prompt, Request, Result, Sample
@@ -41,32 +42,27 @@ class DriverStopped(BaseException):
     """Raised in the driver's thread when the run was interrupted; no `except Exception` of a user swallows it."""
 
 
+@dataclass(eq=False)
 class RecordingEngine:
     """A model as a driver sees it; blocking calls, made from the driver's own threads."""
 
-    def __init__(
-        self,
-        cell: Cell,
-        asking: Asking,
-        options: RunOptions,
-        preflight: Preflight,
-        load: Load | None = None,
-        spread: Spreading | None = None,
-    ) -> None:
-        """Without `load` the model is not asked; with `spread` its replicas are, once there is something to ask."""
-        self.cell = cell
-        self.model = cell.model
-        self.options = options
-        self.calls = 0
-        """Prompts the driver has put, answered from the journal or by the model."""
-        self.failure: AssayError | None = None
-        """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
-        self.stopped = False
-        self.asking = asking
-        self._progress = asking.progress
-        self._load = load
-        self._spread = spread
-        self._preflight = preflight
+    cell: Cell
+    asking: Asking
+    options: RunOptions
+    preflight: Preflight
+    load: Load | None = None
+    """Without it the model is not asked."""
+    spread: Spreading | None = None
+    """With it the model's replicas are asked, once there is something to ask."""
+    calls: int = field(default=0, init=False)
+    """Prompts the driver has put, answered from the journal or by the model."""
+    failure: AssayError | None = field(default=None, init=False)
+    """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
+    stopped: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.model = self.cell.model
+        self._progress = self.asking.progress
         self._lock = threading.Lock()
         self._repeats: Counter[str] = Counter()
         self._rounds: dict[tuple[str, int], list[str]] = {}
@@ -77,14 +73,14 @@ class RecordingEngine:
         self._scheduler = Scheduler(
             self.model,
             batch_size=self._batch_size(),
-            concurrency=options.concurrency,
-            policy=RetryPolicy(wrong_seconds=options.give_up_after),
+            concurrency=self.options.concurrency,
+            policy=RetryPolicy(wrong_seconds=self.options.give_up_after),
             meter=self._progress.meter,
         )
         self._standing = Standing(self._scheduler)
         # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
         in_turn = not self._scheduler.is_async and self._scheduler.window == 1
-        self._works_here = in_turn and not asking.has_cache and spread is None
+        self._works_here = in_turn and self.asking.cache is None and self.spread is None
 
     def generate(
         self,
@@ -215,7 +211,7 @@ class RecordingEngine:
                 unanswered.append(job)
             else:
                 outputs[job.order] = output
-        if unanswered and self._load is None:
+        if unanswered and self.load is None:
             raise StoreError(
                 f"this prompt was never asked in this run: {shorten(unanswered[0].request.messages[-1].text)}",
                 where=f"task {self.cell.task.name!r}",
@@ -238,14 +234,14 @@ class RecordingEngine:
     async def _make_ready(self, first: Job) -> None:
         """Loads the model, or starts its replicas, before the first question."""
         async with self._starting:
-            if self._is_ready or self._load is None:
+            if self._is_ready or self.load is None:
                 return
-            if self._spread is None:
-                await self._load()
-                await self._preflight.look_at(first.request)
+            if self.spread is None:
+                await self.load()
+                await self.preflight.look_at(first.request)
             else:
-                spread = await self._spread()
-                await self._preflight.look_at(first.request, spread)
+                spread = await self.spread()
+                await self.preflight.look_at(first.request, spread)
                 self._standing = Standing(spread, is_spread=True)
                 if self.stopped:
                     self._standing.stop()

@@ -5,7 +5,7 @@ Their calls are requests like any other: keyed, kept in the journal, never asked
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample
@@ -111,40 +111,30 @@ class Helper:
         await self._standing.close()
 
 
+@dataclass(eq=False)
 class Helpers:
     """The helper models of one cell, built when first asked for and kept for the cells after it."""
 
-    def __init__(
-        self,
-        options: RunOptions,
-        writer: RunWriter,
-        cell: Cell,
-        cache: ResponseCache | None = None,
-        budget: ErrorBudget | None = None,
-        progress: CellProgress | None = None,
-        models: dict[str, Model] | None = None,
-        spending: SpendingLimit | None = None,
-    ) -> None:
-        self._budget = budget
-        self._progress = progress or CellProgress(cell.task.name, "")
-        self._models = {} if models is None else models
-        """By role: the models, those of earlier cells too, which are not loaded again."""
-        self._spending = spending
-        self._options = options
-        self._cache = cache
-        self._writer = writer
-        self._cell = cell
-        self._built: dict[str, Helper] = {}
-        self._all: list[Helper] = []
+    options: RunOptions
+    writer: RunWriter
+    cell: Cell
+    cache: ResponseCache | None = None
+    budget: ErrorBudget | None = None
+    progress: CellProgress = field(default_factory=lambda: CellProgress("", ""))
+    built_models: dict[str, Model] = field(default_factory=dict)
+    """By role: the models, those of earlier cells too, which are not loaded again."""
+    spending: SpendingLimit | None = None
+    _built: dict[str, Helper] = field(default_factory=dict, init=False)
+    _all: list[Helper] = field(default_factory=list, init=False)
 
     def models(self, roles: Sequence[str]) -> Mapping[str, Helper]:
         """Helpers by role."""
         for role in roles:
             if role not in self._built:
-                name = self._options.helper_of(role) or role
-                if role not in self._models:
-                    self._models[role] = build_model(name, without_prices(self._options.judge_args_of(role)))
-                self._built[role] = self._helper(role, name, self._models[role])
+                name = self.options.helper_of(role) or role
+                if role not in self.built_models:
+                    self.built_models[role] = build_model(name, without_prices(self.options.judge_args_of(role)))
+                self._built[role] = self._helper(role, name, self.built_models[role])
         return {role: self._built[role] for role in roles}
 
     def single(self) -> list[str]:
@@ -165,16 +155,16 @@ class Helpers:
             judge = self._built["judge"]
             asked = self._helper(CANARY, judge.name, judge.model)
             if say is not None:
-                say(f"{self._cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
-            first = self._cell.first_sample()
+                say(f"{self.cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
+            first = self.cell.first_sample()
             row = EMPTY if first is None else first.fields
             report = await try_canaries(replace(scoring.scorer, models={"judge": asked}), best, row)
-            lines.append(f"{self._cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
+            lines.append(f"{self.cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
-        task = self._cell.task.name
+        task = self.cell.task.name
         asked = [helper for helper in self._all if helper.spent["asked"]]
         return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in asked}
 
@@ -185,16 +175,16 @@ class Helpers:
         return dict(spent) if cost is None else {**spent, "cost": cost}
 
     def _prices(self, role: str) -> Mapping[str, Any]:
-        return self._options.judge_args_of("judge" if role == CANARY else role)
+        return self.options.judge_args_of("judge" if role == CANARY else role)
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
-        task = f"{self._cell.task.name}#{role}"
-        budget = None if role == CANARY else self._budget  # no sample is lost by a canary that is not judged
+        task = f"{self.cell.task.name}#{role}"
+        budget = None if role == CANARY else self.budget  # no sample is lost by a canary that is not judged
         asking = Asking(
-            task, name, model, self._writer, self._progress, cache=self._cache, budget=budget, role=role
+            task, name, model, self.writer, self.progress, self.cache, budget, role, spending=self.spending,
+            prices=self._prices(role),
         )  # fmt: skip
-        asking.spending, asking.prices = self._spending, self._prices(role)
-        helper = Helper(asking, self._options.concurrency, RetryPolicy(wrong_seconds=self._options.give_up_after))
+        helper = Helper(asking, self.options.concurrency, RetryPolicy(wrong_seconds=self.options.give_up_after))
         self._all.append(helper)
         return helper
 
@@ -207,5 +197,5 @@ class Helpers:
         """Asks nothing more, and lets the models go but those of the roles that are asked `later`."""
         for helper in self._all:
             await helper.close()
-        for role in [role for role in self._models if role not in later]:
-            await close_model(self._models.pop(role))
+        for role in [role for role in self.built_models if role not in later]:
+            await close_model(self.built_models.pop(role))

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...core import AssayError, ErrorBudgetExceeded, Result
@@ -42,26 +43,20 @@ class Stoppable(Protocol):
     def stop(self) -> None: ...
 
 
+@dataclass(eq=False)
 class Session:
     """One run of all cells in one folder."""
 
-    def __init__(
-        self,
-        options: RunOptions,
-        cells: Sequence[Cell],
-        writer: RunWriter,
-        watcher: Watcher,
-        ask_model: bool,
-        cache: ResponseCache | None = None,
-    ) -> None:
-        self.options = options
-        self.cells = cells
-        self.writer = writer
-        self.watcher = watcher
-        self.ask_model = ask_model
-        self.cache = cache
+    options: RunOptions
+    cells: Sequence[Cell]
+    writer: RunWriter
+    watcher: Watcher
+    ask_model: bool
+    cache: ResponseCache | None = None
+
+    def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.progress = [CellProgress(cell.task.name, cell.model_name) for cell in cells]
+        self.progress = [CellProgress(cell.task.name, cell.model_name) for cell in self.cells]
         self.results: list[Result] = []
         self.usage: dict[str, Any] = {}
         self.stopped = False
@@ -73,7 +68,7 @@ class Session:
         self._spending: SpendingLimit | None = None
         self._spent = ""
         """Why nothing more may be asked, where `--budget` says so."""
-        self._models = LoadedModels(options, self._say, self._whisper)
+        self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
         """All cells, one after another; the summary is written whatever happens."""
@@ -137,11 +132,10 @@ class Session:
         if self.ask_model and (changed := earlier.changes(cell)) and earlier.has_answers(cell):
             self._say(f"{task}: {', '.join(changed)} changed since the last run, so every key is checked")
         asking = Asking(
-            task, name, cell.model, self.writer, progress, cache=self.cache, budget=ErrorBudget(self.options.on_error)
-        )
-        asking.remarks = Remarks.of(cell.scorings, cell.task.produces)
-        asking.may_ask = self.ask_model
-        asking.spending, asking.prices = self._spending, cell.run.model_args
+            task, name, cell.model, self.writer, progress, self.cache, ErrorBudget(self.options.on_error),
+            may_ask=self.ask_model, spending=self._spending, prices=cell.run.model_args,
+            remarks=Remarks.of(cell.scorings, cell.task.produces),
+        )  # fmt: skip
         progress.tokens = asking.tokens
         meter = UsageMeter()
         helpers = self._helpers(cell, asking)

@@ -8,7 +8,7 @@ import asyncio
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import lt
 
@@ -53,25 +53,19 @@ class Tally:
         return [latest[at] for at in sorted(latest)]
 
 
+@dataclass(eq=False)
 class Verdicts:
     """The scorers of one cell at work."""
 
-    def __init__(
-        self,
-        scorings: Sequence[Scoring],
-        writer: RunWriter,
-        progress: CellProgress,
-        known: Mapping[str, Scored],
-        *,
-        when_one_came: Callable[[], None],
-    ) -> None:
-        self.scorings = scorings
-        self.tallies = {scoring.name: Tally() for scoring in scorings}
-        self._writer = writer
-        self._progress = progress
-        self._known = known
-        """By scorer, sample and epoch: the place of a score in the journal, and its digest."""
-        self._when_one_came = when_one_came
+    scorings: Sequence[Scoring]
+    writer: RunWriter
+    progress: CellProgress
+    scores: Mapping[str, Scored]
+    """By scorer, sample and epoch: the place of a score in the journal, and its digest."""
+    when_one_came: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self.tallies = {scoring.name: Tally() for scoring in self.scorings}
         self._awaited: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._threads: Threads | None = None
@@ -86,7 +80,7 @@ class Verdicts:
         judged = self._judged(sample)
         missing = []
         for scoring in self.scorings:
-            scored = self._known.get(scoring.name)
+            scored = self.scores.get(scoring.name)
             known = scored.get((sample.id, epoch)) if scored is not None else None
             if known is not None and known[1] == scoring.digest + judged:
                 self.tallies[scoring.name].add(order, known[0])
@@ -99,7 +93,7 @@ class Verdicts:
         judged = self._judged(sample)
         offsets = []
         for scoring in self.scorings:
-            scored = self._known.get(scoring.name)
+            scored = self.scores.get(scoring.name)
             offset = -1 if scored is None else scored.offset_of(number, scoring.digest + judged)
             if offset < 0:
                 return False
@@ -119,7 +113,7 @@ class Verdicts:
                 late.append(scoring)
             else:
                 self.write(scoring, sample, scoring.score(sample, output), epoch, order)
-        self._progress.done += 1
+        self.progress.done += 1
         for scoring in late:
             task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
             self._awaited.add(task)
@@ -138,7 +132,7 @@ class Verdicts:
         if calls:
             score = replace(score, details={**score.details, "asked": [list(call) for call in calls]})
         line = scoring.line(sample, score, epoch, order, self._judged(sample))
-        self.tallies[scoring.name].add(order, self._writer.write(line))
+        self.tallies[scoring.name].add(order, self.writer.write(line))
         self._count(sample, score)
 
     def check(self) -> None:
@@ -176,7 +170,7 @@ class Verdicts:
         self._awaited.discard(task)
         error = None if task.cancelled() else task.exception()
         self._broken = self._broken or error
-        self._when_one_came()
+        self.when_one_came()
 
     def _judged(self, sample: Sample) -> str:
         """The sample's part of the digest of its scores; made once for all scorers."""
@@ -187,7 +181,7 @@ class Verdicts:
         return digest
 
     def _count(self, sample: Sample, score: Score) -> None:
-        self._progress.count(score.outcome)
+        self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""
-            self._progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")
+            self.progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")

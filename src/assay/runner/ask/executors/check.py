@@ -105,9 +105,7 @@ async def make_spread(
         whisper(f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for")
     batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
     policy = RetryPolicy(wrong_seconds=run.give_up_after)
-    return Spread(
-        model, source, executor, replicas, batch_size=batch_size, policy=policy, say=say, whisper=whisper
-    )
+    return Spread(model, source, executor, replicas, batch_size, policy, say, whisper)
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....core import Model, ModelError, Output
@@ -23,34 +24,27 @@ MOST_STARTS = 3
 """How often in a row a replica may die while it loads."""
 
 
+@dataclass(eq=False)
 class Spread:
     """The replicas of one model; they stay loaded from one task to the next."""
 
-    def __init__(
-        self,
-        model: Model,
-        source: ModelSource,
-        executor: Executor,
-        replicas: int,
-        *,
-        batch_size: int | None = None,
-        policy: RetryPolicy | None = None,
-        say: Callable[[str], None] = lambda line: None,
-        whisper: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        self.model = model
-        self.is_async = inspect.iscoroutinefunction(model.generate)
-        self._source = source
-        self._executor = executor
-        self._slots = [Slot(number, source.window, batch_size) for number in range(1, replicas + 1)]
-        self._policy = policy or RetryPolicy()
+    model: Model
+    source: ModelSource
+    executor: Executor
+    replicas: int
+    batch_size: int | None
+    policy: RetryPolicy
+    say: Callable[[str], None]
+    whisper: Callable[[str], None]
+    """For whoever watches; of no interest once the run is done."""
+    greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
+    """What is asked of the first replica that is ready, before any request; once."""
+
+    def __post_init__(self) -> None:
+        self.is_async = inspect.iscoroutinefunction(self.model.generate)
+        self._slots = [Slot(number, self.source.window, self.batch_size) for number in range(1, self.replicas + 1)]
         self._patience = Patience(1)
         self._rng = random.Random(0)
-        self._say = say
-        self._whisper = whisper
-        """For whoever watches; of no interest once the run is done."""
-        self.greet: Callable[[Replica], Awaitable[None]] | None = None
-        """What is asked of the first replica that is ready, before any request; once."""
 
     def watched_by(self, progress: CellProgress) -> None:
         """Shows its replicas there from now on."""
@@ -61,11 +55,11 @@ class Spread:
     async def run(self, work: Work, desk: Desk) -> None:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         assert isinstance(work, SharedWork)
-        self._patience = Patience(sum(slot.window for slot in self._slots), self._policy, say=self._whisper)
+        self._patience = Patience(sum(slot.window for slot in self._slots), self.policy, say=self.whisper)
         work.when_stopped(self._patience.stop)
         serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
         ending = asyncio.ensure_future(work.ending())
-        watching = asyncio.ensure_future(self._executor.watch())
+        watching = asyncio.ensure_future(self.executor.watch())
         try:
             while serving:
                 done, _ = await asyncio.wait({*serving, ending, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -96,7 +90,7 @@ class Spread:
         how = next((slot.ended for slot in self._slots if slot.ended), "")
         raise ModelError(
             f"every replica died {MOST_STARTS} times while it loaded (the last: {how})",
-            where=f"model {self._source.name!r}",
+            where=f"model {self.source.name!r}",
             fix="ask the model without --replicas to see why; fewer replicas need less memory",
         )
 
@@ -129,7 +123,7 @@ class Spread:
             await replica.close()
             if work.stopped:
                 return
-            self._say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
+            self.say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
             slot.progress.restarts += 1
         slot.note("lost")
 
@@ -151,9 +145,9 @@ class Spread:
         return slot.replica
 
     async def _start(self, slot: "Slot") -> Replica:
-        channel = await self._executor.start(slot.number)
+        channel = await self.executor.start(slot.number)
         try:
-            return await Replica.load(slot.number, channel, self._source)
+            return await Replica.load(slot.number, channel, self.source)
         except BaseException:
             await channel.close()
             raise
@@ -228,7 +222,7 @@ class Spread:
                 answers = [
                     pair
                     for pair in zip(jobs, outputs, strict=True)
-                    if not tries_again(work, *pair, self._policy, self._rng)
+                    if not tries_again(work, *pair, self.policy, self._rng)
                 ]
                 desk.keep(answers)
                 if work.stopped:
@@ -277,7 +271,7 @@ class Spread:
         await asyncio.gather(*starting, return_exceptions=True)
         started = [slot.replica for slot in self._slots if slot.replica is not None]
         await asyncio.gather(*(replica.close() for replica in started), return_exceptions=True)
-        await self._executor.close()
+        await self.executor.close()
 
 
 class Slot:
