@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.secret_forms import json_forms
+from ..core.secrets import secret_variables
 from .arguments import Parser
 
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-SHORTEST_SECRET = 8
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 _BLOCK = 1 << 20
@@ -130,17 +130,9 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
-def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables whose names say that their values are secret."""
-    return {n: v for n, v in environment.items() if SECRET_NAME.search(n) and len(v) >= SHORTEST_SECRET}
-
-
 def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
     """Where a secret's value lies in the files of a folder: the variable, the file and the place, never the value."""
-    forms = {
-        name: {value.encode("utf-8", "surrogateescape"), json.dumps(value)[1:-1].encode()}
-        for name, value in secrets.items()
-    }
+    forms = {name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)} for name, value in secrets.items()}
     found = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()):
         for name, offset in _occurrences(path, forms):
@@ -168,7 +160,7 @@ def _occurrences(path: Path, forms: Mapping[str, set[bytes]]) -> Iterator[tuple[
 def _scan_command(folder: Path, is_json: bool) -> int:
     if not folder.is_dir():
         raise UsageError("no such folder", where=str(folder), fix="give a run folder, or a folder of runs")
-    secrets = secrets_of(os.environ)
+    secrets = secret_variables(os.environ)
     found = scan(folder, secrets)
     if is_json:
         document = {"folder": str(folder), "variables": sorted(secrets), "found": found}

@@ -33,7 +33,7 @@ def cells_of(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
 
 
 def _overall(board: Leaderboard, entry: Entry) -> str:
-    ranks = board.ranks.get(None) or (board.ranks.get(board.columns[0]) if len(board.columns) == 1 else None) or {}
+    ranks = board.overall
     return str(ranks[entry.name]) if entry.name in ranks else MISSING
 
 
@@ -64,7 +64,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 def remarks(board: Leaderboard) -> Iterator[str]:
     """Who cannot be told apart, which cells are missing, and what else is worth knowing."""
-    ranks = board.ranks.get(None) or (board.ranks.get(board.columns[0]) if len(board.columns) == 1 else None) or {}
+    ranks = board.overall
     names = [entry.name for entry in board.entries if entry.name in ranks]
     for place, name in enumerate(names):
         behind = [other for other in names[place + 1 :] if other in ranks[name].ties]

@@ -16,7 +16,7 @@ from ..store import RunReader
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from .rows import Comparison, Row
-from .values import ROUNDING, Values, reducer_of
+from .values import ROUNDING, Values
 from .ways import differing_settings, differing_ways
 
 
@@ -92,8 +92,8 @@ def compare_number(result: Result, after: RunReader, before: RunReader, baseline
     if table is not None and not _is_mean(theirs, table):
         row.refused = "the baseline's number is not the mean of its samples"
         return row
-    if table is not None and reducer_of(table) != reducer_of(result):
-        row.reducers = (reducer_of(table), reducer_of(result))
+    if table is not None and table.reducer != result.reducer:
+        row.reducers = (table.reducer, result.reducer)
     is_clustered = result.clusters is not None
     row.before, row.after, row.scale = theirs, ours, _scale(result, table)
     try:

@@ -65,6 +65,12 @@ class Leaderboard:
         """Models and the columns they have no number in."""
         return [(one.name, column) for one in self.entries for column in self.columns if column not in one.numbers]
 
+    @property
+    def overall(self) -> Mapping[str, Rank]:
+        """The ranks over all columns, by name of the model; those of the only column where there is but one."""
+        only = self.ranks.get(self.columns[0]) if len(self.columns) == 1 else None
+        return self.ranks.get(None) or only or {}
+
     def to_plain(self) -> dict[str, Any]:
         """The document of `--format json`."""
         columns = [

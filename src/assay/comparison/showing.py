@@ -24,7 +24,6 @@ from ..summarizers.statistics import (
 from ..summarizers.statistics.distributions import t_quantile
 from ..summarizers.statistics.margins import rounded_up
 from .comparing import compare_runs
-from .values import sample_values
 
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Differences for which the number of samples is said, as shares of the scale."""
@@ -148,7 +147,7 @@ def pilot_scores(run: str | Path, baseline: str | Path | None = None, pairs: flo
 def _of_result(name: str, reader: RunReader, result: Result, pairs: float | None) -> Scores | None:
     if result.value is None or result.stderr is None or result.n < 2:
         return None
-    values, _ = sample_values(reader, result.task, result.model, result)
+    values, _ = reader.sample_values(result)
     is_binary = result.clusters is None and "scale" not in result.details and set(values.values()) <= {0.0, 1.0}
     if is_binary and values:
         return _binary(name, result.n, result.value, pairs, "the second run is assumed")

@@ -1,13 +1,11 @@
 """The values and counts of single samples, as the table of a run was made of them."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 
 from ..core import UNRESOLVED, Result
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
-from ..summarizers.mean import UNREAD_LEFT_OUT
 from ..summarizers.recipes import Recipe
-from ..summarizers.sample_values import value_reader, values_by_sample
 
 ROUNDING = 1e-6
 
@@ -41,28 +39,6 @@ def sample_counts(
     return {}, {}
 
 
-def reducer_of(result: Result) -> str:
-    """How the answers to a sample were reduced to one value."""
-    epochs = result.details.get("epochs")
-    return str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
-
-
-def sample_values(
-    reader: RunReader, task: str, model: str, result: Result
-) -> tuple[dict[str, float], dict[str, Hashable]]:
-    """One value for each sample id, reduced as the result says; and what each goes right or wrong together with.
-
-    That is its cluster, else its group; a sample with neither stands alone.
-    """
-    scorers = [s for s in reader.scorers(task, model) if result.metric == s or result.metric.startswith(f"{s}.")]
-    records = (record for scorer in scorers for record in Attempts(reader.scores(task, model, scorer)))
-    unread = None if UNREAD_LEFT_OUT in result.flags else float(result.details.get("unread_counts_as", 0.0))
-    try:
-        return values_by_sample(records, value_reader(result.metric, unread), reducer_of(result))
-    except ValueError:
-        return {}, {}  # the journal has not what the table was made of
-
-
 class Values:
     """Values and counts of samples, read once for all rows they are compared in."""
 
@@ -73,10 +49,10 @@ class Values:
     def of_samples(
         self, reader: RunReader, result: Result, model: str
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """One value for each sample of a number, and its cluster: `sample_values`."""
+        """One value for each sample of a number, and its cluster."""
         key = str(reader.layout.folder), result.task, model, result.metric
         if key not in self._samples:
-            self._samples[key] = sample_values(reader, result.task, model, result)
+            self._samples[key] = reader.sample_values(result, model)
         return self._samples[key]
 
     def counts(

@@ -22,48 +22,37 @@ LONGEST_PATH = 255
 _BASE64_MAGIC = ("iVBORw0KGgo", "/9j/", "R0lGODdh", "R0lGODlh", "UklGR", "SUkqA", "TU0AK", "ZkxhQ", "T2dnU", "SUQz")
 """How base64 of PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 begins."""
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"GIF87a", "gif"),
-    (b"GIF89a", "gif"),
-    (b"BM", "bmp"),
-    (b"II*\x00", "tiff"),
-    (b"MM\x00*", "tiff"),
-    (b"fLaC", "flac"),
-    (b"OggS", "ogg"),
-    (b"ID3", "mp3"),
-    (b"\xff\xfb", "mp3"),
-    (b"\xff\xf3", "mp3"),
-    (b"\xff\xf2", "mp3"),
-    (b"\xff\xfa", "mp3"),
-    (b"\xff\xf1", "aac"),
-    (b"\xff\xf9", "aac"),
-    (b"RF64", "rf64"),
-    (b"riff\x2e\x91\xcf\x11", "w64"),
-    (b"NIST_1A", "sphere"),
-    (b".snd", "au"),
-    (b"dns.", "au"),
-    (b"caff", "caf"),
-    (b"Creative Voice File", "voc"),
-    (b" paf", "paf"),
-    (b"fap ", "paf"),
-    (b"\x64\xa3", "ircam"),
-    (b"PVF1", "pvf"),
-    (b"2BIT", "avr"),
-    (b"ALawSoundFile**", "wve"),
-    (b"Extended Instrument: ", "xi"),
-    (b"MATLAB 5.0 MAT-file", "mat5"),
-    (b"\xf0\x7e\x00\x01", "sds"),
-    (b"\x01\x04", "mpc2k"),
-    (b"#!AMR", "amr"),
-    (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "asf"),
-    (b"\x00\x00\x00\x0cJXL \r\n\x87\n", "jxl"),
-    (b"\xff\x0a", "jxl"),
-    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", "jp2"),
-    (b"\xff\x4f\xff\x51", "jp2"),
-    (b"\x00\x00\x01\x00", "ico"),
-)
+_MAGIC: Mapping[str, tuple[bytes, ...]] = {
+    "png": (b"\x89PNG\r\n\x1a\n",),
+    "jpeg": (b"\xff\xd8\xff",),
+    "gif": (b"GIF87a", b"GIF89a"),
+    "bmp": (b"BM",),
+    "tiff": (b"II*\x00", b"MM\x00*"),
+    "flac": (b"fLaC",),
+    "ogg": (b"OggS",),
+    "mp3": (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa"),
+    "aac": (b"\xff\xf1", b"\xff\xf9"),
+    "rf64": (b"RF64",),
+    "w64": (b"riff\x2e\x91\xcf\x11",),
+    "sphere": (b"NIST_1A",),
+    "au": (b".snd", b"dns."),
+    "caf": (b"caff",),
+    "voc": (b"Creative Voice File",),
+    "paf": (b" paf", b"fap "),
+    "ircam": (b"\x64\xa3",),
+    "pvf": (b"PVF1",),
+    "avr": (b"2BIT",),
+    "wve": (b"ALawSoundFile**",),
+    "xi": (b"Extended Instrument: ",),
+    "mat5": (b"MATLAB 5.0 MAT-file",),
+    "sds": (b"\xf0\x7e\x00\x01",),
+    "mpc2k": (b"\x01\x04",),
+    "amr": (b"#!AMR",),
+    "asf": (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11",),
+    "jxl": (b"\x00\x00\x00\x0cJXL \r\n\x87\n", b"\xff\x0a"),
+    "jp2": (b"\x00\x00\x00\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"),
+    "ico": (b"\x00\x00\x01\x00",),
+}
 _RIFF = {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}
 _FORM = {b"AIFF": "aiff", b"AIFC": "aiff", b"8SVX": "svx", b"16SV": "svx"}
 _BRANDS: dict[bytes, str] = {
@@ -99,7 +88,7 @@ def sniff(data: bytes) -> str | None:
         return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
     if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
         return "ppm"
-    return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
+    return next((name for name, begins in _MAGIC.items() if data.startswith(begins)), None)
 
 
 def _refuse(source: Any) -> bytes:

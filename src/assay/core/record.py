@@ -107,6 +107,12 @@ class Result:
     clusters: int | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
+    @property
+    def reducer(self) -> str:
+        """How the answers to a sample were reduced to one value."""
+        epochs = self.details.get("epochs")
+        return str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
+
     def to_plain(self) -> dict[str, Any]:
         """The row of `summary.json` and of `--json`."""
         plain: dict[str, Any] = {

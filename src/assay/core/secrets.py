@@ -138,14 +138,19 @@ def filled(value: Any, what: str) -> Any:
     return [filled(entry, what) for entry in value] if isinstance(value, list) else value
 
 
-def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
-    """The secrets that an environment holds: under a secret's name, or as a password or key in a URL."""
-    variables = os.environ if variables is None else variables
-    found = {
-        value
+def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables whose names say that their values are secret."""
+    return {
+        name: value
         for name, value in variables.items()
         if _VARIABLE.search(name) and len(value) >= SHORTEST and not os.path.exists(value)
     }
+
+
+def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
+    """The secrets that an environment holds: under a secret's name, or as a password or key in a URL."""
+    variables = os.environ if variables is None else variables
+    found = set(secret_variables(variables).values())
     # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
     urls = secrets_of([value for value in variables.values() if "://" in value])
     return found | {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}

@@ -6,7 +6,7 @@ It is made of columns of numbers rather than of objects: `bench/resume.py` measu
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from .places import NOWHERE, Place, Places
 
@@ -79,7 +79,25 @@ class TextColumn:
             self[number] = text
 
 
-class Answers(Mapping[Place, Sequence[Answered | None]]):
+V = TypeVar("V")
+
+
+class ByPlace(Mapping[Place, V]):
+    """Something for each sample id and epoch."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: Place) -> V:
+        found: V | None = self.get(place)
+        if found is None:
+            raise KeyError(place)
+        return found
+
+    def __contains__(self, place: object) -> bool:
+        return isinstance(place, tuple) and self.get(place) is not None
+
+
+class Answers(ByPlace[Sequence[Answered | None]]):
     """By sample id and epoch: where the answers lie, one entry for each round."""
 
     __slots__ = ("_cuts", "_failed", "_keys", "_later", "_offsets", "_places")
@@ -101,12 +119,6 @@ class Answers(Mapping[Place, Sequence[Answered | None]]):
         places, later = self._places, self._later
         return (places[number] for number, at in enumerate(self._offsets) if at >= 0 or number in later)
 
-    def __getitem__(self, place: Place) -> Sequence[Answered | None]:
-        found: Sequence[Answered | None] | None = self.get(place)
-        if found is None:
-            raise KeyError(place)
-        return found
-
     def get(self, place: Place, otherwise: Any = None) -> Any:
         """The rounds of a place; `otherwise` where it has none."""
         number = self._places.find(*place)
@@ -116,14 +128,6 @@ class Answers(Mapping[Place, Sequence[Answered | None]]):
         if later is not None:
             return [self._first(number), *later]
         return [self._first(number)] if self._offsets[number] >= 0 else otherwise
-
-    def __contains__(self, place: object) -> bool:
-        return isinstance(place, tuple) and self.get(place) is not None
-
-    @property
-    def width(self) -> int:
-        """How many places have room for an answer."""
-        return len(self._offsets)
 
     def append(self, number: int, key: str, offset: int, failed: bool) -> None:
         """Notes the first answer at the place behind the last."""
@@ -191,7 +195,7 @@ class Answers(Mapping[Place, Sequence[Answered | None]]):
         return Answered(self._keys[number], offset, self._failed[number] == 1, cut, room)
 
 
-class Scored(Mapping[Place, tuple[int, str]]):
+class Scored(ByPlace[tuple[int, str]]):
     """By sample id and epoch: where the line of one scorer lies, and its digest."""
 
     __slots__ = ("_digests", "_offsets", "_places")
@@ -208,21 +212,12 @@ class Scored(Mapping[Place, tuple[int, str]]):
         places = self._places
         return (places[number] for number, offset in enumerate(self._offsets) if offset >= 0)
 
-    def __getitem__(self, place: Place) -> tuple[int, str]:
-        found: tuple[int, str] | None = self.get(place)
-        if found is None:
-            raise KeyError(place)
-        return found
-
     def get(self, place: Place, otherwise: Any = None) -> Any:
         """Offset and digest of the line; `otherwise` where there is none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets) or (offset := self._offsets[number]) < 0:
             return otherwise
         return offset, self._digests[number]
-
-    def __contains__(self, place: object) -> bool:
-        return isinstance(place, tuple) and self.get(place) is not None
 
     def offset_of(self, number: int, digest: str) -> int:
         """Where the line for the place with a number lies if it has this digest; -1 otherwise."""

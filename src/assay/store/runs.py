@@ -1,7 +1,7 @@
 """A run on disk: opened by one writer, read by anybody."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -160,6 +160,22 @@ class RunReader:
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
         return [scorer for scorer in spoken if scorer in named] if named else spoken
+
+    def sample_values(self, result: Result, model: str = "") -> tuple[dict[str, float], dict[str, Hashable]]:
+        """One value for each sample id, reduced as a result says, of its model or another; and what each goes right or
+        wrong together with: its cluster, else its group, else itself. Empty where the journal does not have them."""
+        from ..summarizers.attempts import Attempts
+        from ..summarizers.mean import UNREAD_LEFT_OUT
+        from ..summarizers.sample_values import value_reader, values_by_sample
+
+        task, model = result.task, model or result.model
+        scorers = [s for s in self.scorers(task, model) if result.metric == s or result.metric.startswith(f"{s}.")]
+        records = (record for scorer in scorers for record in Attempts(self.scores(task, model, scorer)))
+        unread = None if UNREAD_LEFT_OUT in result.flags else float(result.details.get("unread_counts_as", 0.0))
+        try:
+            return values_by_sample(records, value_reader(result.metric, unread), result.reducer)
+        except ValueError:
+            return {}, {}
 
     def frame(self) -> Any:
         """A pandas data frame, one row for each sample, epoch and scorer that the last summary counted."""

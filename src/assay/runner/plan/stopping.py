@@ -4,11 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...core import Result, UsageError
-from ...core.record import result_from_plain
 from ...store import RunReader
-from ...summarizers.attempts import Attempts
-from ...summarizers.mean import UNREAD_LEFT_OUT
-from ...summarizers.sample_values import value_reader, values_by_sample
 from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
@@ -55,19 +51,14 @@ def _unfit(cell: Cell, scoring: Scoring | None) -> str:
 def _earlier_values(baseline: str, cell: Cell, scoring: Scoring, where: str) -> Mapping[str, float]:
     """The baseline's value of each sample."""
     reader = RunReader(Path(baseline).expanduser())
-    rows = [result_from_plain(row) for row in reader.summary.get("results", ())]
-    rows = [row for row in rows if row.task == cell.task.name and _is_of(row, scoring)]
+    rows = [row for row in reader.results if row.task == cell.task.name and _is_of(row, scoring)]
     models = {row.model for row in rows}
     model = cell.model_name if cell.model_name in models else next(iter(models)) if len(models) == 1 else None
     found = next((row for row in rows if row.model == model), None)
     if found is None:
         what = "several models" if models else f"no number of {scoring.name!r} for task {cell.task.name!r}"
         raise UsageError(f"the baseline {baseline} has {what}", where=where, fix="give a finished run of this task")
-    unread = None if UNREAD_LEFT_OUT in found.flags else float(found.details.get("unread_counts_as", 0.0))
-    epochs = found.details.get("epochs")
-    reducer = str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
-    records = Attempts(reader.scores(found.task, found.model, scoring.name))
-    values, _ = values_by_sample(records, value_reader(found.metric, unread), reducer)
+    values, _ = reader.sample_values(found)
     if not values:
         fix = f"assay score {baseline}"
         raise UsageError(f"the baseline {baseline} has no value for each sample", where=where, fix=fix)
