@@ -13,7 +13,7 @@ from assay.core.record import output_to_plain, prompt_to_plain
 from assay.report import html_table, markdown_table, plain_table
 from assay.report.charts import Bar, Interval, Point, bars, interval_rows, outcome_strip, scatter
 from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
-from assay.store.export import COLUMNS, TEXT_COLUMNS, plain_cell, write_csv
+from assay.store.export import COLUMNS, NUMBER_COLUMNS, plain_cell, write_csv
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -187,5 +187,6 @@ def test_a_spreadsheet_gets_text_that_can_be_read_back(run, payload, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 and set(rows[0]) == set(COLUMNS)
     for row in rows:
-        assert not any(row[name].startswith(("=", "+", "-", "@", "\t", "\r")) for name in TEXT_COLUMNS)
+        assert not any(row[name].startswith(("=", "+", "-", "@", "\t", "\r")) for name in COLUMNS
+                       if name not in NUMBER_COLUMNS)
     assert plain_cell(rows[0]["prompt"]) == plain_cell(rows[0]["answer"]) == plain_cell(rows[0]["id"]) == payload

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..core import UsageError
 from ..store import RunReader
 from .arguments import Parser
-from .damage import DAMAGED, say_damage
+from .display import DAMAGED, say_damage
 
 NOTHING_COMPARED = 3
 

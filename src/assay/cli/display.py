@@ -11,6 +11,10 @@ from typing import Any, TextIO
 
 from ..core.errors import AssayError
 from ..runner.result import RunResult
+from ..store import RunReader
+
+DAMAGED = 3
+"""The exit code of a reader of a run that met damage: part of what it shows is missing."""
 
 
 def watcher(is_json: bool) -> Any:
@@ -117,3 +121,12 @@ def typed_command() -> str:
         if called.stem == "assay":
             return shlex.quote(sys.argv[0])
     return "python -m assay"
+
+
+def say_damage(reader: RunReader) -> int:
+    """Says what is damaged of a run on stderr, a line each; returns the exit code."""
+    from ..report import printable
+
+    for line in reader.damage_lines():
+        print(printable(f"assay: {line}"), file=sys.stderr)
+    return DAMAGED if reader.damage else 0

@@ -11,7 +11,7 @@ from ..core import StoreError, UsageError
 from ..store import RunReader
 from ..store.file_ledger import FileLedger
 from .arguments import Parser
-from .damage import say_damage
+from .display import say_damage
 
 OTHER_NAMES = {"lm-eval": "lm-eval-json", "lm_eval": "lm-eval-json", "lm_eval_json": "lm-eval-json"}
 ANSWERS = {

@@ -77,7 +77,7 @@ def _add_choices(p: Any) -> None:
 
 def _show_run(folder: Path, given: Any) -> int:
     from ..view.selection import Wanted
-    from .damage import say_damage
+    from .display import say_damage
     from .show_run import SHOWN, ShownRun
     from .show_sample import COLOURED, Marking
 

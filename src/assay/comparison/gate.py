@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Result, UsageError, suggest
+from ..core import UNRESOLVED, Result, UsageError, suggest
 from ..report import format_value
 from ..store import RunReader
 from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
 from .comparing import compare_runs
 from .policy import Policy, Rule
 from .rows import Row
-from .sound import refuse_changed, sound_run
 
 PASS: Decision = "pass"
 FAIL: Decision = "fail"
@@ -93,14 +92,14 @@ def judge_run(policy: Policy, run: str | Path, baseline: str | Path | None = Non
     if policy.needs_baseline and baseline is None:
         what = "the policy has max_drop, which needs an earlier run"
         raise UsageError(what, where=policy.where, fix="--baseline RUN")
-    after = sound_run(run, policy)
+    after = _sound_run(run, policy)
     results = after.results
     chosen = list(_chosen(policy, results, str(run)))
     notes: list[str] = []
     rows: dict[tuple[str, str, str], Row] = {}
     if baseline is not None:
-        before = sound_run(baseline, policy)
-        refuse_changed(policy, before, after, {result.task for _, result in chosen}, str(baseline))
+        before = _sound_run(baseline, policy)
+        _refuse_changed(policy, before, after, {result.task for _, result in chosen}, str(baseline))
         comparison = compare_runs(baseline, run)
         rows = {(row.task, row.model, row.metric): row for row in comparison.rows}
         notes += comparison.notes
@@ -247,3 +246,51 @@ def _decided(
         return replace(check, reason="it lies at the limit: more samples may never decide")
     about = rounded_up(needed)
     return replace(check, reason=f"about {about:,} samples would decide", needed=about)
+
+
+def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
+    """A run that is finished and whole."""
+    reader = RunReader(Path(folder).expanduser())
+    where = str(folder)
+    again = "run the same command again, then the gate"
+    if reader.damage:
+        raise UsageError(f"the run is damaged: {reader.damage[0]}", where=where, fix=again)
+    status = str(reader.manifest.get("status"))
+    if not reader.is_finished or status not in ("complete", "partial"):
+        raise UsageError(f"the run is not finished: {status}", where=where, fix=again)
+    for result in reader.results:
+        lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
+        lost = max(lost, (result.n_expected or 0) - result.n)
+        total = max(result.n_expected or 0, result.n + lost, 1)
+        if lost > policy.max_unresolved * total:
+            raise UsageError(
+                f"{result.task}.{result.metric}: {lost} of {total} samples have no verdict",
+                where=where,
+                fix=f"{again}; or let the policy allow it: max_unresolved: {_up(lost / total)}",
+            )
+    return reader
+
+
+def _up(share: float) -> str:
+    return f"{-(-share * 1000 // 1) / 1000:g}"
+
+
+def _refuse_changed(policy: Policy, before: RunReader, after: RunReader, tasks: set[str], baseline: str) -> None:
+    """Raises where the two runs did not judge the same samples by the same scorers: their difference is no drop."""
+    earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
+    for cell in after.manifest.get("cells", ()):
+        known = earlier.get(cell["task"])
+        if known is None or cell["task"] not in tasks:
+            continue
+        if "data" not in policy.allow_changed and known.get("data_sha256") != cell.get("data_sha256"):
+            fix = "run both on the same data; or let the policy allow it: allow_changed: [data]"
+            raise UsageError(f"task {cell['task']!r} has other data than here", where=baseline, fix=fix)
+        changed = _other_scorers(known.get("scorers", {}), cell.get("scorers", {}))
+        if changed and "scorer" not in policy.allow_changed:
+            fix = f"`assay score {baseline}` scores it as this run was; or allow_changed: [scorer]"
+            what = f"scorer {changed[0]!r} of task {cell['task']!r} has changed since"
+            raise UsageError(what, where=baseline, fix=fix)
+
+
+def _other_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [name for name, digest in after.items() if name in before and before[name] != digest]

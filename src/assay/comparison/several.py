@@ -55,7 +55,7 @@ class RunComparison:
 
     def frame(self) -> Any:
         """A pandas data frame, one row for each number."""
-        from ..store.frames import data_frame
+        from ..store.export import data_frame
 
         return data_frame({"run": run.run, **row.to_plain()} for run in self.runs for row in run.rows)
 

@@ -56,7 +56,7 @@ class RunResult(Sequence[Result]):
 
     def frame(self) -> Any:
         """A pandas data frame, one row for each number; `RunReader(run.folder).frame()` has one for each verdict."""
-        from ..store.frames import data_frame
+        from ..store.export import data_frame
 
         return data_frame(result.to_plain() for result in self.results)
 

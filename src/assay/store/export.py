@@ -15,16 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..core import OutputRecord, ScoreRecord
+from ..core import MissingExtra, OutputRecord, ScoreRecord
 from .cell_index import CellIndex
 from .layout import disk_error, new_draft
 from .lm_eval import lm_eval_document
 from .runs import RunReader
 
-TEXT_COLUMNS = (
-    "task", "model", "id", "scorer", "prompt", "answer", "extracted", "target", "outcome", "values", "tags", "error",
-    "protocol",
-)  # fmt: skip
+NUMBER_COLUMNS = ("epoch", "value")
 COLUMNS = (
     "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
     "tags", "error", "protocol",
@@ -92,6 +89,15 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
     if "error" in record.details:
         verdict["error"] = str(record.details["error"])
     return verdict
+
+
+def data_frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> Any:
+    """A pandas data frame of some rows; who does not have pandas is told what to install."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas, which makes data frames,", "'assay[guests]'") from error
+    return pandas.DataFrame(list(rows), columns=None if columns is None else list(columns))
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
@@ -176,7 +182,7 @@ def write_csv(reader: RunReader, path: Path) -> int:
 def _cell(name: str, value: Any) -> Any:
     if value is None:
         return ""
-    return safe_cell(str(value)) if name in TEXT_COLUMNS else value
+    return value if name in NUMBER_COLUMNS else safe_cell(str(value))
 
 
 def write_parquet(reader: RunReader, path: Path) -> int:

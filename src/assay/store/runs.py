@@ -179,8 +179,7 @@ class RunReader:
 
     def frame(self) -> Any:
         """A pandas data frame, one row for each sample, epoch and scorer that the last summary counted."""
-        from .export import COLUMNS, rows_of
-        from .frames import data_frame
+        from .export import COLUMNS, data_frame, rows_of
 
         return data_frame(rows_of(self), COLUMNS)
 

@@ -20,8 +20,7 @@ from ..counts.spending_limit import SpendingLimit, parse_budget
 from ..events import CellProgress, Watcher
 from ..options import RunOptions
 from ..plan.cell import Cell
-from ..plan.forecast import expected_requests
-from ..plan.small_limits import small_limit_note
+from ..plan.forecast import expected_requests, small_limit_note
 from ..result import RunResult
 from ..resume.finished import EarlierRun
 from ..resume.manifest import make_manifest

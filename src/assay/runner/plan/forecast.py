@@ -1,8 +1,12 @@
-"""Forecasting: about how many samples there will be, for progress bars; the run itself counts what comes."""
+"""Forecasting: about how many samples there will be, for progress bars, and whether so few can tell anything; the run
+itself counts what comes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...datasets.views import parse_limit
+from ...summarizers.statistics import minimum_detectable_paired_binary, wilson
+from ..options import RunOptions
 from .cell import Cell
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
@@ -10,6 +14,14 @@ LARGEST_COUNTED = 64 * 1024 * 1024
 """Counting the lines of a larger file would be felt at the start."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
+TRIAL = 10
+"""So few samples are a trial of the set-up: nobody takes its number for one."""
+WIDEST = 0.1
+"""An interval of ± 10 points, or a difference of 10 points, is the least that is worth a run."""
+DIFFER = 0.2
+"""The share of samples on which two models are taken to differ."""
+ENOUGH = {"value": 400, "difference": 630}
+"""Samples that give a share to ± 5 points, and that show a difference of 5 points where models differ on 20 %."""
 
 
 def expected_requests(cell: Cell) -> int | None:
@@ -62,3 +74,33 @@ def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
     except ValueError:
         return None
     return min(lines, int(number)) if number >= 1 else int(lines * number)
+
+
+def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
+    """One line where `--limit` leaves too few samples: to give a value, or to tell models apart; else `None`."""
+    if options.limit is None or options.until is not None or not cells:
+        return None
+    counts = [count // cell.task.epochs for cell in cells if (count := expected_requests(cell)) is not None]
+    n = min(counts, default=0)
+    compares = options.baseline is not None or len({cell.model_name for cell in cells}) > 1
+    if n < 2 or (n <= TRIAL and not compares):
+        return None
+    if compares:
+        shown = _smallest(n)
+        if shown is not None and shown <= WIDEST:
+            return None
+        told = f"a difference of {shown * 100:.0f} points" if shown is not None else "no difference that is likely"
+        enough = ENOUGH["difference"]
+        return f"--limit {options.limit}: {n} samples show {told} between models; --limit {enough} shows 5"
+    low, high = wilson(n // 2, n)
+    if (high - low) / 2 <= WIDEST:
+        return None
+    width, enough = (high - low) * 50, ENOUGH["value"]
+    return f"--limit {options.limit}: {n} samples give a value to ± {width:.0f} points; --limit {enough} to ± 5"
+
+
+def _smallest(n: int) -> float | None:
+    try:
+        return minimum_detectable_paired_binary(n, DIFFER)
+    except ValueError:
+        return None
