@@ -29,7 +29,7 @@ _TAIL_BYTES = 1 << 20
 _R = TypeVar("_R")
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """What JSON does not know, as what it does: numbers of numpy as numbers, arrays as lists, all else as text."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) else str(value)
 
 
-_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+_encode = msgspec.json.Encoder(enc_hook=as_plain).encode
 
 
 def seal(record: Any, redactor: Redactor | None = None) -> bytes:
@@ -50,7 +50,7 @@ def seal(record: Any, redactor: Redactor | None = None) -> bytes:
     except (UnicodeEncodeError, OverflowError, TypeError):
         # Lone surrogates and huge integers: the slower encoder writes them as plain JSON.
         plain = record if isinstance(record, Mapping) else _members(record)
-        body = json.dumps(plain, ensure_ascii=True, default=_plain, skipkeys=True, separators=(",", ":")).encode()
+        body = json.dumps(plain, ensure_ascii=True, default=as_plain, skipkeys=True, separators=(",", ":")).encode()
     if redactor is not None:
         body = redactor.line(body)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))

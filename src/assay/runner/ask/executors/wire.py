@@ -14,6 +14,7 @@ from typing import Any
 from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
 from ....core.media import MEDIA_KINDS
 from ....core.record import messages_from_plain, output_from_plain, output_to_plain, prompt_to_plain
+from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
 """What stands before a frame where they follow each other: the number of the call, and how many bytes come."""
@@ -26,12 +27,12 @@ def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
     """One frame."""
     import msgspec
 
-    encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
+    encode = msgspec.msgpack.Encoder(enc_hook=as_plain).encode
     try:
         return encode(["m", encode(head), dict(blobs)])
     except (UnicodeEncodeError, OverflowError, ValueError):
         # Lone surrogates and integers beyond 64 bits, which models and data do contain.
-        return encode(["j", json.dumps(head, default=_plain, skipkeys=True).encode(), dict(blobs)])
+        return encode(["j", json.dumps(head, default=as_plain, skipkeys=True).encode(), dict(blobs)])
 
 
 def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -40,13 +41,6 @@ def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
     kind, head, blobs = msgspec.msgpack.decode(frame, type=tuple[str, bytes, dict[str, Any]])
     return (msgspec.msgpack.decode(head) if kind == "m" else json.loads(head)), blobs
-
-
-def _plain(value: Any) -> Any:
-    """What MessagePack does not know, as what it does: numbers of numpy as numbers, arrays as lists, else text."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[str, Any]:
