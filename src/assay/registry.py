@@ -90,7 +90,7 @@ class Registry(Generic[T]):
         if name in self._entries:
             return name
         folded = _folded(name)
-        return next((known for known in self._entries if _folded(known) == folded), None)
+        return next((other for other in self._entries if _folded(other) == folded), None)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.resolve(name) is not None
@@ -102,10 +102,10 @@ class Registry(Generic[T]):
         return len(self._entries)
 
     def _entry(self, name: str, where: str | None) -> Entry:
-        known = self.resolve(name)
-        if known is None:
+        spelling = self.resolve(name)
+        if spelling is None:
             raise UnknownName(self.kind, name, self._entries, where=where)
-        return self._entries[known]
+        return self._entries[spelling]
 
 
 def _folded(name: str) -> str:
@@ -131,10 +131,10 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
 
 def check_options(thing: Any, options: Mapping[str, Any], what: str, where: str | None = None) -> None:
     """Raises for an option that `thing` does not have, and for one it needs and was not given."""
-    known, required = _parameters(thing)
+    names, required = _parameters(thing)
     for name in options:
-        if known is not None and name not in known:
-            fix = suggest(name, sorted(known), "known options:") if known else "it has none"
+        if names is not None and name not in names:
+            fix = suggest(name, sorted(names), "known options:") if names else "it has none"
             raise UnknownOption(what, name, where=where, fix=fix)
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]

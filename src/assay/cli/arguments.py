@@ -31,15 +31,15 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The options; raises for those that are unknown, with the nearest, and for values that cannot be read."""
-        known, faults = self.read(arguments)
+        options, faults = self.read(arguments)
         raise_all(faults)
-        return known
+        return options
 
     def read(self, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError]]:
         """The options, those with an unreadable value left out, and the faults of such; raises for unknown ones."""
         self._unread: list[AssayError] = []
         spaced = [self._canonical(argument) for argument in arguments]
-        known, rest = self.parse_known_intermixed_args(spaced)
+        options, rest = self.parse_known_intermixed_args(spaced)
         unknown: list[AssayError] = []
         for argument in rest:
             if argument.startswith("-"):
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             # What follows an unknown option may have been its value: nothing else can be said of the command.
             raise_all([*self._unread, *unknown])
-        return known, list({str(fault): fault for fault in self._unread}.values())
+        return options, list({str(fault): fault for fault in self._unread}.values())
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """What argparse reads; a value that it cannot read is noted, and the next option looked at."""

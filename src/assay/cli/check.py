@@ -29,9 +29,9 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--as", dest="kind", choices=KINDS, default=None, help="what it is, where that cannot be told")
     p.add_argument("--data", default=None, help="rows to try a benchmark or a template with")
     add_some(p, "columns", "model_args")
-    given = p.parse(arguments)
-    settings = {"model_args": {}, "columns": {}, **settings_of(given, "columns", "model_args")}
-    for line in check(given.file, given.kind, given.data, settings["model_args"], settings["columns"]):
+    options = p.parse(arguments)
+    settings = {"model_args": {}, "columns": {}, **settings_of(options, "columns", "model_args")}
+    for line in check(options.file, options.kind, options.data, settings["model_args"], settings["columns"]):
         sys.stdout.write(line + "\n")
     sys.stdout.write("no fault found\n")
     return 0

@@ -25,20 +25,20 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-L", "--limit", type=int, default=None, help="how many of them for each number (default 50)")
     p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
     p.add_argument("--json", action="store_true", help="the same as --format json")
-    given = p.parse(arguments)
-    if given.limit is not None and given.limit < 0:
-        raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")
+    options = p.parse(arguments)
+    if options.limit is not None and options.limit < 0:
+        raise UsageError(f"--limit {options.limit} is not a number of samples", fix="0 or more")
     from ..comparison.rendering import FLIPS, markdown, text_lines
     from ..comparison.several import compare
 
-    flips = (FLIPS if given.limit is None else given.limit) if given.flips or given.limit is not None else None
-    report = compare(*given.runs)
-    if given.json or given.format == "json":
+    flips = (FLIPS if options.limit is None else options.limit) if options.flips or options.limit is not None else None
+    report = compare(*options.runs)
+    if options.json or options.format == "json":
         text = json.dumps(report.to_plain(flips), ensure_ascii=False) + "\n"
-    elif given.format == "text":
+    elif options.format == "text":
         text = "".join(f"{line}\n" for line in text_lines(report, flips))
     else:
-        text = markdown(report, flips, for_github=given.format == "github")
+        text = markdown(report, flips, for_github=options.format == "github")
     sys.stdout.write(text)
     damaged = [say_damage(RunReader(run.run)) for run in report.runs]
     if any(damaged) or any(run.is_damaged for run in report.runs):

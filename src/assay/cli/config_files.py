@@ -11,24 +11,24 @@ from ..core.trust import Gate
 from .arguments import flatten_list, judge_entry, key_values
 
 
-def gate_of(given: argparse.Namespace) -> Gate | None:
+def gate_of(flags: argparse.Namespace) -> Gate | None:
     """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
-    if not given.config:
+    if not flags.config:
         return None
     from ..runner.resume.foreign import check_settings, gate_for
 
-    manifest = _read_plain(given.config)
-    if not _is_manifest(_config_file(given.config), manifest):
+    manifest = _read_plain(flags.config)
+    if not _is_manifest(_config_file(flags.config), manifest):
         return None
-    named = {name: value for name, value in vars(given).items() if name != "config" and value not in (None, False)}
+    named = {name: value for name, value in vars(flags).items() if name != "config" and value not in (None, False)}
     for name in ("model_args", "judge_args"):
-        named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
-    if given.base_url:
-        named["model_args"]["base_url"] = given.base_url
-    named["judges"] = dict(judge_entry(entry) for entry in given.judges or ())
-    named["tasks"] = flatten_list([*given.tasks, *(given.more_tasks or ())])
-    gate = gate_for(manifest, given.config, named, given.trust_code)
-    check_settings(read_config(given.config), named, gate, asks_model=True)
+        named[name] = key_values(getattr(flags, name) or [], option=f"--{name}")
+    if flags.base_url:
+        named["model_args"]["base_url"] = flags.base_url
+    named["judges"] = dict(judge_entry(entry) for entry in flags.judges or ())
+    named["tasks"] = flatten_list([*flags.tasks, *(flags.more_tasks or ())])
+    gate = gate_for(manifest, flags.config, named, flags.trust_code)
+    check_settings(read_config(flags.config), named, gate, asks_model=True)
     return gate
 
 

@@ -21,9 +21,9 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("name", nargs="?", default=None, help="a scorer, a protocol (scorer@protocol), or FILE.py:METRIC")
     p.add_argument("--against", default=None, metavar="FILE|SCORER", help="the cases your own metric is held against")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    verdicts = _verdicts(given.name, given.against)
-    if given.json:
+    options = p.parse(arguments)
+    verdicts = _verdicts(options.name, options.against)
+    if options.json:
         sys.stdout.write(json.dumps([_plain(verdict) for verdict in verdicts], ensure_ascii=False, default=str) + "\n")
     else:
         _print(verdicts)

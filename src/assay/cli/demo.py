@@ -67,14 +67,14 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-o", "--output", default="runs/demo", metavar="DIR", help="a folder for the runs")
     p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    known = {part.name: part for part in PARTS}
-    for name in given.parts:
-        if name not in known:
+    options = p.parse(arguments)
+    parts = {part.name: part for part in PARTS}
+    for name in options.parts:
+        if name not in parts:
             raise UsageError(f"the demo has no part {name!r}", fix=f"one of {names}")
-    chosen = [known[name] for name in given.parts] or list(PARTS)
-    with stdout_for_people(given.json) as stdout:
-        return show_parts(chosen, Path(given.output), stdout, fresh=given.fresh, is_json=given.json)
+    chosen = [parts[name] for name in options.parts] or list(PARTS)
+    with stdout_for_people(options.json) as stdout:
+        return show_parts(chosen, Path(options.output), stdout, fresh=options.fresh, is_json=options.json)
 
 
 def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool) -> int:
@@ -85,7 +85,7 @@ def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bo
 
     results: list[Result] = []
     lines: list[str] = []
-    asked: list[str] = []
+    models: list[str] = []
     codes = [0]
     for part in parts:
         if line := part.missing():
@@ -97,14 +97,14 @@ def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bo
         done = run(options=options, watcher=watcher(is_json))
         results += [r for r in done.results if part.metric in ("", r.metric)]
         lines += [*paired_lines(place, part), *(f"{part.name}: {note}" for note in done.notes)]
-        asked += [name for name in part.everyone if name not in asked]
+        models += [name for name in part.everyone if name not in models]
         codes.append(done.exit_code)
     if is_json:
-        document = {"results": [r.to_plain() for r in results], "notes": lines, "models": dict(about(asked))}
+        document = {"results": [r.to_plain() for r in results], "notes": lines, "models": dict(about(models))}
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
         finished = next((folder / part.name for part in parts if (folder / part.name / "run.json").is_file()), None)
-        _print(results, lines, asked, folder, stdout, finished)
+        _print(results, lines, models, folder, stdout, finished)
     return max(codes)
 
 
@@ -150,7 +150,7 @@ def error_shares(reader: Any, task: str, model: str) -> dict[str, float]:
 def _print(
     results: Sequence[Result],
     lines: Sequence[str],
-    asked: Sequence[str],
+    models: Sequence[str],
     folder: Path,
     out: TextIO,
     finished: Path | None,
@@ -167,13 +167,13 @@ def _print(
     for line in lines:
         console.print(printable(line), markup=False, soft_wrap=True)
     console.print("Small sets: a smoke test of every modality, not a measure of ability. The models:")
-    for name, line in about(asked):
+    for name, line in about(models):
         console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
     command = typed_command()
-    shown = (f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",)
+    show_step = (f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",)
     steps = (
         f"runs: {folder}; next:",
-        *(shown if finished is not None else ()),
+        *(show_step if finished is not None else ()),
         f"  {command} run data.jsonl --model my.py:fn     your rows, your function",
     )
     for step in steps:

@@ -19,8 +19,8 @@ def described(reference: str) -> Iterator[str]:
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
-        own = [n for n, v in vars(thing).items() if getattr(v, "__module__", None) == thing.__name__]
-        yield f"  defines {', '.join(own) or 'nothing'}; `assay show {reference}:NAME` says more"
+        names = [n for n, v in vars(thing).items() if getattr(v, "__module__", None) == thing.__name__]
+        yield f"  defines {', '.join(names) or 'nothing'}; `assay show {reference}:NAME` says more"
         return
     yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(": ")
     yield f"  defined at {_place(thing)}"
@@ -50,10 +50,10 @@ def field_lines(thing: Any) -> Iterator[str]:
     """One line for each option: name, kind, default, and what its author says of it."""
     if inspect.isclass(thing) and is_dataclass(thing):
         docs = field_docs(thing)
-        own = [f for f in fields(thing) if f.init]
-        if own:
+        options = [f for f in fields(thing) if f.init]
+        if options:
             yield "  options:"
-        for f in own:
+        for f in options:
             yield _line(f.name, f.type, _default(f), docs.get(f.name, ""))
         return
     if not callable(thing):
@@ -63,17 +63,18 @@ def field_lines(thing: Any) -> Iterator[str]:
 
 
 def _line(name: str, kind: Any, default: str, doc: str) -> str:
-    shown = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
-    text = f"    {name}: {shown if shown and '[' not in str(kind) else str(kind).replace('typing.', '')}{default}"
-    return f"{text}  {doc}".rstrip()
+    kind_name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
+    if not kind_name or "[" in str(kind):
+        kind_name = str(kind).replace("typing.", "")
+    return f"    {name}: {kind_name}{default}  {doc}".rstrip()
 
 
 def _default(f: "Field[Any]") -> str:
     if f.default is not MISSING:
         return f" = {f.default!r}"
     if f.default_factory is not MISSING:
-        made = f.default_factory()
-        return f" = {dict(made) if hasattr(made, 'items') else made!r}"
+        value = f.default_factory()
+        return f" = {dict(value) if hasattr(value, 'items') else value!r}"
     return " (must be given)"
 
 

@@ -55,9 +55,9 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
         for line in comparison.lines():
             console.print(printable(line), markup=False, soft_wrap=True)
     console.print()
-    said = getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
+    progress_notes = getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
     for note in result.notes:
-        if note in said:
+        if note in progress_notes:
             continue
         console.print(printable(f"note: {note}"), markup=False, soft_wrap=True)
     total = spent(result.usage)
@@ -114,11 +114,11 @@ def next_steps(result: RunResult) -> Sequence[str]:
 
 def typed_command() -> str:
     """How assay is called here, as it can be typed again: as it was just now, as far as that is known."""
-    called = Path(sys.argv[0])
-    if called.name != "__main__.py":
+    program = Path(sys.argv[0])
+    if program.name != "__main__.py":
         if shutil.which("assay"):
             return "assay"
-        if called.stem == "assay":
+        if program.stem == "assay":
             return shlex.quote(sys.argv[0])
     return "python -m assay"
 

@@ -27,11 +27,11 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for the environment's secrets")
     p.add_argument("--runs", default="runs", metavar="DIR", help="the folder whose disk is looked at")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    if given.scan_logs is not None:
-        return _scan_command(Path(given.scan_logs).expanduser(), given.json)
-    found = examine(Path(given.runs).expanduser())
-    if given.json:
+    options = p.parse(arguments)
+    if options.scan_logs is not None:
+        return _scan_command(Path(options.scan_logs).expanduser(), options.json)
+    found = examine(Path(options.runs).expanduser())
+    if options.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
         for line in _lines(found):

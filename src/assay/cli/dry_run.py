@@ -55,18 +55,18 @@ class Rendered:
             yield "as the model reads it:"
             half = SHOWN_AT_MOST // 2
             long = len(self.text) > SHOWN_AT_MOST
-            shown = f"{self.text[:half]} […] {self.text[-half:]}" if long else self.text
-            yield from (f"    {printable(line)}" for line in shown.split("\n"))
+            text = f"{self.text[:half]} […] {self.text[-half:]}" if long else self.text
+            yield from (f"    {printable(line)}" for line in text.split("\n"))
         yield from (f"fault: {printable(fault)}" for fault in self.faults)
 
 
 def rendered_by(cell: Cell, prompt: Prompt) -> Rendered:
     """Asks a model that has a tokenizer of its own how it reads a prompt, and what is wrong with that."""
-    shown = getattr(cell.model, "shown", None)
-    if shown is None:
+    show = getattr(cell.model, "shown", None)
+    if show is None:
         return Rendered()
     try:
-        return Rendered(shown(prompt), prompt_faults(cell, prompt))
+        return Rendered(show(prompt), prompt_faults(cell, prompt))
     except AssayError as error:
         return Rendered(why_not=str(error))
 
@@ -107,8 +107,8 @@ class Forecast:
             yield f"  protocol: {printable(cell.task.protocol)}"
         options = ", ".join(f"{name}={value!r}" for name, value in cell.options.given().items())
         yield f"  options: {options or 'those of the model'}"
-        shown = f"  samples {self.samples}, epochs {cell.task.epochs}, "
-        yield shown + f"requests {'at least ' if self.at_least else ''}{self.requests}"
+        head = f"  samples {self.samples}, epochs {cell.task.epochs}, "
+        yield head + f"requests {'at least ' if self.at_least else ''}{self.requests}"
         if self.unusable:
             yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
         limit = "no limit set" if self.output_tokens is None else f"at most {self.output_tokens:,}"
@@ -253,11 +253,11 @@ def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, in
     """Samples, rounds of all of them, and rows that cannot be used; reads on only where the number is not known."""
     run = cell.run
     chosen = view(cell.samples, limit=run.limit, ids=run.ids or None, shard=run.shard)
-    known = chosen.known_length
+    length = chosen.known_length
     faulty = sum(isinstance(item, BadSample) for item in looked_at)
     is_plain = not any(isinstance(item, Sample) and has_rounds(item) for item in looked_at)
-    if len(looked_at) < PROMPTS_RENDERED or (is_plain and known is not None):
-        total = len(looked_at) if len(looked_at) < PROMPTS_RENDERED or known is None else known
+    if len(looked_at) < PROMPTS_RENDERED or (is_plain and length is not None):
+        total = len(looked_at) if len(looked_at) < PROMPTS_RENDERED or length is None else length
         rounds = _rounds(looked_at) + total - len(looked_at)
         return total - faulty, rounds, faulty
     total = rounds = faulty = 0
@@ -274,10 +274,10 @@ def _rounds(items: Sequence[Sample | BadSample]) -> int:
 
 def _characters(prompt: Prompt) -> int:
     """Characters of the messages; where continuations are weighed, the messages count once for each of them."""
-    own = sum(len(message.text) for message in prompt.messages)
+    characters = sum(len(message.text) for message in prompt.messages)
     if prompt.continuations is None:
-        return own
-    return sum(own + len(continuation) for continuation in prompt.continuations)
+        return characters
+    return sum(characters + len(continuation) for continuation in prompt.continuations)
 
 
 def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | None:

@@ -117,10 +117,10 @@ def _key_remedy(error: KeyError, sample: Sample | None) -> str | None:
 
 def _attribute_remedy(error: AttributeError) -> str:
     owner, name = error.obj, error.name or ""
-    known = [n for n in dir(owner) if not n.startswith("_")] if owner is not None else []
-    close = nearest(name, known)
+    names = [n for n in dir(owner) if not n.startswith("_")] if owner is not None else []
+    close = nearest(name, names)
     if isinstance(owner, (Sample, Output)) and not close:
-        return f"a {type(owner).__name__.lower()} has {', '.join(known)}"
+        return f"a {type(owner).__name__.lower()} has {', '.join(names)}"
     return f"did you mean {close!r}?" if close else f"a {type(owner).__name__} has no {name!r}"
 
 

@@ -36,25 +36,25 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--to", default="csv", metavar="|".join(SUFFIX))
     p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the records; - is stdout")
     p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
-    given = p.parse(arguments)
-    given.to = _kind(given.to)
-    reader = RunReader(Path(given.run).expanduser())
-    if given.url is not None:
+    options = p.parse(arguments)
+    options.to = _kind(options.to)
+    reader = RunReader(Path(options.run).expanduser())
+    if options.url is not None:
         from ..store.copying import copy_run
 
-        sys.stdout.write(f"{given.url}: {copy_run(reader.layout, given.url)} files\n")
+        sys.stdout.write(f"{options.url}: {copy_run(reader.layout, options.url)} files\n")
         return say_damage(reader)
-    name = "results" if given.to == "lm-eval-json" else "samples"
-    if given.output == "-":
+    name = "results" if options.to == "lm-eval-json" else "samples"
+    if options.output == "-":
         with tempfile.TemporaryDirectory() as folder:
-            draft = Path(folder) / f"{name}{SUFFIX[given.to]}"
-            _write(reader, given.to, draft, given.model)
-            with draft.open("rb") as made:
-                shutil.copyfileobj(made, sys.stdout.buffer)
+            draft = Path(folder) / f"{name}{SUFFIX[options.to]}"
+            _write(reader, options.to, draft, options.model)
+            with draft.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
         return say_damage(reader)
-    path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
+    path = Path(options.output).expanduser() if options.output else reader.layout.folder / f"{name}{SUFFIX[options.to]}"
     ledger = claim_export(reader.layout.folder, path)
-    count, what = _write(reader, given.to, path, given.model)
+    count, what = _write(reader, options.to, path, options.model)
     if ledger is not None:
         ledger.note(path, with_content=True)
     sys.stdout.write(f"{path}: {count} {what}\n")

@@ -32,14 +32,14 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--baseline", default=None, metavar="RUN", help="the run it must not be worse than")
     p.add_argument("--format", default="text", choices=("text", "json", "github"), help="github: Markdown")
     p.add_argument("--json", action="store_true", help="the same as --format json")
-    given = p.parse(arguments)
+    options = p.parse(arguments)
     from ..comparison.gate import judge_run
     from ..comparison.policy import read_policy
 
-    verdict = judge_run(read_policy(given.policy), given.run, given.baseline)
-    kind = "json" if given.json else given.format
-    shown = {"text": text_of, "json": json_of, "github": markdown_of}[kind](verdict)
-    sys.stdout.write(shown + "\n")
+    verdict = judge_run(read_policy(options.policy), options.run, options.baseline)
+    kind = "json" if options.json else options.format
+    text = {"text": text_of, "json": json_of, "github": markdown_of}[kind](verdict)
+    sys.stdout.write(text + "\n")
     if os.environ.get(SUMMARY):
         _append(os.environ[SUMMARY], markdown_of(verdict))
     return EXIT_CODES[verdict.decision]

@@ -31,10 +31,10 @@ LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
 
 
-def generation_options(given: Mapping[str, Any], flag: str) -> dict[str, Any]:
+def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
     """Generation options under assay's names; `do_sample=False` is temperature 0, `do_sample=True` draws."""
     options: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         if name in REFUSED_GENERATION:
             raise UsageError(f"{flag} {name} is not a generation option", fix=REFUSED_GENERATION[name])
         options[GENERATION_NAMES.get(name, name)] = value

@@ -171,9 +171,9 @@ OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
 """Options of assay's that may stand alone: what follows them belongs to them only where it is true or false."""
 
 
-def translate(arguments: Sequence[str], known: Sequence[str]) -> Translation:
-    """The command in assay's words; options in `known` are assay's own and stay as they are."""
-    own = {option.replace("-", "_") for option in known if option.startswith("--")}
+def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
+    """The command in assay's words; options in `flags` are assay's own and stay as they are."""
+    our_flags = {option.replace("-", "_") for option in flags if option.startswith("--")}
     done = Translation()
     rest = list(arguments)
     while rest:
@@ -189,7 +189,7 @@ def translate(arguments: Sequence[str], known: Sequence[str]) -> Translation:
             is_value = bool(rest) and _is_value("true or false", rest[0])
             done.arguments.append(f"{name}={rest.pop(0) if is_value else 'true'}")
             continue
-        is_own = not name.startswith("-") or name.replace("-", "_") in own
+        is_own = not name.startswith("-") or name.replace("-", "_") in our_flags
         habit = None if is_own else SHORT.get(name) or HABITS.get(name.lstrip("-").replace("-", "_").lower())
         if habit is None:
             done.arguments.append(argument)

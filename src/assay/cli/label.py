@@ -29,12 +29,12 @@ def command(arguments: Sequence[str]) -> int:
         "--import", dest="source", default=None, metavar="FILE", help="adds labels: columns id and value at least"
     )
     p.add_argument("--by", default="", metavar="NAME", help="who gave the labels of a file that does not say")
-    given = p.parse(arguments)
-    reader = RunReader(Path(given.run).expanduser())
-    if given.export is not None:
-        return _export(reader, given.export)
-    if given.source is not None:
-        return _import(reader, Path(given.source).expanduser(), given.by)
+    options = p.parse(arguments)
+    reader = RunReader(Path(options.run).expanduser())
+    if options.export is not None:
+        return _export(reader, options.export)
+    if options.source is not None:
+        return _import(reader, Path(options.source).expanduser(), options.by)
     return _say(reader)
 
 
@@ -59,14 +59,14 @@ def _import(reader: RunReader, path: Path, by: str) -> int:
     if not rows or not {"id", "value"} <= rows[0].keys():
         raise UsageError("no columns `id` and `value`", where=str(path), fix="the first line names the columns")
     cells = list(reader.index.cells)
-    known = {cell: set(index.places) for cell, index in reader.index.cells.items()}
-    labels = [_label(row, number, cells, known, by, path) for number, row in enumerate(rows, start=2)]
+    places = {cell: set(index.places) for cell, index in reader.index.cells.items()}
+    labels = [_label(row, number, cells, places, by, path) for number, row in enumerate(rows, start=2)]
     add_labels(reader.layout, labels)
     sys.stdout.write(f"{reader.layout.labels}: {len(labels)} labels added\n")
     return 0
 
 
-def _label(row: dict[str, Any], number: int, cells: list[Any], known: dict[Any, Any], by: str, path: Path) -> Label:
+def _label(row: dict[str, Any], number: int, cells: list[Any], places: dict[Any, Any], by: str, path: Path) -> Label:
     where = f"{path}:{number}"
     plain = {name: plain_cell(str(row.get(name) or "")) for name in COLUMNS}
     try:
@@ -80,7 +80,7 @@ def _label(row: dict[str, Any], number: int, cells: list[Any], known: dict[Any, 
         if "#" not in cell[0]
         and plain["task"] in ("", cell[0])
         and plain["model"] in ("", cell[1])
-        and (plain["id"], epoch) in known[cell]
+        and (plain["id"], epoch) in places[cell]
     ]
     if len(fitting) != 1:
         what = "no sample" if not fitting else f"{len(fitting)} samples"

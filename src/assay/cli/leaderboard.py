@@ -24,25 +24,25 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--format", choices=sorted(set(KINDS.values())), help="default: text, or as FILE is called")
     p.add_argument("--json", action="store_true", help="the same as --format json")
     p.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
-    given = p.parse(arguments)
-    kind = "json" if given.json else given.format or KINDS.get(Path(given.output).suffix.lower(), "text")
+    options = p.parse(arguments)
+    kind = "json" if options.json else options.format or KINDS.get(Path(options.output).suffix.lower(), "text")
     from ..comparison import board_rendering as render
     from ..comparison.leaderboard import make_leaderboard
     from ..view.folders import RunFolders
 
     found: dict[Path, None] = {}
-    for name in given.folders or ["runs"]:
+    for name in options.folders or ["runs"]:
         folder = Path(name).expanduser()
         runs = RunFolders(folder).refresh()
         if not runs:
             raise UsageError("there are no runs here", where=str(folder), fix="name a folder that holds runs")
         found.update(dict.fromkeys(run.layout.folder for run in runs))
-    board = make_leaderboard(list(found), flatten_list(given.metric), flatten_list(given.tasks))
+    board = make_leaderboard(list(found), flatten_list(options.metric), flatten_list(options.tasks))
     if kind == "json":
         text = json.dumps(board.to_plain(), ensure_ascii=False) + "\n"
     else:
         writers = {"text": render.text, "md": render.markdown, "csv": render.csv_text, "html": render.html}
         text = writers[kind](board)
-    if path := write_text(text, given.output, "leaderboard.md"):
+    if path := write_text(text, options.output, "leaderboard.md"):
         sys.stdout.write(f"{path}: {len(board.entries)} models, {len(board.columns)} columns\n")
     return 0

@@ -18,12 +18,12 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(prog="assay ls", description="What ships, by name, with its one line.")
     p.add_argument("kind", nargs="?", default=None, help=", ".join(ALL))
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    if given.kind is not None and ("/" in given.kind or Path(given.kind).is_dir()):
-        return _list_folder(given.kind, given.json)
-    kind = _kind(given.kind)
+    options = p.parse(arguments)
+    if options.kind is not None and ("/" in options.kind or Path(options.kind).is_dir()):
+        return _list_folder(options.kind, options.json)
+    kind = _kind(options.kind)
     rows = entries(kind or "tasks")
-    if given.json:
+    if options.json:
         counts = {name: len(registry) for name, registry in ALL.items()}
         document: dict[str, Any] = {kind: rows} if kind else {"counts": counts, "tasks": rows}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
@@ -53,14 +53,14 @@ def _list_folder(folder: str, is_json: bool) -> int:
     return 0
 
 
-def _kind(given: str | None) -> str | None:
-    if given is None:
+def _kind(name: str | None) -> str | None:
+    if name is None:
         return None
-    folded = given.lower()
+    folded = name.lower()
     for kind in ALL:
         if folded in (kind, kind.removesuffix("s")):
             return kind
-    raise UnknownName("kind", given, ALL, hint=f"kinds: {', '.join(ALL)}")
+    raise UnknownName("kind", name, ALL, hint=f"kinds: {', '.join(ALL)}")
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -76,12 +76,12 @@ def entries(kind: str) -> list[dict[str, Any]]:
 def _about_model(name: str) -> dict[str, Any]:
     from ..models.declared import declared
 
-    said = declared(name)
-    if said.missing:
-        return {"accepts": None, "produces": None, "installed": False, "install": said.missing}
+    abilities = declared(name)
+    if abilities.missing:
+        return {"accepts": None, "produces": None, "installed": False, "install": abilities.missing}
     return {
-        "accepts": None if said.accepts is None else sorted(said.accepts),
-        "produces": None if said.produces is None else sorted(said.produces),
+        "accepts": None if abilities.accepts is None else sorted(abilities.accepts),
+        "produces": None if abilities.produces is None else sorted(abilities.produces),
         "installed": True,
     }
 

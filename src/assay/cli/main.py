@@ -101,22 +101,22 @@ def _let_go_of_stdout() -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in ("-h", "--help", "help"):
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
         verbs = "\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())
         print(HELP.format(verbs=verbs))
         return 0
-    if given[0] in ("-V", "--version", "version"):
+    if words[0] in ("-V", "--version", "version"):
         from .. import __version__
 
         print(f"assay {__version__}")
         return 0
-    verb = ALIASES.get(given[0].replace("_", "-"), given[0])
+    verb = ALIASES.get(words[0].replace("_", "-"), words[0])
     if verb.replace("_", "-") == "eval-retry":
-        verb, given = "run", _again(given)
+        verb, words = "run", _again(words)
     if verb.startswith("-"):
-        verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
-    if "--debug" not in given:
+        verb, words = "run", ["run", *words]  # bare flags mean a run, as other harnesses have it
+    if "--debug" not in words:
         warnings.formatwarning = _note
     from ..core.errors import AssayError, UnknownName, UsageError, users_line
 
@@ -127,57 +127,57 @@ def _run(arguments: list[str] | None) -> int:
             raise UnknownName("command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them")
         command = import_module(f".{verb}", __package__).command
         # What follows `assay python SCRIPT` belongs to the script.
-        return int(command(given[1:] if verb == "python" else [a for a in given[1:] if a != "--debug"]))
+        return int(command(words[1:] if verb == "python" else [a for a in words[1:] if a != "--debug"]))
     except AssayError as error:
-        return _ended(error, error.exit_code, str(error).split("\n"), verb, given)
+        return _ended(error, error.exit_code, str(error).split("\n"), verb, words)
     except KeyboardInterrupt as error:
-        return _ended(error, 130, ["interrupted"], verb, given)
+        return _ended(error, 130, ["interrupted"], verb, words)
     except SystemExit as error:
         place = users_line(error, libraries=False)
         if not place or verb in OTHERS:
             raise  # `--help`, or a script of another system that says how it ended
         line = f"called sys.exit({error.code!r}){place}; fix: raise an error there, or return"
-        return _ended(error, 1, [line], verb, given)
+        return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:
         raise
     except PermissionError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, given)
+        return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, words)
     except Exception as error:  # the last boundary: a fault of assay itself, said in one line
         if _is_full(error):
             raise
         what = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
-        return _ended(error, 1, [line], verb, given)
+        return _ended(error, 1, [line], verb, words)
 
 
-def _again(given: list[str]) -> list[str]:
+def _again(words: list[str]) -> list[str]:
     """inspect_ai's `eval-retry RUN` as `run`: with the settings of a run, in its folder."""
-    if len(given) < 2 or given[1].startswith("-"):
-        return ["run", *given[1:]]
-    folder = given[1].removesuffix("run.json").rstrip("/") or "."
-    return ["run", "--config", f"{folder}/run.json", "-o", folder, *given[2:]]
+    if len(words) < 2 or words[1].startswith("-"):
+        return ["run", *words[1:]]
+    folder = words[1].removesuffix("run.json").rstrip("/") or "."
+    return ["run", "--config", f"{folder}/run.json", "-o", folder, *words[2:]]
 
 
-def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, given: list[str]) -> int:
+def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]) -> int:
     """Says why a command failed, and returns its exit code; under `--json` the one document on stdout says it, too."""
     from .tracebacks import shown_traceback, without_secrets
 
-    lines = [without_secrets(line, given) for line in lines]
-    if "--debug" in given:
-        sys.stderr.write(shown_traceback(error, given))
+    lines = [without_secrets(line, words) for line in lines]
+    if "--debug" in words:
+        sys.stderr.write(shown_traceback(error, words))
     else:
         for line in lines:
             print(f"assay: {line}", file=sys.stderr)
-    if _wants_json(given) and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+    if _wants_json(words) and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
         import json
 
         print(json.dumps({"error": lines, "exit_code": exit_code}, ensure_ascii=False))
     return exit_code
 
 
-def _wants_json(given: list[str]) -> bool:
-    return "--json" in given or "--format=json" in given or ("--format", "json") in pairwise(given)
+def _wants_json(words: list[str]) -> bool:
+    return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

@@ -18,15 +18,15 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N")
     p.add_argument("-o", "--output", default=None, metavar="DIR", help="a new folder")
-    given = p.parse(arguments)
-    if given.output is None:
+    options = p.parse(arguments)
+    if options.output is None:
         raise UsageError("the merged run has no folder", fix="-o DIR, a new one")
     from ..store.merging import merge_runs
 
-    merged = merge_runs(given.parts, given.output)
+    merged = merge_runs(options.parts, options.output)
     damaged = f", {merged.damaged} damaged lines left out" if merged.damaged else ""
     sys.stdout.write(
-        f"{given.output}: {merged.lines} records and {merged.media} media of {len(given.parts)} runs{damaged}\n"
-        f"next: {typed_command()} run … -o {shlex.quote(given.output)}     the command of the parts, without --shard\n"
+        f"{options.output}: {merged.lines} records and {merged.media} media of {len(options.parts)} runs{damaged}\n"
+        f"next: {typed_command()} run … -o {shlex.quote(options.output)}     as the parts were, without --shard\n"
     )
     return 0

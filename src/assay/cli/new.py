@@ -45,9 +45,9 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
     p.add_argument("--dir", default=".", help="where to put it")
-    given = p.parse(arguments)
-    path = write(given.kind, given.name, Path(given.dir).expanduser())
-    sys.stdout.write(f"{path}\n  assay check {path}\n  {_next_step(given.kind, path)}\n")
+    options = p.parse(arguments)
+    path = write(options.kind, options.name, Path(options.dir).expanduser())
+    sys.stdout.write(f"{path}\n  assay check {path}\n  {_next_step(options.kind, path)}\n")
     return 0
 
 

@@ -93,7 +93,7 @@ class Outlook:
 
 def outlook(
     prompts: Sequence[Prompt],
-    asked: int,
+    samples: int,
     requests: int,
     output_at_most: int | None,
     prices: Mapping[str, float],
@@ -103,10 +103,10 @@ def outlook(
 ) -> Outlook:
     """The ranges of a cell, from its first prompts, the tokens its answers may have at most, and earlier runs.
 
-    `asked` counts samples, each as often as it is asked; a dialogue among them has several requests.
+    `samples` counts samples, each as often as it is asked; a dialogue among them has several requests.
     """
-    share = max(0, asked - answered) / asked if asked else 0.0
-    left = asked * share
+    share = max(0, samples - answered) / samples if samples else 0.0
+    left = samples * share
     same = [one for one in earlier if one.is_same_task]
     tokens_in = _input(prompts, left, requests * share, same)
     most = None if output_at_most is None else output_at_most * share
@@ -115,7 +115,7 @@ def outlook(
     used = same or list(earlier)
     return Outlook(
         tokens_in, tokens_out, _seconds(left, used, SAME if same else OTHER), cost,
-        tuple(one.folder for one in used), min(answered, asked), tuple(_unknown(prompts, roles, tokens_out[1])),
+        tuple(one.folder for one in used), min(answered, samples), tuple(_unknown(prompts, roles, tokens_out[1])),
     )  # fmt: skip
 
 

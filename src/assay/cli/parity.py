@@ -52,8 +52,8 @@ class Parity:
             parts.append(f"{self.failed} failed")
         if self.largest:
             parts.append(f"log-likelihoods at most {self.largest:.1e} apart")
-        shown = f" (first: {printable(self.drifted[0])})" if self.drifted else ""
-        return ", ".join(parts) + shown
+        first = f" (first: {printable(self.drifted[0])})" if self.drifted else ""
+        return ", ".join(parts) + first
 
     def to_plain(self) -> dict[str, Any]:
         """For programs."""
@@ -73,11 +73,11 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
     add_some(p, *OPTIONS)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    settings = settings_of(given, *OPTIONS)
-    run = RunOptions(tasks=(given.task,), models=(given.model,), limit=given.samples, **settings)
-    found = [(cell, parities(cell, _sizes(given.sizes), given.samples)) for cell in make_plan(run)]
-    if given.json:
+    options = p.parse(arguments)
+    settings = settings_of(options, *OPTIONS)
+    run = RunOptions(tasks=(options.task,), models=(options.model,), limit=options.samples, **settings)
+    found = [(cell, parities(cell, _sizes(options.sizes), options.samples)) for cell in make_plan(run)]
+    if options.json:
         cells = [
             {"task": cell.task.name, "model": cell.model_name, "parity": [row.to_plain() for row in rows]}
             for cell, rows in found
@@ -107,12 +107,12 @@ def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
         raise UsageError(f"task {cell.task.name!r} has no sample to ask")
     try:
         alone = _ask(cell.model, requests, 1)
-        made = []
+        rows = []
         for size in sizes:
-            made.append(_compare(cell, requests, alone, _ask(cell.model, requests, size), size, "in order"))
+            rows.append(_compare(cell, requests, alone, _ask(cell.model, requests, size), size, "in order"))
             turned = _ask(cell.model, requests[::-1], size)[::-1]
-            made.append(_compare(cell, requests, alone, turned, size, "reversed"))
-        return made
+            rows.append(_compare(cell, requests, alone, turned, size, "reversed"))
+        return rows
     finally:
         asyncio.run(close_model(cell.model))
 
@@ -127,8 +127,8 @@ def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
     prompt = cell.template(sample)
     options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
-    made = Request(prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw)
-    return replace(made, key=keys.key(made))
+    request = Request(prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw)
+    return replace(request, key=keys.key(request))
 
 
 def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
@@ -184,8 +184,8 @@ def _is_tie(model: Any, request: Request, one: Output, many: Output) -> bool:
     at = _first_difference(one.candidates[0], many.candidates[0])
     if at is None:
         return False
-    told = call_model(model, [replace(request, options=request.options.set(logprobs=2))])[0]
-    tokens = told.candidates[0].tokens if told.candidates else ()
+    answer = call_model(model, [replace(request, options=request.options.set(logprobs=2))])[0]
+    tokens = answer.candidates[0].tokens if answer.candidates else ()
     if at >= len(tokens) or len(tokens[at].top) < 2:
         return False
     (_, first), (_, second) = tokens[at].top[:2]

@@ -25,22 +25,22 @@ def command(arguments: Sequence[str]) -> int:
     add_some(p, *OPTIONS)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    if given.upstream:
+    options = p.parse(arguments)
+    if options.upstream:
         choose("pipeline", UPSTREAM)
-    with stdout_for_people(given.json) as stdout:
-        register = dialect.register_all(given.register, Path())
-        if given.list:
+    with stdout_for_people(options.json) as stdout:
+        register = dialect.register_all(options.register, Path())
+        if options.list:
             sys.stdout.write("\n".join(dialect.listing()) + "\n")
             return 0
         from ..runner.options import RunOptions
         from ..store import read_json
         from .display import finish, watcher
 
-        evaluation = dialect.evaluation_of(given, register, RunOptions(**settings_of(given, *OPTIONS)))
-        result, file = dialect.run_evaluation(evaluation, watcher(given.json))
-        finish(result, stdout, given.json)
-        if file is not None and not given.json:
+        evaluation = dialect.evaluation_of(options, register, RunOptions(**settings_of(options, *OPTIONS)))
+        result, file = dialect.run_evaluation(evaluation, watcher(options.json))
+        finish(result, stdout, options.json)
+        if file is not None and not options.json:
             stdout.write(f"result file: {file}\n")
             if is_upstream("pipeline"):
                 stdout.write("\n".join(dialect.final_lines(read_json(file))) + "\n")

@@ -30,28 +30,28 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--pairs", type=float, default=None, metavar="X", help="the share on which two runs differ")
     p.add_argument("--difference", type=float, action="append", default=None, metavar="D", help="how many show D?")
     p.add_argument("--json", action="store_true", help="one JSON document")
-    given = p.parse(arguments)
-    _check(given)
+    options = p.parse(arguments)
+    _check(options)
     from ..comparison.showing import assumed_scores, pilot_scores
 
-    if given.run is None:
-        found = [assumed_scores((given.n or [100])[0], given.rate, given.sd, given.pairs)]
+    if options.run is None:
+        found = [assumed_scores((options.n or [100])[0], options.rate, options.sd, options.pairs)]
     else:
-        found = pilot_scores(given.run, given.baseline, given.pairs)
-    shown = [(scores, given.n or [scores.n], given.difference or scores.steps()) for scores in found]
-    if given.json:
-        document = [scores.to_plain(counts, differences) for scores, counts, differences in shown]
+        found = pilot_scores(options.run, options.baseline, options.pairs)
+    rows = [(scores, options.n or [scores.n], options.difference or scores.steps()) for scores in found]
+    if options.json:
+        document = [scores.to_plain(counts, differences) for scores, counts, differences in rows]
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         return 0
-    for scores, counts, differences in shown:
+    for scores, counts, differences in rows:
         for line in scores.lines(counts, differences):
             sys.stdout.write(printable(line) + "\n")
     return 0
 
 
-def _check(given: "object") -> None:
+def _check(options: "object") -> None:
     """Raises for what cannot be a count, a share or a difference, all faults at once."""
-    values = vars(given)
+    values = vars(options)
     faults: list[AssayError] = []
     for n in values["n"] or ():
         if n < 2:

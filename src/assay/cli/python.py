@@ -29,60 +29,60 @@ Run a script written for another system, with that system's names importable in 
 
 def command(arguments: Sequence[str]) -> int:
     """Runs the script as `python` would; its exit code is the script's own, 1 if it fails."""
-    given = list(arguments)
-    asked: str | None = None
+    words = list(arguments)
+    dialect_name: str | None = None
     protocol = OURS
     register: list[str] = []
-    while given and given[0].startswith(("--dialect", "--upstream", "--register")):
-        first = given.pop(0)
+    while words and words[0].startswith(("--dialect", "--upstream", "--register")):
+        first = words.pop(0)
         if first == "--upstream":
             protocol = UPSTREAM
             continue
-        value = first.partition("=")[2] or (given.pop(0) if given else "")
+        value = first.partition("=")[2] or (words.pop(0) if words else "")
         if first.startswith("--register"):
             register.append(value)
             continue
-        asked = value
-        if asked not in DIALECTS:
-            raise UnknownName("dialect", asked, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
-    if not given or given[0] in ("-h", "--help"):
+        dialect_name = value
+        if dialect_name not in DIALECTS:
+            raise UnknownName("dialect", dialect_name, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
+    if not words or words[0] in ("-h", "--help"):
         print(USAGE)
-        return 0 if given else 2
-    script = Path(given[0]).expanduser()
+        return 0 if words else 2
+    script = Path(words[0]).expanduser()
     if not script.is_file():
-        raise UsageError("no such script", where=given[0])
+        raise UsageError("no such script", where=words[0])
     if "--register" not in script.read_text(encoding="utf-8", errors="replace"):
-        register += _taken_out(given)
-    names = names_for(script, asked)
+        register += _taken_out(words)
+    names = names_for(script, dialect_name)
     for dialect in names:
         choose(dialect, protocol)
     for file in register:
-        _register(Path(file).expanduser(), asked)
-    guest = Guest("+".join(names) or "python", _merged(names), home_of(script, names), force=asked is not None)
-    return _run(guest, script, given)
+        _register(Path(file).expanduser(), dialect_name)
+    guest = Guest("+".join(names) or "python", _merged(names), home_of(script, names), force=dialect_name is not None)
+    return _run(guest, script, words)
 
 
-def _taken_out(given: list[str]) -> list[str]:
+def _taken_out(words: list[str]) -> list[str]:
     """The files of `--register` behind the script, which are not the script's own arguments."""
     files = []
-    while "--register" in given[1:-1]:
-        at = given.index("--register", 1)
-        files.append(given[at + 1])
-        del given[at : at + 2]
+    while "--register" in words[1:-1]:
+        at = words.index("--register", 1)
+        files.append(words[at + 1])
+        del words[at : at + 2]
     return files
 
 
-def _register(file: Path, asked: str | None) -> None:
+def _register(file: Path, dialect_name: str | None) -> None:
     """Runs a file of a dialect; what it registers is there for the script."""
-    found = dialect_of(str(file), asked)
+    found = dialect_of(str(file), dialect_name)
     if not file.is_file() or found is None:
         fault = "no such file" if not file.is_file() else "written for none of the dialects"
         raise UsageError(fault, where=f"--register {file}", fix=f"--dialect one of {', '.join(DIALECTS)}")
     names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{found[0]}.claims").NAMES
-    Guest.of_file(found[0], names, file, force=asked is not None).load(file)
+    Guest.of_file(found[0], names, file, force=dialect_name is not None).load(file)
 
 
-def names_for(script: Path, asked: str | None = None) -> dict[str, Mapping[str, str]]:
+def names_for(script: Path, dialect_name: str | None = None) -> dict[str, Mapping[str, str]]:
     """The dialects a script needs, with the names each provides: those it imports, and the one that was asked for."""
     imports = imported_names(script)
     found: dict[str, Mapping[str, str]] = {}
@@ -91,7 +91,7 @@ def names_for(script: Path, asked: str | None = None) -> dict[str, Mapping[str, 
         if not home.exists():
             continue
         names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{dialect}.claims").NAMES
-        if dialect == asked or any(_covers(name, imported) for name in names for imported in imports):
+        if dialect == dialect_name or any(_covers(name, imported) for name in names for imported in imports):
             found[dialect] = names
     return found
 
@@ -128,8 +128,8 @@ def _run(guest: Guest, script: Path, argv: Sequence[str]) -> int:
     except SystemExit as leaving:
         return _exit_code(leaving.code)
     except Exception as error:  # noqa: BLE001 - the user's own script: shown as Python shows it
-        shown = _user_frames(error.__traceback__, script)
-        sys.stderr.write(shown_traceback(error, argv, shown))
+        frames = _user_frames(error.__traceback__, script)
+        sys.stderr.write(shown_traceback(error, argv, frames))
         return 1
     finally:
         sys.argv, sys.path[:] = before[0], before[1]
@@ -145,7 +145,7 @@ def _exit_code(code: Any) -> int:
 
 def _user_frames(trace: TracebackType | None, script: Path) -> TracebackType | None:
     """The traceback from the script's own first frame on; whole where the script did not even begin."""
-    own = trace
-    while own is not None and own.tb_frame.f_code.co_filename != str(script.resolve()):
-        own = own.tb_next
-    return own or trace
+    frame = trace
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(script.resolve()):
+        frame = frame.tb_next
+    return frame or trace

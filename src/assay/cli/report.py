@@ -22,20 +22,21 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--format", default=None, choices=sorted(set(KINDS.values())), help="default: as the file is called")
     p.add_argument("--samples", type=int, default=24, help="samples of each run in the page (default 24)")
     p.add_argument("--charts", default=None, metavar="DIR", help="write each drawing as SVG into a folder instead")
-    given = p.parse(arguments)
-    if given.charts is not None:
+    options = p.parse(arguments)
+    runs = [Path(run).expanduser().absolute() for run in options.runs]
+    if options.charts is not None:
         from ..view.chart_files import write_charts
 
-        files = write_charts([Path(run).expanduser().absolute() for run in given.runs], Path(given.charts).expanduser())
-        sys.stdout.write(f"{given.charts}: {len(files)} drawings\n")
+        files = write_charts(runs, Path(options.charts).expanduser())
+        sys.stdout.write(f"{options.charts}: {len(files)} drawings\n")
         return 0
-    kind = given.format or KINDS.get(Path(given.output).suffix.lower(), "html" if given.output == "-" else None)
+    kind = options.format or KINDS.get(Path(options.output).suffix.lower(), "html" if options.output == "-" else None)
     if kind is None:
-        raise UsageError(f"{given.output}: what kind of report is not clear", fix="end it in .html, .md or .csv")
-    if given.samples < 0:
-        raise UsageError(f"--samples {given.samples} is not a number of samples", fix="0 or more")
-    text = _text(kind, [Path(run).expanduser().absolute() for run in given.runs], given.samples)
-    if path := write_text(text, given.output, "report.html"):
+        raise UsageError(f"{options.output}: what kind of report is not clear", fix="end it in .html, .md or .csv")
+    if options.samples < 0:
+        raise UsageError(f"--samples {options.samples} is not a number of samples", fix="0 or more")
+    text = _text(kind, runs, options.samples)
+    if path := write_text(text, options.output, "report.html"):
         sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0
 

@@ -38,8 +38,8 @@ def remarks_on(task: Task, samples: Any, rows: Sequence[Sample], prompts: Sequen
     targets = {repr(row.target) for row in rows}
     if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
         shuffle = "; --shuffle_choices draws another order of the options" if rows[0].choices else ""
-        shown = printable(shorten(rows[0].target))
-        yield f"note: all {len(rows)} rows have the target {shown}: one answer to everything scores 1{shuffle}"
+        target = printable(shorten(rows[0].target))
+        yield f"note: all {len(rows)} rows have the target {target}: one answer to everything scores 1{shuffle}"
     unused = unused_columns(task, samples, rows[: len(prompts)], prompts, scorers, template)
     if unused:
         names = ", ".join(map(printable, unused))
@@ -59,16 +59,14 @@ def unused_columns(
     parts |= {"split", *(other for others in columns.instead.values() for other in others)}
     code = "\n".join([str(getattr(template, "source", "")), *map(_source, (task.template, task.to_sample, *scorers))])
     words = set(re.findall(r"\w+", code))
-    asked = "\n".join(message.text for prompt in prompts for message in prompt.messages)
-    return [
-        name for name in columns.names
-        if name not in parts and name not in words and not any(_is_shown(row.fields.get(name), asked) for row in rows)
-    ]  # fmt: skip
+    prompt_text = "\n".join(message.text for prompt in prompts for message in prompt.messages)
+    idle = [name for name in columns.names if name not in parts and name not in words]
+    return [name for name in idle if not any(_is_shown(row.fields.get(name), prompt_text) for row in rows)]
 
 
-def _is_shown(value: Any, asked: str) -> bool:
+def _is_shown(value: Any, prompt_text: str) -> bool:
     text = value if isinstance(value, str) else str(value)
-    return len(text) >= LEAST_SHOWN and text in asked
+    return len(text) >= LEAST_SHOWN and text in prompt_text
 
 
 def _source(thing: Any) -> str:

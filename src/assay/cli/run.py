@@ -46,31 +46,31 @@ def parser() -> Parser:
 
 def command(arguments: Sequence[str]) -> int:
     """Runs, prints the table or one JSON document, and returns the exit code."""
-    given, faults, notes = read_command(arguments)
-    if given.more_tasks and set(flatten_list(given.more_tasks)) <= {*habit_values.LISTINGS}:
+    flags, faults, notes = read_command(arguments)
+    if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {*habit_values.LISTINGS}:
         from .ls import command as ls
 
         return int(ls(["tasks"]))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    with stdout_for_people(given.json) as stdout, guarded(gate_of(given)):
+    with stdout_for_people(flags.json) as stdout, guarded(gate_of(flags)):
         from ..runner.run import run
 
         _collect_rarely()
-        options = options_from(given, faults)
+        options = options_from(flags, faults)
         if faults:
             _raise_with_plan(options, faults)
-        if given.dry_run:
+        if flags.dry_run:
             from .dry_run import show_plan
 
-            return show_plan(options, stdout, given.json)
+            return show_plan(options, stdout, flags.json)
         from .display import finish, watcher
 
         if options.baseline:
             from ..comparison.comparing import open_baseline
 
             open_baseline(options.baseline)
-        watching = watcher(given.json)
+        watching = watcher(flags.json)
         result = run(options=options, watcher=watching)
         comparison = None
         # A fixed-n comparison does not allow for an early stop: the anytime difference is among the notes.
@@ -78,7 +78,7 @@ def command(arguments: Sequence[str]) -> int:
             from ..comparison.comparing import compare_runs
 
             comparison = compare_runs(options.baseline, result)
-        finish(result, stdout, given.json, comparison, watching)
+        finish(result, stdout, flags.json, comparison, watching)
         return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
 
 
@@ -89,12 +89,12 @@ def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[Ass
     p = parser()
     ours = translate(arguments, list(p._option_string_actions))
     try:
-        given, faults = p.read(ours.arguments)
+        flags, faults = p.read(ours.arguments)
     except AssayError as error:
         if ours.faults:
             raise_all([*ours.faults, *getattr(error, "faults", (error,))])
         raise
-    return given, [*ours.faults, *faults], ours.notes
+    return flags, [*ours.faults, *faults], ours.notes
 
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
@@ -131,17 +131,17 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
             return
         # Libraries in C and child processes write to the file itself: that goes to stderr too.
         stdout.flush()
-        kept = os.dup(number)
+        descriptor = os.dup(number)
         os.dup2(aside, number)
         try:
-            with os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="backslashreplace") as document:
+            with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace") as document:
                 yield document
         finally:
-            os.dup2(kept, number)
-            os.close(kept)
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
 
-def options_from(given: argparse.Namespace, faults: list[AssayError] | None = None) -> Any:
+def options_from(flags: argparse.Namespace, faults: list[AssayError] | None = None) -> Any:
     """Run options from a config file and the command line; the command line wins.
 
     With a list for them, faults are put there and what has one is left out; else they are raised.
@@ -151,26 +151,26 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
 
     found: list[AssayError] = []
     base = RunOptions()
-    if given.config:
+    if flags.config:
         try:
-            base = read_config(given.config)
+            base = read_config(flags.config)
         except PartlyRead as error:
             found += error.faults
             base = error.made
     base = _with_environment(base, found)
-    changes = changes_of(given, found)
-    typed = flatten_list([*given.tasks, *(given.more_tasks or ())])
-    tasks = gather(found, lambda: habit_values.task_names(typed, given.include_path))
+    changes = changes_of(flags, found)
+    typed = flatten_list([*flags.tasks, *(flags.more_tasks or ())])
+    tasks = gather(found, lambda: habit_values.task_names(typed, flags.include_path))
     if tasks:
         changes["tasks"] = tuple(tasks)
     model_args = changes.pop("model_args", {})
-    if given.base_url:
-        model_args["base_url"] = given.base_url
+    if flags.base_url:
+        model_args["base_url"] = flags.base_url
     if model_args.get("trust_remote_code") in (True, False) and model_args.pop("trust_remote_code"):
         # Typed on the command line it is the consent that its own flag is; in a file of settings it is refused.
         changes["trust_remote_code"] = True
-    if given.device:
-        model_args |= _device(given.device, changes.get("models", base.models))
+    if flags.device:
+        model_args |= _device(flags.device, changes.get("models", base.models))
     for name, typed_values in (("model_args", model_args), ("generation", changes.pop("generation", {}))):
         if typed_values:
             changes[name] = {**getattr(base, name), **typed_values}

@@ -84,41 +84,41 @@ def _place(name: str) -> str:
 def _settings(flag: Flag) -> dict[str, Any]:
     if flag.reads == "switch":
         return {"action": "store_true", "help": flag.help}
-    shown: dict[str, Any] = {"default": None, "help": flag.help, "metavar": flag.metavar}
+    settings: dict[str, Any] = {"default": None, "help": flag.help, "metavar": flag.metavar}
     if flag.metavar is None and flag.choices is None:
-        shown["metavar"] = METAVARS.get(READERS.get(flag.reads, str), "TEXT")
+        settings["metavar"] = METAVARS.get(READERS.get(flag.reads, str), "TEXT")
     if flag.reads in ("list", "names", "pairs"):
-        return {**shown, "action": "append"}
-    shown |= {"type": READERS[flag.reads], "choices": flag.choices}
+        return {**settings, "action": "append"}
+    settings |= {"type": READERS[flag.reads], "choices": flag.choices}
     if flag.reads == "truth":
-        shown["metavar"] = "true|false"
-    return shown if flag.alone is None else {**shown, "nargs": "?", "const": flag.alone}
+        settings["metavar"] = "true|false"
+    return settings if flag.alone is None else {**settings, "nargs": "?", "const": flag.alone}
 
 
-def settings_of(given: argparse.Namespace, *names: str) -> dict[str, Any]:
+def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
     """What was typed for options that `add_some` added, and for `--base_url` where there is one; raises all faults."""
     faults: list[AssayError] = []
-    changes = changes_of(given, faults, names)
-    if getattr(given, "base_url", None):
-        changes["model_args"] = {**changes.get("model_args", {}), "base_url": given.base_url}
+    changes = changes_of(flags, faults, names)
+    if getattr(flags, "base_url", None):
+        changes["model_args"] = {**changes.get("model_args", {}), "base_url": flags.base_url}
     raise_all(faults)
     return changes
 
 
 def changes_of(
-    given: argparse.Namespace, faults: list[AssayError], names: Collection[str] = (*FLAGS, *GENERATION)
+    flags: argparse.Namespace, faults: list[AssayError], names: Collection[str] = (*FLAGS, *GENERATION)
 ) -> dict[str, Any]:
     """The options that a command sets, tasks aside; what cannot be read is put among the faults."""
     changes = {}
     for name in (name for name in FLAGS if name in names and name != "tasks"):
-        value = getattr(given, _place(name))
+        value = getattr(flags, _place(name))
         if value is None or (value is False and FLAGS[name].reads == "switch"):
             continue
         try:
             changes[name] = _whole(name, value)
         except AssayError as error:
             faults.append(error)
-    generation = {name: value for name in GENERATION if name in names and (value := getattr(given, name)) is not None}
+    generation = {name: value for name in GENERATION if name in names and (value := getattr(flags, name)) is not None}
     if "stop" in generation:
         generation["stop"] = tuple(map(habit_values.unescape, generation["stop"]))
     if generation:
@@ -205,7 +205,7 @@ def option_rows() -> list[Sequence[str]]:
     rows: list[Sequence[str]] = []
     for name, flag in FLAGS.items():
         default = getattr(defaults, name)
-        shown = "" if default in (None, False, ()) or isinstance(default, Mapping) else str(default)
+        text = "" if default in (None, False, ()) or isinstance(default, Mapping) else str(default)
         variable = f"`{PREFIX}{name.upper()}`" if can_come_from_the_environment(name, flag) else "typed only"
-        rows.append((flag.group, " ".join(f"`{one}`" for one in flag.flags), f"`{name}`", variable, shown, flag.help))
+        rows.append((flag.group, " ".join(f"`{one}`" for one in flag.flags), f"`{name}`", variable, text, flag.help))
     return rows

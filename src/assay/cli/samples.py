@@ -39,11 +39,11 @@ def marked_lines(text: str, span: tuple[int, int], marks: tuple[str, str], most:
         first = max(0, min(place - most // 2, len(lines) - most))
     if first:
         yield f"    … {first} lines before"
-    shown = lines[first:] if most is None else lines[first : first + most]
-    for line in shown:
+    part = lines[first:] if most is None else lines[first : first + most]
+    for line in part:
         yield "    " + _with_marks(line if most is None else _around(line), marks)
-    if first + len(shown) < len(lines):
-        yield f"    … {len(lines) - first - len(shown)} more lines"
+    if first + len(part) < len(lines):
+        yield f"    … {len(lines) - first - len(part)} more lines"
 
 
 def _around(line: str) -> str:

@@ -24,16 +24,16 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("run", help="a run folder")
     add_some(p, *OPTIONS)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    with stdout_for_people(given.json) as stdout:
+    options = p.parse(arguments)
+    with stdout_for_people(options.json) as stdout:
         from ..runner.run import score
         from .display import finish, watcher
 
-        watching = watcher(given.json)
+        watching = watcher(options.json)
         try:
-            result = score(given.run, watcher=watching, **settings_of(given, *OPTIONS))
+            result = score(options.run, watcher=watching, **settings_of(options, *OPTIONS))
         except StoreError as error:
-            error.fix = _other_fix(error, given.run)
+            error.fix = _other_fix(error, options.run)
             raise
-        finish(result, stdout, given.json, watching=watching)
+        finish(result, stdout, options.json, watching=watching)
         return result.exit_code

@@ -37,13 +37,13 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--data", default=None, help="where a task's data lies")
     p.add_argument("--no_pager", action="store_true", help="print on a terminal, too, instead of opening $PAGER")
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
-    given = p.parse(_joined(arguments))
-    folder = Path(given.what).expanduser()
+    options = p.parse(_joined(arguments))
+    folder = Path(options.what).expanduser()
     if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
-        return _show_run(folder, given)
-    if used := [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(given, name)]:
-        raise UsageError(f"{used[0]} is for runs, and {given.what!r} is not a run folder", fix="name a run folder")
-    print_lines(thing_lines(given.what, given.data), None if given.no_pager else find_pager())
+        return _show_run(folder, options)
+    if used := [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)]:
+        raise UsageError(f"{used[0]} is for runs, and {options.what!r} is not a run folder", fix="name a run folder")
+    print_lines(thing_lines(options.what, options.data), None if options.no_pager else find_pager())
     return 0
 
 
@@ -75,28 +75,28 @@ def _add_choices(p: Any) -> None:
     p.add_argument("--json", action="store_true", help="print them as one JSON document")
 
 
-def _show_run(folder: Path, given: Any) -> int:
+def _show_run(folder: Path, options: Any) -> int:
     from ..view.selection import Wanted
     from .display import say_damage
     from .show_run import SHOWN, ShownRun
     from .show_sample import COLOURED, Marking
 
-    if given.limit is not None and given.limit < 0:
-        raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")
-    outcomes = tuple(name for entry in given.outcome or () for name in entry.replace("-", "_").split(",") if name)
+    if options.limit is not None and options.limit < 0:
+        raise UsageError(f"--limit {options.limit} is not a number of samples", fix="0 or more")
+    outcomes = tuple(name for entry in options.outcome or () for name in entry.replace("-", "_").split(",") if name)
     wanted = Wanted(
-        tuple(given.sample or ()), given.wrong, given.failures, outcomes, tuple(given.tag or ()), given.where,
-        given.grep, given.sort,
+        tuple(options.sample or ()), options.wrong, options.failures, outcomes, tuple(options.tag or ()), options.where,
+        options.grep, options.sort,
     )  # fmt: skip
     run = ShownRun(folder)
-    pager = None if given.no_pager or given.json else find_pager()
-    if given.json:
-        for piece in run.document(wanted, given.limit, only_ids=given.ids):
+    pager = None if options.no_pager or options.json else find_pager()
+    if options.json:
+        for piece in run.document(wanted, options.limit, only_ids=options.ids):
             sys.stdout.write(piece)
-    elif given.ids:
-        print_lines(run.ids(wanted, given.limit), pager)
+    elif options.ids:
+        print_lines(run.ids(wanted, options.limit), pager)
     else:
-        limit = SHOWN if given.limit is None and pager is None else given.limit
+        limit = SHOWN if options.limit is None and pager is None else options.limit
         is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print_lines(run.lines(wanted, limit, COLOURED if is_coloured else Marking()), pager)
     return say_damage(run.reader)
@@ -182,14 +182,14 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
     names = [way if isinstance(way, str) else way.name for way in task.measures]
     yield f"  measures: {', '.join(names)}; the first that a model can serve, or --measure NAME"
     try:
-        taken = measured(task, build_model(DEFAULT_MODEL, {}).abilities)
+        choice = measured(task, build_model(DEFAULT_MODEL, {}).abilities)
     except AssayError as error:
         yield f"  by which of them {DEFAULT_MODEL} is asked cannot be told: {printable(str(error))}"
         return task
-    yield f"  {DEFAULT_MODEL}, the default model, is asked by {taken.measure}: {taken.task.protocol}"
-    named = [str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one) for one in taken.task.scorers]
+    yield f"  {DEFAULT_MODEL}, the default model, is asked by {choice.measure}: {choice.task.protocol}"
+    named = [str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one) for one in choice.task.scorers]
     yield f"  scored then by: {printable(', '.join(named))}"
-    return taken.task
+    return choice.task
 
 
 def _is_here(task: Task, data: str | None) -> bool:
@@ -234,12 +234,12 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
 
 def _changed(value: Any) -> str:
     """A dataclass by its name and the options that are not what they are by default."""
-    shown = [
+    options = [
         f"{f.name}={getattr(value, f.name)!r}"
         for f in fields(value)
         if f.init and f.repr and (f.default is MISSING or getattr(value, f.name) != f.default)
     ]
-    return f"{type(value).__name__}({', '.join(shown)})"
+    return f"{type(value).__name__}({', '.join(options)})"
 
 
 def _short(value: Any, most: int = 300) -> str:

@@ -32,13 +32,13 @@ class ShownRun:
             yield from self.summary_lines()
         if wanted.is_choice and not wanted.ids:
             yield from ("", _found(wanted, len(rows), len(self.view.rows())))
-        shown = rows if wanted.ids or limit is None else rows[:limit]
+        page = rows if wanted.ids or limit is None else rows[:limit]
         most = None if wanted.ids else LINES_IN_A_LIST
-        for row in shown:
+        for row in page:
             yield ""
             yield from sample_lines(self.view.record(row), self.reader.blobs, most, marking)
-        if len(shown) < len(rows):
-            more = len(rows) - len(shown)
+        if len(page) < len(rows):
+            more = len(rows) - len(page)
             what = "samples" if more > 1 else "sample"
             yield f"\n… {more} more {what}: --limit {len(rows)}, or --sample ID for one of them"
 
@@ -47,8 +47,8 @@ class ShownRun:
         rows = select(self.view, wanted)
         if wanted.ids:
             index = self.view.index
-            known = {index.ids[row] for row in rows}
-            self._refuse_unknown([id for id in wanted.ids if id not in known])
+            ids = {index.ids[row] for row in rows}
+            self._refuse_unknown([id for id in wanted.ids if id not in ids])
         return rows
 
     def ids(self, wanted: Wanted, limit: int | None) -> Iterator[str]:
@@ -86,9 +86,9 @@ class ShownRun:
 
     def _refuse_unknown(self, missing: Sequence[str]) -> None:
         if missing:
-            known = self.view.index.ids
-            close = nearest(missing[0], known)
-            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, known[:3]))}"
+            ids = self.view.index.ids
+            close = nearest(missing[0], ids)
+            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, ids[:3]))}"
             where = str(self.view.layout.folder)
             raise UsageError(f"the run has no sample {missing[0]!r}", where=where, fix=fix)
 

@@ -126,8 +126,8 @@ def verdict_lines(verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
 
 def _helper_lines(verdict: Mapping[str, Any], record: Record, most: int | None) -> Iterator[str]:
     """What judges and other helpers were asked for a verdict, and replied."""
-    asked = (verdict.get("details") or {}).get("asked") or ()
-    keys = {str(call[1]) for call in asked if isinstance(call, (list, tuple)) and len(call) == 2}
+    questions = (verdict.get("details") or {}).get("asked") or ()
+    keys = {str(call[1]) for call in questions if isinstance(call, (list, tuple)) and len(call) == 2}
     for call in record.calls:
         if call.get("key") not in keys:
             continue  # of another verdict; one that failed, or whose line is damaged, is not there

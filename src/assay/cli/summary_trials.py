@@ -42,5 +42,5 @@ def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], fi
     except Exception as error:
         raise explained(error, file) from error
     for result in results:
-        shown = f"summarizer {name} on {scorer}: {result.metric} {format_value(result.value)} for the targets"
-        yield printable(shown)
+        line = f"summarizer {name} on {scorer}: {result.metric} {format_value(result.value)} for the targets"
+        yield printable(line)

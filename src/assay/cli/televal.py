@@ -24,16 +24,16 @@ def command(arguments: Sequence[str]) -> int:
     dialect.add_options(p)
     add_some(p, *OPTIONS)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
-    given = p.parse(arguments)
-    with stdout_for_people(given.json) as stdout:
+    options = p.parse(arguments)
+    with stdout_for_people(options.json) as stdout:
         from ..runner.options import RunOptions
         from .display import finish, watcher
 
         names = [f.name for f in fields(dialect.Asked)]
-        asked = dialect.Asked(**{name: getattr(given, name) for name in names})
-        result, files = dialect.execute(asked, RunOptions(**settings_of(given, *OPTIONS)), watcher(given.json))
-        finish(result, stdout, given.json)
-        if not given.json:
+        request = dialect.Asked(**{name: getattr(options, name) for name in names})
+        result, files = dialect.execute(request, RunOptions(**settings_of(options, *OPTIONS)), watcher(options.json))
+        finish(result, stdout, options.json)
+        if not options.json:
             stdout.writelines(f"wrote {file}\n" for file in files)
         return result.exit_code
 
@@ -46,7 +46,7 @@ def _convert(arguments: Sequence[str]) -> int:
     p.add_argument("--root", "--save_dir", dest="root", default="test_data", help="where <name>/ is made")
     p.add_argument("--name", default=None, help="what it is called (default: as the source)")
     p.add_argument("--key_col", default="key")
-    given = p.parse(arguments)
-    file, rows, clips = convert(given.source, given.root, name=given.name, key_col=given.key_col)
+    options = p.parse(arguments)
+    file, rows, clips = convert(options.source, options.root, name=options.name, key_col=options.key_col)
     print(f"{rows} rows, {clips} audio clips: {file}")
     return 0

@@ -8,13 +8,13 @@ from ..core.secrets import learn, without
 from .arguments import typed_options
 
 
-def without_secrets(text: str, given: Sequence[str]) -> str:
+def without_secrets(text: str, arguments: Sequence[str]) -> str:
     """A text without the keys of the environment and of the command: it may show what its author was given."""
-    learn(*typed_options(given))
+    learn(*typed_options(arguments))
     return without(text)
 
 
-def shown_traceback(error: BaseException, given: Sequence[str], trace: TracebackType | None = None) -> str:
+def shown_traceback(error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None) -> str:
     """What Python would print of an error, from `trace` on if given, without what is or looks like a key."""
-    written = traceback.format_exception(type(error), error, trace or error.__traceback__)
-    return without_secrets("".join(written), given)
+    lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
+    return without_secrets("".join(lines), arguments)

@@ -138,9 +138,9 @@ def _verdict(
     is_of_target = label != WRONG_LABEL or score.outcome is Outcome.DATA_ERROR
     reason = why_unscored(score) if is_of_target else None
     if reason is not None:
-        shown = shorten(sample.target)
+        target = shorten(sample.target)
         raise Fault(
-            f"{name} cannot score the target {shown} of sample {printable(sample.id)}: {printable(reason)}",
+            f"{name} cannot score the target {target} of sample {printable(sample.id)}: {printable(reason)}",
             where=_at(file, line),
             fix="give a target that the scorer can compare with, or name another scorer",
         )
@@ -179,9 +179,9 @@ def scripted_outputs(sample: Sample, prompt: Prompt) -> list[tuple[str, Output]]
             likelihoods=tuple(Likelihood(-1.0 - i, i == 0, 1) for i in range(count)),
             details={"continuations": list(prompt.continuations or ())},
         ))]  # fmt: skip
-    made: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
-    if made:
-        return [(f"for a scripted {made[0].kind}", Output((Candidate(tuple(made), "stop"),)))]
+    media: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
+    if media:
+        return [(f"for a scripted {media[0].kind}", Output((Candidate(tuple(media), "stop"),)))]
     right = _right_answer(sample)
     answers = [("for the target", right)] if right else []
     answers.append((WRONG_LABEL, WRONG_ANSWER))
@@ -219,8 +219,8 @@ MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
 def scored(scorer: Any, sample: Sample, output: Output, file: Path, line: int | None) -> Score:
     """What a scorer says; whatever is wrong with it is a fault of the file."""
     try:
-        made = scorer(sample, output)
-        score = as_score(asyncio.run(made) if inspect.iscoroutine(made) else made)
+        reply = scorer(sample, output)
+        score = as_score(asyncio.run(reply) if inspect.iscoroutine(reply) else reply)
     except Exception as error:
         raise explained(error, file, line=line, sample=sample) from error
     values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
@@ -313,14 +313,14 @@ def _abilities_line(model: Any) -> str:
         return f"{takes} → {makes}"
     takes = takes if "accepts" in declared else "anything, since it declares nothing"
     makes = makes if "produces" in declared else "is not declared"
-    said = "makes" if "produces" in declared else "what it makes"
-    return f"takes {takes}; {said} {makes} (annotate it, def generate(text: str) -> str, or set accepts and produces)"
+    verb = "makes" if "produces" in declared else "what it makes"
+    return f"takes {takes}; {verb} {makes} (annotate it, def generate(text: str) -> str, or set accepts and produces)"
 
 
 def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:
     try:
-        made = ask([Request(prompt, id="check")])
-        outputs: Sequence[Output] = asyncio.run(made) if inspect.iscoroutine(made) else made
+        reply = ask([Request(prompt, id="check")])
+        outputs: Sequence[Output] = asyncio.run(reply) if inspect.iscoroutine(reply) else reply
         output = outputs[0]
     except Exception as error:
         raise explained(error, file, line=line) from error

@@ -51,36 +51,36 @@ def parser() -> Parser:
 
 def command(arguments: Sequence[str]) -> int:
     """Runs every model on every dataset, prints the tables, and returns the worst exit code."""
-    given = parser().parse(arguments)
-    with stdout_for_people(given.json) as stdout:
+    options = parser().parse(arguments)
+    with stdout_for_people(options.json) as stdout:
         from ..dialects.ulmeval.command import run_pairs
         from ..dialects.ulmeval.pairs import Settings
         from .display import finish_all, watcher
 
-        extra = key_values(given.judge_args, option="--judge-args")
+        extra = key_values(options.judge_args, option="--judge-args")
         settings = Settings(
-            data=tuple(given.data),
-            model=tuple(given.model),
-            config=given.config,
-            work_dir=given.work_dir,
-            mode=given.mode,
-            num_generations=_positive(given.num_generations),
-            judge=next((judge for judge in reversed(given.judge) if not _role(judge)), None),
-            helpers={role: judge.partition("=")[2] for judge in given.judge if (role := _role(judge))},
-            upstream=given.upstream,
-            judge_args={"nproc": given.api_nproc, "verbose": given.verbose, "retry": given.retry or 3, **extra},
-            api_nproc=given.api_nproc,
-            ignore=given.ignore,
-            reuse_aux=bool(given.reuse_aux),
-            use_vllm=given.use_vllm,
-            result_file=given.result_file,
-            register=tuple(given.register),
-            limit=given.limit,
-            fresh=given.fresh,
-            trust_pickle=given.trust_pickle,
-            allow_private_urls=given.allow_private_urls,
+            data=tuple(options.data),
+            model=tuple(options.model),
+            config=options.config,
+            work_dir=options.work_dir,
+            mode=options.mode,
+            num_generations=_positive(options.num_generations),
+            judge=next((judge for judge in reversed(options.judge) if not _role(judge)), None),
+            helpers={role: judge.partition("=")[2] for judge in options.judge if (role := _role(judge))},
+            upstream=options.upstream,
+            judge_args={"nproc": options.api_nproc, "verbose": options.verbose, "retry": options.retry or 3, **extra},
+            api_nproc=options.api_nproc,
+            ignore=options.ignore,
+            reuse_aux=bool(options.reuse_aux),
+            use_vllm=options.use_vllm,
+            result_file=options.result_file,
+            register=tuple(options.register),
+            limit=options.limit,
+            fresh=options.fresh,
+            trust_pickle=options.trust_pickle,
+            allow_private_urls=options.allow_private_urls,
         )
-        return max(finish_all(run_pairs(settings, lambda: watcher(given.json)), stdout, given.json))
+        return max(finish_all(run_pairs(settings, lambda: watcher(options.json)), stdout, options.json))
 
 
 def _positive(number: int | None) -> int | None:

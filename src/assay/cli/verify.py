@@ -25,10 +25,10 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("run", help="a run folder")
     add_some(p, *OPTIONS)
-    given = p.parse(arguments)
-    reader = RunReader(Path(given.run).expanduser())
+    options = p.parse(arguments)
+    reader = RunReader(Path(options.run).expanduser())
     verdict = "verified"
-    for kind, line in _checks(reader, settings_of(given, *OPTIONS)):
+    for kind, line in _checks(reader, settings_of(options, *OPTIONS)):
         sys.stdout.write(printable(f"{kind}: {line}") + "\n")
         if kind in ("damaged", "not checked"):
             verdict = "damaged" if "damaged" in (kind, verdict) else "unverified"
@@ -63,17 +63,17 @@ def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, s
     from ..runner.summary.verifying import recompute
 
     try:
-        made = recompute(reader, **settings)
+        table = recompute(reader, **settings)
     except AssayError as error:
         yield "not checked", f"the table could not be made again: {' '.join(str(error).split())}"
         return
-    for line in made.unchecked:
+    for line in table.unchecked:
         yield "not checked", line
     if reader.summary:
-        differences = list(made.differences(reader.summary))
+        differences = list(table.differences(reader.summary))
         yield from (("damaged", line) for line in differences)
-        if made.results and not differences:
-            yield "ok", f"the journal gives the {len(made.results)} numbers of the table"
+        if table.results and not differences:
+            yield "ok", f"the journal gives the {len(table.results)} numbers of the table"
         return
-    for result in made.results:
+    for result in table.results:
         yield "made again", f"{result.task} · {result.model} · {result.metric}: {result.value} (n {result.n})"

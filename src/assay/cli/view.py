@@ -25,15 +25,15 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--no_browser", action="store_true", help="print the link, open nothing")
     p.add_argument("--origin", default=None, metavar="URL", help="another name it is reached by, as behind a proxy")
     p.add_argument("--bundle", default=None, metavar="DIR", help="write a static folder instead of serving")
-    given = p.parse(arguments)
-    folder = _folder(given.folder)
-    if given.bundle is not None:
+    options = p.parse(arguments)
+    folder = _folder(options.folder)
+    if options.bundle is not None:
         from ..view.bundle import write_bundle
 
-        count, size = write_bundle(folder, Path(given.bundle).expanduser())
-        sys.stdout.write(f"{given.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n")
+        count, size = write_bundle(folder, Path(options.bundle).expanduser())
+        sys.stdout.write(f"{options.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n")
         return 0
-    return serve(folder, given.port, given.origin, opens=not given.no_browser)
+    return serve(folder, options.port, options.origin, opens=not options.no_browser)
 
 
 def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:

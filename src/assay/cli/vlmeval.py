@@ -30,6 +30,6 @@ def _circular(arguments: Sequence[str]) -> int:
 
     if len(arguments) != 1:
         raise UsageError("which table is to be rotated?", fix="assay vlmeval circular FILE.tsv")
-    written, before, after = write_circular(Path(arguments[0]).expanduser())
-    print(f"{written}: {after} rows of {before} questions")
+    target, before, after = write_circular(Path(arguments[0]).expanduser())
+    print(f"{target}: {after} rows of {before} questions")
     return 0

@@ -28,8 +28,8 @@ def _plain(value: Any) -> Any:
             return [value.kind, source if isinstance(source, str) else os.path.abspath(source)]
         return [value.kind, value.digest]
     if hasattr(value, "tobytes"):
-        told = [str(getattr(value, name, "")) for name in ("dtype", "shape", "mode", "size")]
-        return [told, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
+        facts = [str(getattr(value, name, "")) for name in ("dtype", "shape", "mode", "size")]
+        return [facts, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
     if hasattr(type(value), "row_digest"):
         return value.row_digest  # of rows that are looked up cell by cell
     if hasattr(value, "items"):
@@ -58,8 +58,8 @@ def judged_digest(sample: Sample) -> str:
     fields: Any = sample.fields
     if sample.media and isinstance(fields, dict):
         # An image that stands in a cell is looked at once, as a medium.
-        known = {id(medium.source) for medium in sample.media}
-        fields = {name: None if id(cell) in known else cell for name, cell in fields.items()}
+        sources = {id(medium.source) for medium in sample.media}
+        fields = {name: None if id(cell) in sources else cell for name, cell in fields.items()}
     read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)
     parts = (read, sample.tags or {}, sample.group, sample.cluster)  # an empty view would take the slow way to text
     try:

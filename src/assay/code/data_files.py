@@ -54,9 +54,9 @@ def watching() -> Iterator[None]:
     finally:
         _watching -= 1
         for module, paths in list(_opened.items()):
-            known = _digests.setdefault(module, {})
-            for path in paths - known.keys() - _written:
-                known[path] = _content_digest(Path(path), _secrets_in(module))
+            digests = _digests.setdefault(module, {})
+            for path in paths - digests.keys() - _written:
+                digests[path] = _content_digest(Path(path), _secrets_in(module))
 
 
 def digest_of_data(thing: Any) -> str:

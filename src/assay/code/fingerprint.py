@@ -131,8 +131,8 @@ class _Describing:
         described["bases"] = [self.of(base) for base in thing.__bases__]
         if is_users(file):
             # Classes may be made by functions, or changed by another file than their own.
-            own = {name: value for name, value in vars(thing).items() if not _is_machinery(name, value)}
-            described["attributes"] = self.of(own)
+            attributes = {name: value for name, value in vars(thing).items() if not _is_machinery(name, value)}
+            described["attributes"] = self.of(attributes)
         return described
 
     def _method(self, thing: MethodType) -> Any:
@@ -247,8 +247,8 @@ def _reduced(thing: Any) -> Any:
         return None
     if isinstance(parts, str):
         return parts
-    made, state, *listed = (*parts[1:], None, None)[:4]
-    return [made, state, *(None if items is None else list(items) for items in listed)]
+    arguments, state, *listed = (*parts[1:], None, None)[:4]
+    return [arguments, state, *(None if items is None else list(items) for items in listed)]
 
 
 def _file_of(kind: type) -> str | None:

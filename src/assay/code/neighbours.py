@@ -76,16 +76,16 @@ class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         file = _aliases.get(fullname)
         spec = importlib.util.spec_from_file_location(fullname, file) if file else PathFinder.find_spec(fullname, path)
-        own = builtins_for(spec.origin) if spec is not None and spec.has_location and spec.origin else None
-        if spec is not None and own is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(fullname, spec.loader.path, own)
+        space = builtins_for(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+        if spec is not None and space is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(fullname, spec.loader.path, space)
         return spec
 
 
 class _Loader(SourceFileLoader):
-    def __init__(self, name: str, path: str, own: dict[str, Any]) -> None:
+    def __init__(self, name: str, path: str, space: dict[str, Any]) -> None:
         super().__init__(name, path)
-        self._builtins = own
+        self._builtins = space
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module)["__builtins__"] = self._builtins

@@ -42,10 +42,10 @@ def _digest_of_own(file: str, libraries: bool) -> str:
 
 def _digest_behind(file: str, libraries: bool) -> str:
     files, imported = behind(Path(file))
-    known = sorted(f"{path.name} {_digest(path)}" for path in files)
+    lines = sorted(f"{path.name} {_digest(path)}" for path in files)
     if libraries:
-        known += sorted(f"{name} {version_of(name)}" for name in imported)
-    return hashlib.sha256("\n".join(known).encode("utf-8", "surrogateescape")).hexdigest()
+        lines += sorted(f"{name} {version_of(name)}" for name in imported)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def behind(file: Path) -> tuple[set[Path], set[str]]:
@@ -155,11 +155,11 @@ def _imported_names(file: Path, changed: tuple[int, int]) -> tuple[tuple[str, ..
     for node in ast.walk(tree) if tree is not None else ():
         names.update((name, None) for name in names_imported(node))
         if isinstance(node, ast.Call):
-            called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            callee = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
             first = node.args[0] if node.args else None
-            if called in _BY_NAME and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            if callee in _BY_NAME and isinstance(first, ast.Constant) and isinstance(first.value, str):
                 names[first.value] = None
-            elif called in _BY_NAME or called in _BY_PATH:
+            elif callee in _BY_NAME or callee in _BY_PATH:
                 is_open = True
     return tuple(names), is_open
 
@@ -198,8 +198,8 @@ def _relative(file: Path, name: str) -> list[Path]:
 
 def _absolute(file: Path, name: str) -> list[Path]:
     top, *rest = name.split(".")
-    own = neighbours.beside(file.parent, top)
-    found = [own] if own else _spec_files(top) or [path for path in (file.parent / top,) if path.exists()]
+    neighbour = neighbours.beside(file.parent, top)
+    found = [neighbour] if neighbour else _spec_files(top) or [path for path in (file.parent / top,) if path.exists()]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
     return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]

@@ -39,8 +39,8 @@ def digest_of_code(thing: Any) -> str:
 
 def digest_of_state(thing: Any) -> str:
     """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
-    held = list(_held(thing))
-    return digest_of(_Described().of(held)) if held else ""
+    values = list(_held(thing))
+    return digest_of(_Described().of(values)) if values else ""
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
@@ -86,9 +86,9 @@ def _held(thing: Any) -> Iterator[Any]:
 
 def _closure(function: FunctionType) -> dict[str, Any]:
     """What a function was closed over, but for what it changes itself."""
-    code, own = function.__code__, _stored(function.__code__)
+    code, variables = function.__code__, _stored(function.__code__)
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if name not in own and is_filled(cell)}
+    return {name: cell.cell_contents for name, cell in cells if name not in variables and is_filled(cell)}
 
 
 def _stored(code: CodeType, *more: str) -> set[str]:
@@ -173,12 +173,12 @@ class _Described:
     def _function(self, thing: FunctionType) -> Any:
         if file_of(thing):
             return {"function": f"{thing.__module__}.{thing.__qualname__}"}
-        held = {name: self.of(value) for name, value in _closure(thing).items()}
+        closure = {name: self.of(value) for name, value in _closure(thing).items()}
         defaults = [self.of(thing.__defaults__), self.of(thing.__kwdefaults__)]
-        return {"code": self._code(thing.__code__, thing.__globals__), "closure": held, "defaults": defaults}
+        return {"code": self._code(thing.__code__, thing.__globals__), "closure": closure, "defaults": defaults}
 
     def _code(self, code: CodeType, names: Mapping[str, Any]) -> Any:
-        own = _stored(code)
+        variables = _stored(code)
         return {
             "bytecode": digest_of(code.co_code),
             "constants": [
@@ -188,7 +188,7 @@ class _Described:
             "globals": {
                 name: self.of(names[name])
                 for name in code.co_names
-                if name in names and name not in own and not is_secret_name(name)
+                if name in names and name not in variables and not is_secret_name(name)
             },
         }
 

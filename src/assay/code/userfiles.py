@@ -61,7 +61,7 @@ def load_file(path: str | Path) -> ModuleType:
     digest = digest_behind(file, libraries=False)[:12]
     if (file, digest) in _loaded:
         return _loaded[file, digest]
-    if any(known == file for known, _ in _loaded):
+    if any(other == file for other, _ in _loaded):
         # Some of what it imports of the user's has changed: it is read anew.
         neighbours.forget({str(path) for path in behind(file)[0] - {file}})
     name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
@@ -70,8 +70,8 @@ def load_file(path: str | Path) -> ModuleType:
         raise UsageError("not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
     neighbours.open_folder(file.parent)
-    if (own := neighbours.builtins_for(file)) is not None:
-        vars(module)["__builtins__"] = own
+    if (space := neighbours.builtins_for(file)) is not None:
+        vars(module)["__builtins__"] = space
     sys.modules[name] = module
     try:
         with trust.running(), watching():
@@ -105,16 +105,16 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
     path, attribute = split_reference(reference)
     if attribute is None:
         module = load_file(path)
-        own = [
+        names = [
             name
             for name, thing in vars(module).items()
             if not name.startswith("_") and callable(thing) and getattr(thing, "__module__", None) == module.__name__
         ]
-        if not hasattr(module, usual) and len(own) != 1:
-            defined = f"it defines {', '.join(own)}" if own else "it defines no function"
-            fix = f"write {path}:{own[0] if own else usual}, or name the one that is meant {usual!r}"
+        if not hasattr(module, usual) and len(names) != 1:
+            defined = f"it defines {', '.join(names)}" if names else "it defines no function"
+            fix = f"write {path}:{names[0] if names else usual}, or name the one that is meant {usual!r}"
             raise UsageError(f"the file does not say which function is meant: {defined}", where=path, fix=fix)
-        attribute = usual if hasattr(module, usual) else own[0]
+        attribute = usual if hasattr(module, usual) else names[0]
     return attribute, load_attribute(f"{path}:{attribute}")
 
 
@@ -130,8 +130,8 @@ def keyword_fix(error: BaseException) -> str | None:
     kind = getattr(core, found[1], None) if found else None
     if found is None or not is_dataclass(kind):
         return None
-    known = [f.name for f in fields(kind) if f.init]
-    return suggest(found[2], known, f"a {found[1]} has")
+    names = [f.name for f in fields(kind) if f.init]
+    return suggest(found[2], names, f"a {found[1]} has")
 
 
 def describe_failure(error: BaseException) -> str:

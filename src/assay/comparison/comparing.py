@@ -147,9 +147,9 @@ def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -
     ways = [_way(reader, result.task, of) for reader, of in ((before, model), (after, result.model))]
     if ways[0] != ways[1]:
         return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
-    known = before.scorers(result.task, model)
+    scorers = before.scorers(result.task, model)
     for scorer in after.scorers(result.task, result.model):
-        if scorer not in known and (result.metric == scorer or result.metric.startswith(f"{scorer}.")):
+        if scorer not in scorers and (result.metric == scorer or result.metric.startswith(f"{scorer}.")):
             again = f"assay score {shlex.quote(str(before.layout.folder))} --scorer {shlex.quote(scorer)}"
             return f"the baseline was not scored by {scorer!r}; fix: {again}"
     return ""

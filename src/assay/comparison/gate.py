@@ -72,9 +72,9 @@ class Verdict:
     def headline(self) -> str:
         """The verdict in one line."""
         counts = [(sum(c.decision == kind for c in self.checks), kind) for kind in (PASS, FAIL, INCONCLUSIVE)]
-        told = ", ".join(f"{count} {kind}" for count, kind in counts if count)
+        summary = ", ".join(f"{count} {kind}" for count, kind in counts if count)
         against = f" against {self.baseline}" if self.baseline else ""
-        return f"{self.decision.upper()}: {self.run}{against} ({told})"
+        return f"{self.decision.upper()}: {self.run}{against} ({summary})"
 
     def to_plain(self) -> dict[str, Any]:
         """The verdict as JSON."""
@@ -279,13 +279,13 @@ def _refuse_changed(policy: Policy, before: RunReader, after: RunReader, tasks: 
     """Raises where the two runs did not judge the same samples by the same scorers: their difference is no drop."""
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
     for cell in after.manifest.get("cells", ()):
-        known = earlier.get(cell["task"])
-        if known is None or cell["task"] not in tasks:
+        earlier_cell = earlier.get(cell["task"])
+        if earlier_cell is None or cell["task"] not in tasks:
             continue
-        if "data" not in policy.allow_changed and known.get("data_sha256") != cell.get("data_sha256"):
+        if "data" not in policy.allow_changed and earlier_cell.get("data_sha256") != cell.get("data_sha256"):
             fix = "run both on the same data; or let the policy allow it: allow_changed: [data]"
             raise UsageError(f"task {cell['task']!r} has other data than here", where=baseline, fix=fix)
-        changed = _other_scorers(known.get("scorers", {}), cell.get("scorers", {}))
+        changed = _other_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
         if changed and "scorer" not in policy.allow_changed:
             fix = f"`assay score {baseline}` scores it as this run was; or allow_changed: [scorer]"
             what = f"scorer {changed[0]!r} of task {cell['task']!r} has changed since"

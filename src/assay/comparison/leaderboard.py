@@ -111,16 +111,16 @@ def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks
     entries = _entries(folders, metrics, tasks, notes)
     columns = tuple(sorted({column for entry in entries for column in entry.numbers}))
     if not columns:
-        asked = ", ".join([*tasks, *metrics])
-        what = f"no run has a number of {asked}" if asked else "no run here has numbers yet"
+        filters = ", ".join([*tasks, *metrics])
+        what = f"no run has a number of {filters}" if filters else "no run here has numbers yet"
         raise UsageError(what, fix="name other runs, tasks or metrics")
     values = Values()
     duels = _Duels(values)
     ranks: dict[Column | None, Mapping[str, Rank]] = {}
     for column in columns:
-        own = {entry.name: entry for entry in entries if column in entry.numbers}
-        if len(own) >= LEAST_TO_RANK:
-            ranks[column] = rank(list(own), lambda a, b, own=own, c=column: duels.one(own[a], own[b], c))  # type: ignore[misc]
+        models = {entry.name: entry for entry in entries if column in entry.numbers}
+        if len(models) >= LEAST_TO_RANK:
+            ranks[column] = rank(list(models), lambda a, b, own=models, c=column: duels.one(own[a], own[b], c))  # type: ignore[misc]
     if _is_one_scale(entries, columns, values):
         _add_means(entries, columns)
         whole = {entry.name: entry for entry in entries if entry.mean is not None}
@@ -239,8 +239,8 @@ def _is_one_scale(entries: Sequence[Entry], columns: Sequence[Column], values: V
             return False
         scale = result.details.get("scale")
         if scale is None:
-            own, _ = values.of_samples(reader, result, result.model)
-            scale = SHARE if own and set(own.values()) <= {0.0, 1.0} else None
+            numbers, _ = values.of_samples(reader, result, result.model)
+            scale = SHARE if numbers and set(numbers.values()) <= {0.0, 1.0} else None
         scales.add(None if scale is None else tuple(scale))
     return len(scales) == 1 and None not in scales
 

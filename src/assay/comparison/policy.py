@@ -78,13 +78,13 @@ def read_policy(path: str | Path) -> Policy:
         faults.append(UsageError(f"`tasks` holds {shorten(named)}", where=where, fix="tasks: {NAME: {max_drop: 0.02}}"))
         named = {}
     tasks = {str(name): _task_rule(str(name), entry, usual, where, faults) for name, entry in named.items()}
-    made = Policy(where, usual, tasks, _share(plain, where, faults), _changes(plain, where, faults))
+    policy = Policy(where, usual, tasks, _share(plain, where, faults), _changes(plain, where, faults))
     idle = [name for name, rule in tasks.items() if not rule.decides]
     if not faults and (idle or not (usual.decides or tasks)):
         whose = f"task {idle[0]!r} has" if idle else "the policy has"
         faults.append(UsageError(f"{whose} no limit", where=where, fix="max_drop: 0.02, or min_value: 0.5"))
     raise_all(faults)
-    return made
+    return policy
 
 
 def _task_rule(name: str, entry: Any, usual: Rule, where: str, faults: list[AssayError]) -> Rule:
@@ -96,15 +96,15 @@ def _task_rule(name: str, entry: Any, usual: Rule, where: str, faults: list[Assa
         faults.append(UsageError(f"holds {shorten(entry)}", where=place, fix=f"{name}: {{max_drop: 0.02}}"))
         return usual
     faults += _unknown_keys(entry, RULE_KEYS, place)
-    own = _rule(entry, place, faults)
-    return replace(usual, **{key: value for key in RULE_KEYS if (value := getattr(own, key)) is not None})
+    rule = _rule(entry, place, faults)
+    return replace(usual, **{key: value for key in RULE_KEYS if (value := getattr(rule, key)) is not None})
 
 
-def _unknown_keys(plain: Mapping[Any, Any], known: tuple[str, ...], where: str) -> list[AssayError]:
+def _unknown_keys(plain: Mapping[Any, Any], keys: tuple[str, ...], where: str) -> list[AssayError]:
     faults: list[AssayError] = []
     for key in plain:
-        if str(key) not in known:
-            fix = suggest(str(key), known, "known keys:")
+        if str(key) not in keys:
+            fix = suggest(str(key), keys, "known keys:")
             faults.append(UsageError(f"unknown key {key!r}", where=where, fix=fix))
     return faults
 

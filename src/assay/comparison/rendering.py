@@ -66,10 +66,10 @@ def html(report: RunComparison) -> str:
             reach[row.metric] = max(reach.get(row.metric, 1e-9), *(abs(end) * 1.1 for end in ends))
     headings, rows = table(report)
     place = headings.index("95 % interval") + 1
-    drawn = [(*cells[:place], _dot(row, reach), *cells[place:]) for row, cells in zip(report.rows, rows, strict=True)]
+    body = [(*cells[:place], _dot(row, reach), *cells[place:]) for row, cells in zip(report.rows, rows, strict=True)]
     parts = [*(f"<p>{escape(printable(line))}</p>" for line in caveats(report))]
     parts += [f"<p><b>{escape(printable(sentence))}</b></p>" for sentence in report.sentences]
-    parts.append(html_grid((*headings[:place], "", *headings[place:]), drawn))
+    parts.append(html_grid((*headings[:place], "", *headings[place:]), body))
     parts += [f"<p>{escape(printable(line))}</p>" for line in footnotes(report)]
     return "".join(parts)
 
@@ -94,9 +94,9 @@ def caveats(report: RunComparison) -> list[str]:
 
 
 def _settings(settings: Sequence[Sequence[str]]) -> str:
-    shown = [f"{name} {before} → {after}" for name, before, after in settings[:MOST_SETTINGS]]
-    more = len(settings) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more (--format json has all)" if more else "")
+    texts = [f"{name} {before} → {after}" for name, before, after in settings[:MOST_SETTINGS]]
+    more = len(settings) - len(texts)
+    return "; ".join(texts) + (f"; and {more} more (--format json has all)" if more else "")
 
 
 def table(report: RunComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -144,9 +144,9 @@ def footnotes(report: RunComparison) -> Iterator[str]:
                 yield f"{title}: {row.model} against {row.baseline_model}"
             if row.paired.difference.unreliable:
                 yield f"{title}: {row.paired.difference.unreliable}"
-            if (drawn := row.paired.bootstrap) is not None:
-                ends = f"[{signed(drawn.low, 3)}, {signed(drawn.high, 3)}]"
-                yield f"{title}: paired bootstrap {ends}, p {format_p(drawn.p)} ({drawn.resamples:,} resamples)"
+            if (bootstrap := row.paired.bootstrap) is not None:
+                ends = f"[{signed(bootstrap.low, 3)}, {signed(bootstrap.high, 3)}]"
+                yield f"{title}: paired bootstrap {ends}, p {format_p(bootstrap.p)} ({bootstrap.resamples:,} resamples)"
     if sum(row.paired is not None for row in report.rows) > 1:
         yield "p values are adjusted over all rows by Holm's method"
 

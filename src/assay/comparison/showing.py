@@ -77,8 +77,8 @@ class Scores:
         yield f"{self.name}: {self._described()}"
         for n in counts:
             smallest = self.smallest_difference(n)
-            told = "no difference" if smallest is None else f"a difference of {smallest:.3f}"
-            yield f"  {n:,} samples give the value to ± {self.half_width(n):.3f} and show {told} between two runs"
+            words = "no difference" if smallest is None else f"a difference of {smallest:.3f}"
+            yield f"  {n:,} samples give the value to ± {self.half_width(n):.3f} and show {words} between two runs"
         for difference in differences:
             yield f"  a difference of {difference:g} takes about {rounded_up(self.needed(difference)):,} samples"
 
@@ -89,11 +89,11 @@ class Scores:
 
     def to_plain(self, counts: Sequence[int], differences: Sequence[float]) -> dict[str, Any]:
         """The same as JSON."""
-        shown = [{"n": n, "half_width": self.half_width(n), "difference": self.smallest_difference(n)} for n in counts]
+        rows = [{"n": n, "half_width": self.half_width(n), "difference": self.smallest_difference(n)} for n in counts]
         needed = [{"difference": difference, "n": self.needed(difference)} for difference in differences]
         return {
             "name": self.name, "mean": self.mean, "deviation": self.deviation, "pairs": self.pairs,
-            "paired_variance": self.paired_variance, "origin": self.origin, "shown": shown, "needed": needed,
+            "paired_variance": self.paired_variance, "origin": self.origin, "shown": rows, "needed": needed,
         }  # fmt: skip
 
     def steps(self) -> list[float]:
@@ -162,8 +162,8 @@ def _of_result(name: str, reader: RunReader, result: Result, pairs: float | None
 
 def _one_way(n: int) -> float | None:
     """The smallest difference that n samples show where all that differ do so in one direction."""
-    shown = [share / 100 for share in range(1, 101) if paired_binary_power(n, share / 100, share / 100) >= POWER]
-    return shown[0] if shown else None
+    shares = [share / 100 for share in range(1, 101) if paired_binary_power(n, share / 100, share / 100) >= POWER]
+    return shares[0] if shares else None
 
 
 def _binary(name: str, n: int, rate: float, pairs: float | None, origin: str) -> Scores:

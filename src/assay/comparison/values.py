@@ -26,8 +26,8 @@ def sample_counts(
             found = None if record.outcome in UNRESOLVED else recipe.read(record)
             if found is None:
                 continue
-            known = counts.setdefault(record.id, [0.0] * len(found))
-            counts[record.id] = [x + y for x, y in zip(known, found, strict=True)]
+            sums = counts.setdefault(record.id, [0.0] * len(found))
+            counts[record.id] = [x + y for x, y in zip(sums, found, strict=True)]
             clusters[record.id] = ("sample", record.id) if record.cluster is None else record.cluster
         if not counts:
             continue

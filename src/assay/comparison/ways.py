@@ -18,14 +18,14 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     by_task = {task: cell for (task, _), cell in earlier.items()}
     notes = []
     for cell in after.get("cells", ()):
-        known = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
-        if known is None:
+        earlier_cell = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
+        if earlier_cell is None:
             continue
-        changed = [name for name in _WAYS if _digest(known, name) != _digest(cell, name)]
-        if known.get("data_sha256") != cell.get("data_sha256"):
+        changed = [name for name in _WAYS if _digest(earlier_cell, name) != _digest(cell, name)]
+        if earlier_cell.get("data_sha256") != cell.get("data_sha256"):
             changed.insert(0, "data")
-        changed += _changed_scorers(known.get("scorers", {}), cell.get("scorers", {}))
-        if not changed and _protocols_differ(known, cell):
+        changed += _changed_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
+        if not changed and _protocols_differ(earlier_cell, cell):
             changed.append("protocol")
         if changed:
             verb = "differs" if len(changed) == 1 else "differ"
@@ -33,13 +33,13 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     return list(dict.fromkeys(notes))
 
 
-def _protocols_differ(known: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+def _protocols_differ(earlier_cell: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     """Whether two cells were asked or scored in other ways. Scorers that only one of them has make another id, too, and
     leave what both are scored by the same number."""
-    if known.get("protocol") == cell.get("protocol"):
+    if earlier_cell.get("protocol") == cell.get("protocol"):
         return False
-    is_scored_alike = known.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
-    return is_scored_alike or way_of(known) != way_of(cell)
+    is_scored_alike = earlier_cell.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
+    return is_scored_alike or way_of(earlier_cell) != way_of(cell)
 
 
 def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

@@ -23,17 +23,17 @@ def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name most like `name`, forgiving case and `-`/`_`; `None` if nothing is close."""
-    folded = {_fold(k): k for k in known}
+    folded = {_fold(k): k for k in names}
     close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 
-def suggest(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+def suggest(name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
     """How to fix an unknown name: the nearest known one; where none is close, `otherwise` and all of them."""
-    close = nearest(name, known, cutoff)
-    return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(known)}"
+    close = nearest(name, names, cutoff)
+    return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(names)}"
 
 
 def _fold(name: str) -> str:
@@ -67,9 +67,9 @@ class UnknownName(UsageError):
     """A name that no registry knows, with the nearest one that it does."""
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], *, where: str | None = None, hint: str | None = None
+        self, kind: str, name: str, choices: Iterable[str], *, where: str | None = None, hint: str | None = None
     ) -> None:
-        names = sorted(known)
+        names = sorted(choices)
         close = nearest(name, names)
         listing = hint or f"`assay ls {kind}s` prints all {len(names)}"
         fix = f"did you mean {close!r}? {listing}" if close else listing

@@ -165,11 +165,11 @@ class Media:
 
     def fault(self, what: str, *, got: object = None, fix: str | None = None) -> DataError:
         """A `DataError` at the row that speaks of this medium, its own file named too; else at that file."""
-        own = self._own_file()
+        source_file = self._own_file()
         if self.place is None:
-            return DataError(what, file=own, got=got, fix=fix)
+            return DataError(what, file=source_file, got=got, fix=fix)
         file, row, column = self.place
-        named = f"{what} ({own})" if own is not None else what
+        named = f"{what} ({source_file})" if source_file is not None else what
         return DataError(named, file=file, row=row, column=column, got=got, fix=fix)
 
     def _own_file(self) -> str | None:
@@ -253,8 +253,8 @@ class Media:
         return hash((self.kind, self.digest))
 
     def __repr__(self) -> str:
-        shown = self.name or (str(self.source)[:40] if isinstance(self.source, (str, os.PathLike)) else "")
-        return f"{type(self).__name__}({shown!r})"
+        text = self.name or (str(self.source)[:40] if isinstance(self.source, (str, os.PathLike)) else "")
+        return f"{type(self).__name__}({text!r})"
 
 
 class Image(Media):

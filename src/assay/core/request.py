@@ -267,12 +267,12 @@ class KeyMaker:
     def _rest_of(self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]) -> str:
         """What is mostly the same for all samples of a task, written anew only where it is not."""
         # With their types, since 1 equals True and 1.0; what can be changed in place may no longer be what was written.
-        given = (rolling, tuple(produces), *((name, type(value), value) for name, value in hints.items()))
+        parts = (rolling, tuple(produces), *((name, type(value), value) for name, value in hints.items()))
         is_lasting = all(type(value) in _LASTING for value in hints.values())
-        if is_lasting and self._rest is not None and self._rest[0] == given:
+        if is_lasting and self._rest is not None and self._rest[0] == parts:
             return self._rest[1]
         text = "\x06" + json.dumps([rolling, list(produces), dict(hints)], sort_keys=True, default=str)
-        self._rest = (given, text) if is_lasting else None
+        self._rest = (parts, text) if is_lasting else None
         return text
 
 

@@ -84,8 +84,8 @@ class Predictions:
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
         """What the answer to a request hangs on beside its prompt: what the file has for its sample."""
         row = self._row(id, epoch, round)
-        known = None if row is None else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
-        return {"sample": id, ROUND: round, PREDICTION: known}
+        digest = None if row is None else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
+        return {"sample": id, ROUND: round, PREDICTION: digest}
 
     def ids(self) -> Mapping[str, int]:
         """The ids of the file, in its order, and how many predictions each has."""
@@ -199,6 +199,6 @@ def _text_parts(cell: Any) -> list[Part]:
 
 def _described(fault: RowFault | DataError) -> str:
     """What is wrong with a row; how to fix it is said in the words of the model's own options."""
-    shown = f", got {shorten(fault.got)}" if isinstance(fault, RowFault) and fault.got is not None else ""
+    got = f", got {shorten(fault.got)}" if isinstance(fault, RowFault) and fault.got is not None else ""
     fix = "" if not fault.fix else f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
-    return f"{fault.what}{shown}{fix}"
+    return f"{fault.what}{got}{fix}"

@@ -80,11 +80,11 @@ def finalized(value: Any) -> Any:
 
 def joined(pieces: Iterable[str]) -> str:
     """Pieces of a text as one; stops as soon as they are too many."""
-    held: list[str] = []
+    parts: list[str] = []
     for piece in pieces:
         spend(len(piece))
-        held.append(piece)
-    return "".join(held)
+        parts.append(piece)
+    return "".join(parts)
 
 
 def concatenated(values: Sequence[Any]) -> str:

@@ -60,19 +60,19 @@ class PlainText:
 
     __slots__ = ("_template", "names", "text", "where")
 
-    def __init__(self, text: str, known: frozenset[str], *, where: str) -> None:
+    def __init__(self, text: str, variables: frozenset[str], *, where: str) -> None:
         self.text, self.where = text, where
         self._template, self.names = compiled_text(text, where)
-        for name in sorted(self.names - known):
-            close = nearest(name, known)
+        for name in sorted(self.names - variables):
+            close = nearest(name, variables)
             hint = f"did you mean {close!r}? " if close else ""
-            fix = f"{hint}known names: {', '.join(sorted(known))}"
+            fix = f"{hint}known names: {', '.join(sorted(variables))}"
             raise UsageError(f"unknown name {name!r}", where=where, fix=fix)
 
     def __call__(self, values: Mapping[str, Any], *, where: str = "") -> str:
-        shown = Shown()
+        media = Shown()
         try:
-            plain = {name: plain_value(values[name], shown) for name in self.names if name in values}
-            return shown.words(self._template.render(plain))
+            plain = {name: plain_value(values[name], media) for name in self.names if name in values}
+            return media.words(self._template.render(plain))
         except Exception as error:
             raise why_refused(error, ", ".join(filter(None, (self.where, where)))) from error

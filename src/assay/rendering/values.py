@@ -30,8 +30,8 @@ class Shown:
 
     def mark(self, medium: Media) -> str:
         """The text that stands for a medium."""
-        for number, known in enumerate(self.media):
-            if known is medium:
+        for number, other in enumerate(self.media):
+            if other is medium:
                 return f"\ufdd0{number}\ufdd1"
         self.media.append(medium)
         return f"\ufdd0{len(self.media) - 1}\ufdd1"
@@ -69,66 +69,66 @@ class Shown:
         return self.media[int(found[1])] if found and int(found[1]) < len(self.media) else None
 
 
-def variables_of(sample: Sample, names: Iterable[str], shown: Shown) -> dict[str, Any]:
+def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
     """Of what a template may name, that which it does; a column wins over a name of ours."""
     columns = sample.fields
     found: dict[str, Any] = {}
     for name in names:
         if name in columns:
             value = columns[name]
-            found[name] = value if type(value) in _EXACT else plain_value(value, shown)
+            found[name] = value if type(value) in _EXACT else plain_value(value, media)
         elif name == "sample":
-            found[name] = _plain_sample(sample, shown)
+            found[name] = _plain_sample(sample, media)
         elif name == "letters":
             found[name] = LETTERS[: len(sample.choices)]
         elif name in ("id", "input", "target", "choices"):
-            found[name] = plain_value(getattr(sample, name), shown)
+            found[name] = plain_value(getattr(sample, name), media)
     return found
 
 
-def _plain_sample(sample: Sample, shown: Shown) -> dict[str, Any]:
+def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     """The sample as a dictionary: its columns, and over them its own parts."""
-    columns = plain_value(sample.fields, shown)
+    columns = plain_value(sample.fields, media)
     names = ("id", "input", "target", "targets", "choices", "media", "tags", "group", "cluster", "turns")
-    return {**columns, **{name: plain_value(getattr(sample, name), shown) for name in names}, "fields": columns}
+    return {**columns, **{name: plain_value(getattr(sample, name), media) for name in names}, "fields": columns}
 
 
-def plain_value(value: Any, shown: Shown, depth: int = 0) -> Any:
+def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
     """A value as templates see it: of exact plain types, however deep."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):
-        return shown.mark(value)
+        return media.mark(value)
     if depth > MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return {plain_key(key): plain_value(inner, shown, depth + 1) for key, inner in value.items()}
+        return {plain_key(key): plain_value(inner, media, depth + 1) for key, inner in value.items()}
     if isinstance(value, Message):
-        parts = [plain_value(part, shown, depth + 1) for part in value.parts or ()]
+        parts = [plain_value(part, media, depth + 1) for part in value.parts or ()]
         return {"role": str(value.role), "content": value.text if not value.media else parts, "text": value.text}
     if isinstance(value, Text):
         return str(value.text)
     if isinstance(value, AllOf):
-        return plain_value(value.parts, shown, depth + 1)
+        return plain_value(value.parts, media, depth + 1)
     if isinstance(value, (list, tuple, set, frozenset)) and not hasattr(value, "_fields"):
-        items = [plain_value(inner, shown, depth + 1) for inner in value]
+        items = [plain_value(inner, media, depth + 1) for inner in value]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"[{len(value)} bytes]"
-    return _plain_object(value, shown, depth)
+    return _plain_object(value, media, depth)
 
 
-def _plain_object(value: Any, shown: Shown, depth: int) -> Any:
+def _plain_object(value: Any, media: Shown, depth: int) -> Any:
     """Objects of a user's own rows: numbers and texts of other libraries as ours, records by their fields."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         return str.__str__(value) if isinstance(value, str) else kind(value)
     if hasattr(value, "_fields"):
-        return {str(name): plain_value(getattr(value, name), shown, depth + 1) for name in value._fields}
+        return {str(name): plain_value(getattr(value, name), media, depth + 1) for name in value._fields}
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain_value(getattr(value, f.name), shown, depth + 1) for f in fields(value)}
+        return {f.name: plain_value(getattr(value, f.name), media, depth + 1) for f in fields(value)}
     if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
-        return plain_value(value.tolist(), shown, depth + 1)
+        return plain_value(value.tolist(), media, depth + 1)
     text = str(value)
     # An address would make another prompt of each run.
     return f"[{type(value).__name__}]" if " at 0x" in text else text
@@ -139,6 +139,6 @@ def plain_key(key: Any) -> Any:
     return key if type(key) in _EXACT else str(key)
 
 
-def plain_values(values: Mapping[str, Any] | Sequence[Any], shown: Shown | None = None) -> Any:
+def plain_values(values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None) -> Any:
     """Rows or messages of a guest as templates see them."""
-    return plain_value(values, shown or Shown())
+    return plain_value(values, media or Shown())

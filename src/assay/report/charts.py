@@ -49,10 +49,10 @@ def outcome_words(name: str) -> str:
 def domain_of(values: Sequence[float | None], intervals: Sequence[Ends | None] = (), scale: Ends | None = None) -> Ends:
     """The range that numbers are drawn to: a share from 0 to 1, else all of them with a little room."""
     every = [*values, *(end for ends in intervals if ends is not None for end in ends)]
-    known = [value for value in every if value is not None and math.isfinite(value)]
-    if not known:
+    numbers = [value for value in every if value is not None and math.isfinite(value)]
+    if not numbers:
         return 0.0, 1.0
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     if low >= 0 and high <= 1:
         return 0.0, 1.0
     if scale is not None and all(map(math.isfinite, scale)) and low >= scale[0] and high <= scale[1]:
@@ -117,9 +117,9 @@ def outcome_strip(outcomes: Mapping[str, int], width: float = 120) -> Markup:
     marks, x = [element("rect", "bed", x=0, y=7, width=width, height=8)], 0.0
     for name, n in entries:
         wide = max(n / total * width, 1.5)
-        shown = max(0.0, min(wide, width - x))
+        visible = max(0.0, min(wide, width - x))
         title = f"{outcome_words(name)}: {n:,}"
-        marks.append(titled("rect", outcome_look(name), title, x=x, y=7, width=shown, height=8))
+        marks.append(titled("rect", outcome_look(name), title, x=x, y=7, width=visible, height=8))
         x += wide
     words = ", ".join(f"{n:,} {outcome_words(name)}" for name, n in entries)
     return drawing(width, 22, words or "no samples", marks)
@@ -130,18 +130,18 @@ def histogram(
 ) -> Markup | None:
     """How often values fall where; of few different ones, how often each comes."""
     finite = [v for v in values if v is not None and math.isfinite(v) and (not log or v > 0)]
-    known = [math.log10(v) for v in finite] if log else finite
-    if not known:
+    numbers = [math.log10(v) for v in finite] if log else finite
+    if not numbers:
         return None
-    if not log and len(set(known[:5000])) <= 12:
-        counted = Counter(known)
-        rows = [Bar(short(value) + unit, counted[value]) for value in sorted(set(known[:5000]))]
+    if not log and len(set(numbers[:5000])) <= 12:
+        counted = Counter(numbers)
+        rows = [Bar(short(value) + unit, counted[value]) for value in sorted(set(numbers[:5000]))]
         return bars(rows, label, width, height)
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     if low == high:
         low, high = low - 0.5, high + 0.5
     counts = [0] * BINS
-    for value in known:
+    for value in numbers:
         counts[min(BINS - 1, math.floor((value - low) / (high - low) * BINS))] += 1
     top, inner, base = max(counts), width - 16, height - 20
 
@@ -157,7 +157,7 @@ def histogram(
     marks.append(element("line", "axis", x1=8, x2=width - 8, y1=base + 0.5, y2=base + 0.5))
     for mark in _decades(low, high) if log else ticks(low, high, 6):
         marks.append(tick(8 + (mark - low) / (high - low) * inner, height - 6, back(mark)))
-    return drawing(width, height, f"{label}: {len(known):,} values from {back(low)} to {back(high)}", marks)
+    return drawing(width, height, f"{label}: {len(numbers):,} values from {back(low)} to {back(high)}", marks)
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -190,8 +190,8 @@ def calibration(confidence: Numbers, right: Numbers, width: float = 260, height:
     for sure, value in zip(confidence, right, strict=False):
         if sure is None or value is None or not (math.isfinite(sure) and math.isfinite(value)):
             continue
-        own = bins[min(9, math.floor(sure * 10))]
-        own[0], own[1], own[2], total = own[0] + 1, own[1] + sure, own[2] + value, total + 1
+        tally = bins[min(9, math.floor(sure * 10))]
+        tally[0], tally[1], tally[2], total = tally[0] + 1, tally[1] + sure, tally[2] + value, total + 1
     if total < 10:
         return None
     error = sum(abs(sure - value) / total for n, sure, value in bins if n)

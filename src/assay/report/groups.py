@@ -27,10 +27,10 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
     for result in results:
         cells.setdefault((result.task, result.model), []).append(result)
     tables = []
-    for (task, model), own in cells.items():
+    for (task, model), cell_results in cells.items():
         whose = " · ".join([task] * (len({t for t, _ in cells}) > 1) + [models[model]] * (len(models) > 1))
-        for tag in dict.fromkeys(tag for result in own for tag in result.groups):
-            if table := _table(whose, tag, own):
+        for tag in dict.fromkeys(tag for result in cell_results for tag in result.groups):
+            if table := _table(whose, tag, cell_results):
                 tables.append(table)
     return tables
 
@@ -49,21 +49,21 @@ def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None
     for result in results:
         groups = result.groups.get(tag)
         found = {name: _result(group) for name, group in groups.items()} if isinstance(groups, Mapping) else {}
-        known = {str(name): group for name, group in found.items() if group is not None}
-        if known:
-            columns[_short(result)] = known
+        by_name = {str(name): group for name, group in found.items() if group is not None}
+        if by_name:
+            columns[_short(result)] = by_name
     names = list(dict.fromkeys(name for groups in columns.values() for name in groups))
     if len(names) < 2:
         return None
-    shown = dict(list(columns.items())[:MOST_NUMBERS])
+    first_columns = dict(list(columns.items())[:MOST_NUMBERS])
     rows = []
     for name in names:
         first = next(groups[name] for groups in columns.values() if name in groups)
-        cells = [_number(groups[name]) if name in groups else "" for groups in shown.values()]
+        cells = [_number(groups[name]) if name in groups else "" for groups in first_columns.values()]
         rows.append((name, str(first.n), *cells))
-    more = len(columns) - len(shown)
+    more = len(columns) - len(first_columns)
     title = whose + (f" ({more} more numbers in summary.json)" if more else "")
-    return GroupTable(title, (tag, "n", *shown), rows)
+    return GroupTable(title, (tag, "n", *first_columns), rows)
 
 
 def _result(group: object) -> Result | None:

@@ -81,11 +81,11 @@ def _number(row: Mapping[str, Any]) -> str:
 def _run(manifest: Mapping[str, Any], results: list[Mapping[str, Any]]) -> str:
     versions = manifest.get("versions")
     version = versions.get("assay") if isinstance(versions, Mapping) else None
-    made = f"Run with assay{f' {version}' if version else ''}"
+    sentence = f"Run with assay{f' {version}' if version else ''}"
     if manifest.get("started"):
-        made += f", started {manifest['started']}"
+        sentence += f", started {manifest['started']}"
     limit = manifest.get("config", {}).get("limit") if isinstance(manifest.get("config"), Mapping) else None
-    sentences = [made + "."]
+    sentences = [sentence + "."]
     if limit:
         sentences.append(f"Only the first {limit} samples of each task were asked for.")
     if any(row.get("clusters") for row in results):

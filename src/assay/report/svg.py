@@ -38,9 +38,9 @@ def element(tag: str, look: str = "", children: Sequence[str] = (), text: str = 
     """One element; `_` in the name of an attribute is `-`, and text is escaped."""
     named = {name.replace("_", "-"): _number(value) for name, value in attributes.items()}
     painted = {**named, **PAINT.get(look, {})}
-    written = "".join(f' {name}="{escape(printable(value))}"' for name, value in painted.items())
+    pairs = "".join(f' {name}="{escape(printable(value))}"' for name, value in painted.items())
     inside = "".join(children) + escape(printable(text))
-    return Markup(f"<{tag}{written}>{inside}</{tag}>" if inside else f"<{tag}{written}/>")
+    return Markup(f"<{tag}{pairs}>{inside}</{tag}>" if inside else f"<{tag}{pairs}/>")
 
 
 def drawing(width: float, height: float, label: str, children: Sequence[str]) -> Markup:

@@ -122,8 +122,8 @@ def html_table(results: Sequence[Result]) -> str:
         alike = [other for other in results if other.metric == result.metric]
         scale = result.details.get("scale")
         domain = domain_of([r.value for r in alike], [r.ci for r in alike], None if scale is None else tuple(scale))
-        drawn = (interval_dot(result.value, result.ci, domain), outcome_strip(result.outcomes))
-        rows.append((*cells[:6], drawn[0], *cells[6:], drawn[1]))
+        drawings = (interval_dot(result.value, result.ci, domain), outcome_strip(result.outcomes))
+        rows.append((*cells[:6], drawings[0], *cells[6:], drawings[1]))
     return html_grid((*HEADINGS[:6], "", *HEADINGS[6:], ""), rows)
 
 

@@ -25,9 +25,9 @@ REFERRING = ("base_url", "body", "headers")
 class PartlyRead(PlanError):
     """The faults of a file of settings, and what the rest of it says: whoever lists faults goes on with that."""
 
-    def __init__(self, faults: Sequence[AssayError], made: Any) -> None:
+    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
         super().__init__(faults)
-        self.made = made
+        self.made = rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +178,12 @@ class RunOptions:
         """A copy with some options changed."""
         return replace(self, **changes)
 
-    def with_one_spelling(self, given: Container[str] = ()) -> "RunOptions":
+    def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
         """A copy in which each file of a model, a judge or a scorer has one name, however it was typed: its answers are
-        kept under it. Names in `given` stand for objects and stay."""
+        kept under it. Names in `objects` stand for objects and stay."""
         return replace(
             self,
-            models=tuple(dict.fromkeys(name if name in given else _one_spelling(name) for name in self.models)),
+            models=tuple(dict.fromkeys(name if name in objects else _one_spelling(name) for name in self.models)),
             judges={role: _one_spelling(name) for role, name in self.judges.items()},
             scorers=tuple(_one_spelling(name) for name in self.scorers),
         )

@@ -75,8 +75,8 @@ class AnswersByKey:
         if self._table is None:
             self._table = HashTable()
             for cell in self._cells:
-                for known, offset in chain(cell.replaced, cell.answers.that_came()):
-                    self._table.add(hash(known))
+                for answer_key, offset in chain(cell.replaced, cell.answers.that_came()):
+                    self._table.add(hash(answer_key))
                     self._offsets.append(offset)
         found = self._table.find(hash(key))
         return self._offsets[found] if found >= 0 else NOWHERE
@@ -127,7 +127,8 @@ class Index:
     def by_key(self, task: str) -> AnswersByKey:
         """What was answered in a task by the keys of its requests; made when it is first asked for."""
         if task not in self._by_key:
-            self._by_key[task] = AnswersByKey(self, [cell for (own, _), cell in self.cells.items() if own == task])
+            cells = [cell for (cell_task, _), cell in self.cells.items() if cell_task == task]
+            self._by_key[task] = AnswersByKey(self, cells)
         return self._by_key[task]
 
     def answer_at(self, offset: int) -> Answered:

@@ -76,8 +76,8 @@ def media_damage(index: Index, broken: Mapping[str, str]) -> str:
         return ""
     ids = dict.fromkeys(id for digest in broken for _, id, _, _ in sorted(index.media[digest]))
     counts = {state: sum(found == state for found in broken.values()) for state in ("missing", "changed")}
-    said = " and ".join(f"{count} {state}" for state, count in counts.items() if count)
-    return f"media: {said}, of {_samples(ids)}"
+    words = " and ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"media: {words}, of {_samples(ids)}"
 
 
 def _samples(ids: Iterable[str]) -> str:

@@ -58,11 +58,11 @@ def seal(record: Any, redactor: Redactor | None = None) -> bytes:
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
     """What the fast encoder writes of a line, for the slower one."""
-    kind, given = type(line), msgspec.structs.asdict(line)
+    kind, members = type(line), msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
     defaults = dict(zip(kind.__struct_fields__[required:], kind.__struct_defaults__, strict=True))
-    kept = {name: value for name, value in given.items() if name not in defaults or value is not defaults[name]}
-    return {"kind": kind.__struct_config__.tag, **kept}
+    nondefault = {name: value for name, value in members.items() if name not in defaults or value is not defaults[name]}
+    return {"kind": kind.__struct_config__.tag, **nondefault}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +149,10 @@ class Journal:
     def _write(self, block: bytes) -> None:
         start = os.fstat(self._handle).st_size
         try:
-            written = os.write(self._handle, block)
-            if written != len(block):
+            size = os.write(self._handle, block)
+            if size != len(block):
                 # A full disk may take part of a block without an error: leave no torn line behind.
-                os.ftruncate(self._handle, start + block.rfind(b"\n", 0, written) + 1)
+                os.ftruncate(self._handle, start + block.rfind(b"\n", 0, size) + 1)
                 raise DiskFull(
                     "the disk is full",
                     where=str(self.path),

@@ -56,26 +56,26 @@ def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
 
 def _check_apart(readers: Sequence[RunReader]) -> None:
     """Refuses the same part twice, by its folder or by the samples it was asked for: another one was meant."""
-    known: dict[tuple[str, str, Any], str] = {}
+    places: dict[tuple[str, str, Any], str] = {}
     for reader in readers:
         where = str(reader.layout.folder)
         for cell in reader.manifest.get("cells", ()):
             view = cell.get("digests", {}).get("view") or reader.layout.folder.resolve()
             name = (cell["task"], cell["model"], view)
-            if name in known:
-                what = f"holds the same part of {cell['task']} on {cell['model']} as {known[name]}"
+            if name in places:
+                what = f"holds the same part of {cell['task']} on {cell['model']} as {places[name]}"
                 raise StoreError(what, where=where, fix="name each of the parts once")
-            known[name] = where
+            places[name] = where
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:
     """Refuses parts of which a cell was not asked alike: their answers would not belong to one number."""
-    known: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
+    cells: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
     for reader in readers:
         where = str(reader.layout.folder)
         for cell in reader.manifest.get("cells", ()):
             name, digests = (cell["task"], cell["model"]), cell.get("digests", {})
-            other, before = known.setdefault(name, (where, digests))
+            other, before = cells.setdefault(name, (where, digests))
             apart = [part for part in ALIKE if before.get(part) != digests.get(part)]
             if apart:
                 what = f"{name[0]} on {name[1]} was not asked as in {other}: {', '.join(apart)} differ"

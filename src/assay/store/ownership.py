@@ -46,9 +46,9 @@ def refuse_foreign(folder: Path) -> None:
     for path in (layout.manifest, layout.journal, layout.summary, layout.lock, layout.media):
         _refuse_special(path, is_folder=path == layout.media)
     if not _holds_run(layout, names):
-        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        first_names = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
         raise UsageError(
-            f"the folder holds files that are not a run of assay's: {shown}",
+            f"the folder holds files that are not a run of assay's: {first_names}",
             where=str(folder),
             fix="choose a new or empty folder with -o",
         )
@@ -96,8 +96,8 @@ def _holds_run(layout: Layout, names: list[str]) -> bool:
         return True
     if layout.journal.exists() and layout.journal.stat().st_size:
         return is_journal(layout.journal)
-    own = {layout.lock.name: is_lock, layout.journal.name: lambda path: layout.lock.name in names}
-    return all(own.get(name, is_draft)(layout.folder / name) for name in names)
+    checks = {layout.lock.name: is_lock, layout.journal.name: lambda path: layout.lock.name in names}
+    return all(checks.get(name, is_draft)(layout.folder / name) for name in names)
 
 
 def manifest_problem(path: Path) -> str:

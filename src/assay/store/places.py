@@ -123,8 +123,8 @@ class Places:
             return self._scan(id, epoch)
         if self._table is None:
             self._table = HashTable()
-            for own, its in self:
-                self._table.add(self._hashed(self._table, own, its)[1])
+            for place_id, its in self:
+                self._table.add(self._hashed(self._table, place_id, its)[1])
         return self._hashed(self._table, id, epoch)[0]
 
     def _scan(self, id: str, epoch: int) -> int:

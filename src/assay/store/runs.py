@@ -126,8 +126,8 @@ class RunReader:
     @cached_property
     def results(self) -> list[Result]:
         """The numbers of the table; what another version noted beside them is left out."""
-        known, rows = Result.__dataclass_fields__, self.summary.get("results", ())
-        return [result_from_plain({name: value for name, value in row.items() if name in known}) for row in rows]
+        fields, rows = Result.__dataclass_fields__, self.summary.get("results", ())
+        return [result_from_plain({name: value for name, value in row.items() if name in fields}) for row in rows]
 
     def outputs(self, task: str | None = None, model: str | None = None) -> Iterator[OutputRecord]:
         """The output records, in the order of their samples' ids, rounds in order."""

@@ -45,9 +45,9 @@ class Redactor:
         known.learn(*settings)
 
     def _prepare(self) -> None:
-        self._seen, given = known.remembered()
-        found = {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
-        others = {secret for secret in given if len(secret) >= SHORTEST_WORD}
+        self._seen, secrets = known.remembered()
+        found = {secret for secret, is_sure in secrets.items() if _is_searched(secret, is_sure)}
+        others = {secret for secret in secrets if len(secret) >= SHORTEST_WORD}
         self._searched = self._own | found
         self._all = self._searched | self._own_in_messages | others
         self._bytes = _shortest_only(spelled for form in self._searched for spelled in json_forms(form))
@@ -87,14 +87,14 @@ class Redactor:
         if not self.holds_secret(body):
             return body
         record = json.loads(body)
-        shown = self._without(record)
-        if isinstance(record, dict) and record.get("kind") == "output" and shown["output"] != record["output"]:
+        copy = self._without(record)
+        if isinstance(record, dict) and record.get("kind") == "output" and copy["output"] != record["output"]:
             self.answers_changed += 1
-            shown["details"] = {**shown.get("details", {}), "redacted": True}
+            copy["details"] = {**copy.get("details", {}), "redacted": True}
         try:
-            return json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
+            return json.dumps(copy, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError:
-            return json.dumps(shown, separators=(",", ":")).encode()
+            return json.dumps(copy, separators=(",", ":")).encode()
 
     def _without(self, value: Any, name: str = "") -> Any:
         """Part of a record, without the secrets; the words by which records are read stay."""
@@ -147,11 +147,11 @@ class Redactor:
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
     """The forms without those that hold another of them: whoever searches finds these too."""
-    kept: list[bytes] = []
+    shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
-        if not any(shorter in form for shorter in kept):
-            kept.append(form)
-    return kept
+        if not any(shorter in form for shorter in shortest):
+            shortest.append(form)
+    return shortest
 
 
 def _is_searched(secret: str, is_sure: bool) -> bool:

@@ -22,16 +22,16 @@ def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
     if target.exists() and not target.is_dir():
         raise UsageError("this is a file", where=str(target), fix="name a folder for the drawings")
     runs = [run for run, _ in open_runs(folders)]
-    written: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, svg in _drawings(runs):
-            file = _file_name(name, written)
-            written[file] = target / file
-            written[file].write_text(f"{svg}\n", "utf-8", errors="replace")
+            file = _file_name(name, files)
+            files[file] = target / file
+            files[file].write_text(f"{svg}\n", "utf-8", errors="replace")
     except OSError as error:
         raise disk_error(error, target) from error
-    return list(written.values())
+    return list(files.values())
 
 
 def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
@@ -50,10 +50,11 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     """Each metric over tasks and models; then its groups."""
     for metric in dict.fromkeys(result.metric for result in results):
-        own = [result for result in results if result.metric == metric]
-        several = len({result.model for result in own}) > 1
-        rows = [charts.Interval(_title(r, several), r.value, r.ci) for r in own]
-        yield f"{metric} numbers", charts.interval_rows(rows, f"{metric} with 95 % intervals", _scale(own[0]))
+        metric_results = [result for result in results if result.metric == metric]
+        several = len({result.model for result in metric_results}) > 1
+        rows = [charts.Interval(_title(r, several), r.value, r.ci) for r in metric_results]
+        scale = _scale(metric_results[0])
+        yield f"{metric} numbers", charts.interval_rows(rows, f"{metric} with 95 % intervals", scale)
     for result in results:
         for tag, groups in result.groups.items():
             found = [(name, group) for name, group in groups.items()] if isinstance(groups, Mapping) else []
@@ -86,14 +87,14 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
             for k, name in enumerate(columns["outcomes"])
             if k in outcomes
         ]
-        drawn = {
+        drawings = {
             cell["metric"]: charts.histogram(values, f"{cell['metric']} of each sample"),
             "outcomes": charts.bars(tally, "Outcomes"),
             "lengths": charts.histogram(pick(columns["chars"]), "Characters of the answer", log=True),
             "seconds": charts.histogram(pick(columns["seconds"]), "Seconds of an answer", log=True, unit=" s"),
             "calibration": charts.calibration(pick(columns["confidence"]), values),
         }
-        yield from ((f"{whose} {name}", svg) for name, svg in drawn.items() if svg is not None)
+        yield from ((f"{whose} {name}", svg) for name, svg in drawings.items() if svg is not None)
 
 
 def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -122,8 +123,8 @@ def _ends(pair: Any) -> charts.Ends | None:
     return (float(pair[0]), float(pair[1])) if isinstance(pair, (list, tuple)) and len(pair) == 2 else None
 
 
-def _file_name(name: str, taken: Mapping[str, Path]) -> str:
+def _file_name(name: str, files: Mapping[str, Path]) -> str:
     """A name of letters, digits and dashes that no other file has."""
     stem = re.sub(r"[^\w]+", "-", name).strip("-")[:LONGEST_NAME] or "chart"
-    number = next(n for n in range(1, len(taken) + 2) if (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg") not in taken)
+    number = next(n for n in range(1, len(files) + 2) if (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg") not in files)
     return f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"

@@ -59,13 +59,13 @@ class RunFolders:
 
 def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
     """What the data files of each task and model of a run hold; files that several share are read once."""
-    held: dict[tuple[Path, ...], DataMedia] = {}
+    by_files: dict[tuple[Path, ...], DataMedia] = {}
 
     def inside(task: str, model: str) -> DataMedia | None:
         for cell in run.documents()[0].get("cells", ()):
             if isinstance(cell, Mapping) and (cell.get("task"), cell.get("model")) == (task, model):
                 files = tuple(data_files(cell))
-                return held.setdefault(files, DataMedia(files))
+                return by_files.setdefault(files, DataMedia(files))
         return None
 
     return inside

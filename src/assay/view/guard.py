@@ -137,9 +137,9 @@ def _parsed(origin: str) -> tuple[str, str]:
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    known = {name.lower() for name, _ in headers}
+    names = {name.lower() for name, _ in headers}
     added = {"Content-Security-Policy": POLICY, **HEADERS}
-    more = [(n.lower().encode(), v.encode()) for n, v in added.items() if n.lower().encode() not in known]
+    more = [(n.lower().encode(), v.encode()) for n, v in added.items() if n.lower().encode() not in names]
     return [*headers, *more]
 
 

@@ -149,6 +149,6 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     index.line_rows, index.line_slots = array("i", columns.pop("line_rows")), array("i", columns.pop("line_slots"))
     types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
     for name, column in columns.items():
-        kind, _, own = name.partition("\0")
-        getattr(index, kind)[own] = array(types[kind], column) if kind in types else bytearray(column)
+        kind, _, key = name.partition("\0")
+        getattr(index, kind)[key] = array(types[kind], column) if kind in types else bytearray(column)
     return index

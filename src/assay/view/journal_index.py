@@ -147,12 +147,12 @@ class JournalIndex:
         return sorted(rows)
 
     def _row(self, task: str, model: str, id: str, epoch: int) -> int:
-        known = self._rows.get((task, model))
-        if known is None:
-            known = self._rows[task, model] = {}
+        rows_of_cell = self._rows.get((task, model))
+        if rows_of_cell is None:
+            rows_of_cell = self._rows[task, model] = {}
             self.cells.append((task, model))
         place = (id, epoch) if epoch else id
-        row = known.setdefault(place, len(self.ids))
+        row = rows_of_cell.setdefault(place, len(self.ids))
         if row == len(self.ids):
             self.ids.append(id)
             if row == len(self.failed):
@@ -212,11 +212,11 @@ class JournalIndex:
         if answer.likelihoods is not None:
             self.real["confidence"][row] = confidence(answer.likelihoods)
         if (usage := answer.usage) is not None:
-            asked, written = usage.input_tokens, usage.output_tokens
-            if type(asked) is int and 0 <= asked <= LARGEST:
-                small["tokens_in"][row] = asked
-            if type(written) is int and 0 <= written <= LARGEST:
-                small["tokens_out"][row] = written
+            tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
+            if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
+                small["tokens_in"][row] = tokens_in
+            if type(tokens_out) is int and 0 <= tokens_out <= LARGEST:
+                small["tokens_out"][row] = tokens_out
 
     def _outdate(self, row: int) -> None:
         for scorer, codes in enumerate(self.verdicts.values()):

@@ -26,11 +26,11 @@ def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
     random.Random(seed).shuffle(order)
     labels = standing_labels(read_labels(run.layout))
     index = run.index
-    said = {}
+    opinions = {}
     for row in order:
         place = (described["task"], described["model"], index.ids[row], index.small["epoch"][row])
         if place in labels:
-            said[row] = {by: label.value for by, label in labels[place].items()}
+            opinions[row] = {by: label.value for by, label in labels[place].items()}
     return {
         "cell": cell,
         "cells": [{"task": c["task"], "model_hidden": True} for c in run.columns()["cells"]],
@@ -39,9 +39,9 @@ def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
         "seed": seed,
         "order": order[:MOST_ASKED],
         "total": len(order),
-        "said": said,
+        "said": opinions,
         "choices": choices_of(described.get("scale")),
-        "summary": summary_of(described, values, said),
+        "summary": summary_of(described, values, opinions),
     }
 
 
@@ -74,10 +74,10 @@ def add_label(run: RunView, row: int, value: float | None, by: str, note: str = 
 
 
 def summary_of(
-    cell: Mapping[str, Any], values: Mapping[int, float], said: Mapping[int, Mapping[str, Any]]
+    cell: Mapping[str, Any], values: Mapping[int, float], opinions: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Agreement, and the scorer's value as people would have it."""
-    people = {row: _mean([v for v in labels.values() if v is not None]) for row, labels in said.items()}
+    people = {row: _mean([v for v in labels.values() if v is not None]) for row, labels in opinions.items()}
     both = [row for row in people if people[row] is not None and row in values]
     summary: dict[str, Any] = {
         "labelled": sum(v is not None for v in people.values()),
@@ -85,7 +85,7 @@ def summary_of(
     }
     judged_all = list(values.values())
     summary["judge_value"] = _mean(judged_all)
-    summary["alpha"] = _alpha(said)
+    summary["alpha"] = _alpha(opinions)
     if not both:
         return summary
     labels, judged = [people[row] or 0.0 for row in both], [values[row] for row in both]
@@ -133,12 +133,12 @@ def _kappa(labels: list[float], judged: list[float], scale: tuple[float, ...]) -
         return None, same
 
 
-def _alpha(said: Mapping[int, Mapping[str, Any]]) -> float | None:
-    people = sorted({by for labels in said.values() for by in labels})
+def _alpha(opinions: Mapping[int, Mapping[str, Any]]) -> float | None:
+    people = sorted({by for labels in opinions.values() for by in labels})
     if len(people) < 2:
         return None
     try:
-        return krippendorff_nominal([[labels.get(by) for labels in said.values()] for by in people])
+        return krippendorff_nominal([[labels.get(by) for labels in opinions.values()] for by in people])
     except ValueError:
         return None
 

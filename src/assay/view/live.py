@@ -19,17 +19,17 @@ def progress(run: RunView) -> dict[str, Any]:
     row_of = np.array(rows_of(columns), np.int64)
     cells = []
     for code, cell in enumerate(columns["cells"]):
-        own = np.flatnonzero(cell_of == code)
-        if not len(own):
+        members = np.flatnonzero(cell_of == code)
+        if not len(members):
             continue
-        counts = np.bincount(outcome[own], minlength=len(columns["outcomes"])).tolist()
+        counts = np.bincount(outcome[members], minlength=len(columns["outcomes"])).tolist()
         metric = cell["metric"]
-        values = np.array(columns["metrics"].get(metric, [None] * len(cell_of)), np.float64)[own]
-        arrived = values[np.argsort(row_of[own])]
+        values = np.array(columns["metrics"].get(metric, [None] * len(cell_of)), np.float64)[members]
+        arrived = values[np.argsort(row_of[members])]
         cells.append(
             {
                 **cell,
-                "answered": len(own),
+                "answered": len(members),
                 "outcomes": {name or "waiting": n for name, n in zip(columns["outcomes"], counts, strict=True) if n},
                 "running": _running(arrived[np.isfinite(arrived)]),
             }

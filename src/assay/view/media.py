@@ -63,8 +63,8 @@ class MediaShelf:
         parts = [part for part in record.media() if part["sha256"] == digest]
         if not parts:
             raise DataError("this sample names no such medium")
-        kept = self._blobs.path(digest)
-        places = [] if kept is None else [kept]
+        blob = self._blobs.path(digest)
+        places = [] if blob is None else [blob]
         places += [Path(part["path"]) for part in parts if isinstance(part.get("path"), str)]
         if not places:
             return self._out_of_data(record, digest, str(parts[0]["type"]))
@@ -81,8 +81,8 @@ class MediaShelf:
         raise DataError(faults[0])
 
     def _out_of_data(self, record: Record, digest: str, kind: str) -> Found:
-        held = self._inside(record.task, record.model)
-        data = None if held is None else held.get(digest)
+        files = self._inside(record.task, record.model)
+        data = None if files is None else files.get(digest)
         if data is None:
             raise DataError("it lies inside the dataset, whose files are not here or no longer hold it")
         return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
@@ -97,17 +97,17 @@ class MediaShelf:
 
     def _digest(self, path: Path) -> str:
         """sha256 of a regular file; computed again only where it has changed."""
-        known = os.stat(path)
-        if not stat.S_ISREG(known.st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise DataError("it is not a file")
-        if known.st_size > MAX_MEDIA_BYTES:
+        if status.st_size > MAX_MEDIA_BYTES:
             raise DataError(f"its file is larger than {MAX_MEDIA_BYTES >> 20} MiB")
-        mark = known.st_mtime_ns, known.st_size
-        held = self._checked.get(path)
-        if held is None or held[:2] != mark:
+        mark = status.st_mtime_ns, status.st_size
+        entry = self._checked.get(path)
+        if entry is None or entry[:2] != mark:
             with path.open("rb") as file:
-                held = self._checked[path] = (*mark, hashlib.file_digest(file, "sha256").hexdigest())
-        return held[2]
+                entry = self._checked[path] = (*mark, hashlib.file_digest(file, "sha256").hexdigest())
+        return entry[2]
 
     def _kept(self, name: tuple[str, str], make: Callable[[], bytes]) -> bytes:
         with self._lock:
@@ -115,16 +115,16 @@ class MediaShelf:
                 self._made.move_to_end(name)
                 return self._made[name]
         try:
-            made = make()
+            data = make()
         except AssayError as error:
             raise DataError(f"it cannot be decoded: {error}") from error
         with self._lock:
             if name not in self._made:
-                self._made[name] = made
-                self._size += len(made)
+                self._made[name] = data
+                self._size += len(data)
             while self._size > KEPT_BYTES:
                 self._size -= len(self._made.popitem(last=False)[1])
-        return made
+        return data
 
 
 def _beginning(path: Path) -> bytes:

@@ -76,8 +76,8 @@ def read_record(index: JournalIndex, row: int) -> Record:
             for slot, offset in sorted(index.lines_of(row), key=lambda line: (line[0] < 0, abs(line[0]))):
                 _take(file, offset, record, record.verdicts if slot < 0 else record.rounds)
             for verdict in record.verdicts:
-                asked = verdict.get("details", {}).get("asked", ())
-                for call in asked if isinstance(asked, Sequence) else ():
+                questions = verdict.get("details", {}).get("asked", ())
+                for call in questions if isinstance(questions, Sequence) else ():
                     if not isinstance(call, Sequence) or len(call) != 2 or len(record.calls) >= MOST_CALLS:
                         continue
                     offset = index.call(task, str(call[0]), str(call[1]))
@@ -117,8 +117,8 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
         output = line.get("output", {})
         candidates = output.get("candidates", ())
         found["answer"] = _begin(candidate_text(candidates[0])) if candidates else ""
-        made = [part for candidate in candidates for part in _media_parts(candidate.get("parts"))]
-        found["made"] = [{"kind": part["type"], "sha256": part["sha256"]} for part in made][:4]
+        output_media = [part for candidate in candidates for part in _media_parts(candidate.get("parts"))]
+        found["made"] = [{"kind": part["type"], "sha256": part["sha256"]} for part in output_media][:4]
         if output.get("error"):
             found["error"] = _begin(f"{output['error'].get('kind')}: {output['error'].get('message')}")
         found["target"] = _begin(_text(line.get("target")))
@@ -154,8 +154,8 @@ def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
 
 def _round(line: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked and answered, without what a page does not show."""
-    kept = ("model", "round", "prompt", "continuations", "details", "key")
-    plain = {name: line[name] for name in kept if name in line}
+    names = ("model", "round", "prompt", "continuations", "details", "key")
+    plain = {name: line[name] for name in names if name in line}
     output = dict(line.get("output", {}))
     output["candidates"] = [
         {
@@ -169,8 +169,8 @@ def _round(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("scorer", "values", "outcome", "answer", "details", "candidates", "tags", "group", "cluster", "order")
-    return {name: line[name] for name in kept if name in line}
+    names = ("scorer", "values", "outcome", "answer", "details", "candidates", "tags", "group", "cluster", "order")
+    return {name: line[name] for name in names if name in line}
 
 
 def _slim(value: Any, limit: int | None) -> Any:

@@ -34,13 +34,13 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
     """The runs of some folders, each once."""
     found: dict[Path, tuple[RunView, RunFolders]] = {}
     for folder in folders:
-        held = RunFolders(folder)
-        runs = held.refresh()
+        collection = RunFolders(folder)
+        runs = collection.refresh()
         if not runs:
             raise UsageError("there is no run here", where=str(folder), fix="name a run folder")
         for run in runs:
             named = RunView(run.layout.folder, f"r{len(found)}", _name(run, folder))
-            found.setdefault(run.layout.folder, (named, held))
+            found.setdefault(run.layout.folder, (named, collection))
     return list(found.values())
 
 
@@ -50,8 +50,8 @@ def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
     runs = [run for run, _ in opened]
     budget = _Budget(MOST_MEDIA_BYTES)
     documents: dict[str, Any] = {"runs": runs_document(runs, "report"), "report": {"runs": [run.id for run in runs]}}
-    for run, held in opened:
-        shelf = held.media(run)
+    for run, collection in opened:
+        shelf = collection.media(run)
         saved = SavedRun(run, shelf, partial(budget.keep, shelf), choose(run, samples))
         documents.update(saved.documents())
     documents.update(comparisons(runs))

@@ -36,11 +36,11 @@ def run_page(run: RunView) -> dict[str, Any]:
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: row.get(name) for name in (*RESULT, "stderr", "parsed_value", "clusters")}
+    plain = {name: row.get(name) for name in (*RESULT, "stderr", "parsed_value", "clusters")}
     details = row.get("details")
     if isinstance(details, Mapping):
-        kept["scale"] = details.get("scale")
-        kept["epochs"] = details.get("epochs")
+        plain["scale"] = details.get("scale")
+        plain["epochs"] = details.get("epochs")
     groups: dict[str, list[dict[str, Any]]] = {}
     for tag, values in (row.get("groups") or {}).items():
         if isinstance(values, Mapping):
@@ -50,7 +50,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
                 if isinstance(group, Mapping)
             ]
             groups[tag] = rows[:MOST_GROUPS]
-    return {**kept, "groups": groups}
+    return {**plain, "groups": groups}
 
 
 def _described(cell: Mapping[str, Any]) -> dict[str, Any]:

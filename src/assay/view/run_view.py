@@ -100,8 +100,8 @@ class RunView:
             count = len(index)
             cell, epoch, order = (np.array(index.small[name], np.int32)[:count] for name in ("cell", "epoch", "order"))
             order = np.where(order < 0, np.arange(count), order)
-            kept = np.flatnonzero(self._counted(index, cell, epoch))
-            return kept[np.lexsort((epoch[kept], order[kept], cell[kept]))]
+            places = np.flatnonzero(self._counted(index, cell, epoch))
+            return places[np.lexsort((epoch[places], order[places], cell[places]))]
 
     def cells(self) -> list[dict[str, Any]]:
         """Task and model of each cell, the metric that a list shows first, its scale and direction."""
@@ -177,27 +177,27 @@ class RunView:
         described = {(c.get("task"), c.get("model")): c for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
         for task, model in index.cells:
             results = [r for r in summary.get("results", ()) if (r["task"], r["model"]) == (task, model)]
-            own = described.get((task, model), {})
+            cell = described.get((task, model), {})
             first = next((r["metric"] for r in results if r["metric"] in index.metrics), None)
             cells.append(
                 {
                     "task": task,
                     "model": model,
-                    "protocol": own.get("protocol") or task,
-                    "scorers": list(own.get("scorers", {})),
-                    "metric": first or self._spoken_metric(index, task, model, own),
+                    "protocol": cell.get("protocol") or task,
+                    "scorers": list(cell.get("scorers", {})),
+                    "metric": first or self._spoken_metric(index, task, model, cell),
                     "higher_is_better": next((r["higher_is_better"] for r in results), True),
                     "scale": next(
                         (r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None
                     ),
-                    "expected": own.get("n_expected"),
+                    "expected": cell.get("n_expected"),
                 }
             )
         return cells
 
-    def _spoken_metric(self, index: JournalIndex, task: str, model: str, own: Mapping[str, Any]) -> str | None:
+    def _spoken_metric(self, index: JournalIndex, task: str, model: str, cell: Mapping[str, Any]) -> str | None:
         """Of a cell without a table: a metric of its first scorer, else any that its rows have."""
-        scorers = list(own.get("scorers", {}))
+        scorers = list(cell.get("scorers", {}))
         for scorer in scorers:
             for name in index.metrics:
                 if name == scorer or name.startswith(f"{scorer}."):
@@ -211,8 +211,8 @@ class RunView:
         manifest, summary = self.documents()
         counted = np.ones(len(index), bool)
         named = {(c.get("task"), c.get("model")) for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
-        for code, own in enumerate(index.cells):
-            if named and own not in named and summary:
+        for code, pair in enumerate(index.cells):
+            if named and pair not in named and summary:
                 counted[cell == code] = False
         for entry in summary.get("counted", ()):
             if (entry["task"], entry["model"]) not in index.cells:
@@ -234,8 +234,8 @@ class RunView:
         for scorer, codes in index.verdicts.items():
             if named and scorer not in named:
                 continue
-            own = np.frombuffer(bytes(codes), np.uint8)[rows]
-            found = np.where((found == 0) | ((found == scored) & (own != 0)), own, found)
+            scorer_codes = np.frombuffer(bytes(codes), np.uint8)[rows]
+            found = np.where((found == 0) | ((found == scored) & (scorer_codes != 0)), scorer_codes, found)
         return found
 
 

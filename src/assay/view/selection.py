@@ -102,8 +102,8 @@ class SampleColumns:
         for code, cell in enumerate(self.cells):
             column = self.index.metrics.get(cell["metric"] or "")
             if column is not None:
-                own = self.codes == code
-                score[own] = np.array(column)[self.rows][own]
+                mask = self.codes == code
+                score[mask] = np.array(column)[self.rows][mask]
         return score
 
     @cached_property
@@ -126,18 +126,18 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
         named = set(wanted.ids)
         rows = np.array([row for row, id in enumerate(run.index.ids) if id in named], np.int64)
     columns = SampleColumns(run, rows)
-    kept = np.ones(len(rows), bool)
+    mask = np.ones(len(rows), bool)
     if wanted.wrong or wanted.failures:
-        kept &= (_wrong(columns) if wanted.wrong else False) | (_failed(columns) if wanted.failures else False)
+        mask &= (_wrong(columns) if wanted.wrong else False) | (_failed(columns) if wanted.failures else False)
     if wanted.outcomes:
-        kept &= _with_outcomes(columns, wanted.outcomes)
+        mask &= _with_outcomes(columns, wanted.outcomes)
     if wanted.tags:
-        kept &= _with_tags(columns, wanted.tags)
+        mask &= _with_tags(columns, wanted.tags)
     if wanted.where:
-        kept &= chosen(wanted.where, columns)
+        mask &= chosen(wanted.where, columns)
     if wanted.words:
-        kept &= np.isin(rows, run.search(wanted.words))
-    places = np.flatnonzero(kept)
+        mask &= np.isin(rows, run.search(wanted.words))
+    places = np.flatnonzero(mask)
     if wanted.sort:
         places = places[_order(columns, places, wanted.sort)]
     return rows[places].tolist()  # type: ignore[no-any-return]
@@ -149,13 +149,13 @@ def _wrong(columns: SampleColumns) -> Any:
 
     wrong = np.zeros(len(columns.rows), bool)
     for code, cell in enumerate(columns.cells):
-        own = columns.codes == code
-        if cell["scale"] is None and not own.any():
+        mask = columns.codes == code
+        if cell["scale"] is None and not mask.any():
             continue
         low, high = cell["scale"] or (0.0, 1.0)
         with np.errstate(invalid="ignore"):
             below = columns.score < high if cell["higher_is_better"] else columns.score > low
-        wrong |= own & below
+        wrong |= mask & below
     return wrong & (columns.outcomes == _code(columns, SCORED))
 
 
@@ -167,9 +167,9 @@ def _failed(columns: SampleColumns) -> Any:
     failed = np.frombuffer(bytes(index.failed), np.uint8)[columns.rows] != 0
     unscored = outcomes != _code(columns, SCORED)
     for code in range(len(columns.cells)):
-        own = columns.codes == code
-        if unscored[own].all():
-            unscored[own] = failed[own] | (outcomes[own] != 0)
+        mask = columns.codes == code
+        if unscored[mask].all():
+            unscored[mask] = failed[mask] | (outcomes[mask] != 0)
     return unscored
 
 
@@ -178,10 +178,10 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
 
     from ..core import Outcome
 
-    known = [one.value for one in Outcome]
+    names = [one.value for one in Outcome]
     for outcome in outcomes:
-        if outcome not in known:
-            raise UsageError(f"there is no outcome {outcome!r}", fix=suggest(outcome, known, "one of"))
+        if outcome not in names:
+            raise UsageError(f"there is no outcome {outcome!r}", fix=suggest(outcome, names, "one of"))
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 
@@ -194,15 +194,15 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
         if not equals:
             raise UsageError(f"--tag takes name=value, got {tag!r}", fix=f"--tag {tag}=…")
         wanted.setdefault(name, set()).add(value)
-    kept = np.ones(len(columns.rows), bool)
+    mask = np.ones(len(columns.rows), bool)
     for name, values in wanted.items():
         texts = columns.texts(f"tag.{name}")
         if texts is None:
-            known = list(columns.index.tags)
-            fix = suggest(name, known, "there are") if known else "the task names none"
+            names = list(columns.index.tags)
+            fix = suggest(name, names, "there are") if names else "the task names none"
             raise UsageError(f"the samples have no tag {name!r}", fix=fix)
-        kept &= np.array([text in values for text in texts[0]], bool)[texts[1]]
-    return kept
+        mask &= np.array([text in values for text in texts[0]], bool)[texts[1]]
+    return mask
 
 
 def _order(columns: SampleColumns, places: Any, sort: str) -> Any:

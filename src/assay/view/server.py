@@ -124,10 +124,10 @@ class Site:
         name = request.path_params["name"]
         if name == ALL:
             return Response(inline_script(), media_type=ASSET_TYPES[".js"])
-        known = {path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES}
-        if name not in known:
+        assets = {path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES}
+        if name not in assets:
             return Response("no such file", 404, media_type="text/plain")
-        return FileResponse(known[name], media_type=ASSET_TYPES[known[name].suffix])
+        return FileResponse(assets[name], media_type=ASSET_TYPES[assets[name].suffix])
 
     async def session(self, request: Request) -> Response:
         """The cookie for the token of the link."""
@@ -161,10 +161,10 @@ class Site:
 
         def work() -> Response:
             try:
-                given = _given_label(body[:LONGEST_BODY])
+                label = _given_label(body[:LONGEST_BODY])
             except msgspec.MsgspecError as error:
                 raise UsageError(f"this is not a label: {error}") from error
-            add_label(self._folders.run(given.run), given.row, given.value, given.by[:80] or "me", given.note)
+            add_label(self._folders.run(label.run), label.row, label.value, label.by[:80] or "me", label.note)
             return _json({"ok": True})
 
         return await _told(work)

@@ -32,9 +32,9 @@ def test_a_wrong_rule_is_one_line_with_the_nearest():
 def test_an_interval_that_is_narrow_enough_ends_the_run_when_it_is_looked_at():
     rule = parse_until("ci=0.02")
 
-    assert rule.ends(at(0.50, 0.539), drawn=100, seed=0)
-    assert not rule.ends(at(0.50, 0.55), drawn=100, seed=0)
-    assert not rule.ends(at(0.50, 0.539), drawn=101, seed=0), "looks are planned"
+    assert rule.ends(at(0.50, 0.539), count=100, seed=0)
+    assert not rule.ends(at(0.50, 0.55), count=100, seed=0)
+    assert not rule.ends(at(0.50, 0.539), count=101, seed=0), "looks are planned"
 
 
 def test_a_difference_is_decided_when_its_interval_excludes_none():

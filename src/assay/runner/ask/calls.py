@@ -35,8 +35,8 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
     if len(requests) > 1 and any(weighed) and not all(weighed):
         # One call of a model is of one kind, whatever rows or callers come together in a batch.
         kinds = [[r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind] for kind in (False, True)]
-        (written, fits), (likely, fits_weighed) = (call_in_halves(model, alike) for alike in kinds)
-        turns = iter(written), iter(likely)
+        (texts, fits), (likely, fits_weighed) = (call_in_halves(model, alike) for alike in kinds)
+        turns = iter(texts), iter(likely)
         return [next(turns[weighs]) for weighs in weighed], max(fits, fits_weighed)
     try:
         return _call(model, requests), 0

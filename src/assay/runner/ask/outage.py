@@ -22,8 +22,8 @@ POLITENESS = 0.5
 
 def asked_wait(error: ErrorInfo) -> float:
     """Seconds the server asked to wait; 0 where it did not, or said what makes no sense."""
-    asked = error.retry_after
-    return asked if asked is not None and math.isfinite(asked) and asked > 0 else 0.0
+    seconds = error.retry_after
+    return seconds if seconds is not None and math.isfinite(seconds) and seconds > 0 else 0.0
 
 
 @dataclass(slots=True)

@@ -43,11 +43,11 @@ class RetryPolicy:
     def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
         """Seconds to wait before attempt number `attempt + 1`; never less than the server asked for."""
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
-        asked = asked_wait(error)
-        if not asked:
+        wait = asked_wait(error)
+        if not wait:
             return jitter
         # Those who were told the same second must not all come back in it.
-        return min(asked, self.longest_wait) + min(jitter, self.base_seconds)
+        return min(wait, self.longest_wait) + min(jitter, self.base_seconds)
 
 
 class Stopped(Exception):

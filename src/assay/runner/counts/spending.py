@@ -74,13 +74,13 @@ class UsageMeter:
     ) -> dict[str, Any]:
         """What the cell took; tokens where the backend counted them."""
         seconds = time.monotonic() - self._started
-        asked = progress.done - progress.reused
+        requests = progress.done - progress.reused
         usage: dict[str, Any] = {
             "seconds": round(seconds, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
-            "asked": asked,
+            "asked": requests,
             "reused": progress.reused,
-            "samples_per_second": round(asked / seconds, 3) if seconds > 0 else None,
+            "samples_per_second": round(requests / seconds, 3) if seconds > 0 else None,
             **tokens,
             **remarks,
         }

@@ -32,11 +32,11 @@ class Until:
         """At which numbers of samples it looks."""
         return StoppingRule(self.half_width or self.margin)
 
-    def ends(self, now: Estimate, drawn: int, seed: int) -> bool:
+    def ends(self, now: Estimate, count: int, seed: int) -> bool:
         """Whether a run may end at this estimate, of a value or of a difference, after so many samples were drawn."""
         if self.is_paired:
             return self.verdict(now) != ""
-        return self.schedule.stops(replace(now, n=drawn), shuffle_seed=seed)
+        return self.schedule.stops(replace(now, n=count), shuffle_seed=seed)
 
     def verdict(self, now: Estimate) -> str:
         """What is decided of a difference: `higher`, `lower`, `alike`; empty where nothing is."""

@@ -164,13 +164,13 @@ class RecordingEngine:
 
     def _round(self, name: str, repeat: int, key: str) -> int:
         """A place in the journal that no other prompt has: there a later line replaces an earlier one."""
-        taken = self._rounds.get((name, repeat))
-        if taken is None:
+        keys = self._rounds.get((name, repeat))
+        if keys is None:
             stored = self.asking.stored(name, repeat)
-            taken = self._rounds[name, repeat] = [answer.key if answer else "" for answer in stored]
-        if key not in taken:
-            taken.append(key)
-        return taken.index(key)
+            keys = self._rounds[name, repeat] = [answer.key if answer else "" for answer in stored]
+        if key not in keys:
+            keys.append(key)
+        return keys.index(key)
 
     def _answer_here(self, jobs: Sequence[Job]) -> list[Output]:
         """The answers of a model that takes batches, one after another, asked in the driver's own thread."""

@@ -63,15 +63,15 @@ class EarlyStop:
                 break
         return self._is_reached
 
-    def notes(self, asked: int, *, is_whole: bool) -> Iterator[str]:
+    def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
         """What became of the rule; `is_whole` says that nothing else ended the run."""
         name, rule = self._cell.task.name, self._rule.text
         if self.fault:
             yield f"{name}: --until {rule} was not looked at: {self.fault}"
         elif self._cell.taken is not None:
-            yield f"{name}: stopped early by --until {rule} after {asked} samples in random order"
+            yield f"{name}: stopped early by --until {rule} after {samples} samples in random order"
         elif is_whole:
-            yield f"{name}: --until {rule} was not reached: all {asked} samples were asked"
+            yield f"{name}: --until {rule} was not reached: all {samples} samples were asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
         if sample in self._left_out:
@@ -87,9 +87,9 @@ class EarlyStop:
         if any(record.cluster is not None for record in records):
             self.fault = "samples go right or wrong together (`cluster`)"
             return False
-        asked = 1 if self._scoring.whole_output else self._cell.options.n
+        candidates = 1 if self._scoring.whole_output else self._cell.options.n
         try:
-            attempts, reader = Attempts(records, asked), reads(self._scoring, self._metric)
+            attempts, reader = Attempts(records, candidates), reads(self._scoring, self._metric)
             for id, value in values_by_sample(attempts, reader, self._cell.task.reducer)[0].items():
                 if not self._rule.is_paired:
                     self._sequence.add(value)

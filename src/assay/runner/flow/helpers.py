@@ -66,9 +66,9 @@ class Helper:
         if (calls := helper_calls.get()) is not None:
             calls.append((self.role, key))
         # By key, whatever the model was called then: from another folder its file has another name.
-        known = self._answered.get(key) or self._asking.known(job)
-        if known is not None:
-            return self._asking.output(known)
+        answer = self._answered.get(key) or self._asking.known(job)
+        if answer is not None:
+            return self._asking.output(answer)
         if key not in self._underway:
             underway = self._underway[key] = asyncio.ensure_future(self._ask(job))
             # Answers lie in the journal: only those on their way are held in memory.
@@ -153,20 +153,20 @@ class Helpers:
             if best is None or "judge" not in self._built:
                 continue
             judge = self._built["judge"]
-            asked = self._helper(CANARY, judge.name, judge.model)
+            canary = self._helper(CANARY, judge.name, judge.model)
             if say is not None:
                 say(f"{self.cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
             first = self.cell.first_sample()
             row = EMPTY if first is None else first.fields
-            report = await try_canaries(replace(scoring.scorer, models={"judge": asked}), best, row)
+            report = await try_canaries(replace(scoring.scorer, models={"judge": canary}), best, row)
             lines.append(f"{self.cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
         task = self.cell.task.name
-        asked = [helper for helper in self._all if helper.spent["asked"]]
-        return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in asked}
+        helpers = [helper for helper in self._all if helper.spent["asked"]]
+        return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in helpers}
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
         """With its cost, where the backend or the run says what tokens cost; canaries have the judge's prices."""

@@ -163,9 +163,9 @@ class CellRun:
         if has_rounds(sample, self.cell.template):
             return self._resume_dialogue(sample, request, epoch, order, stored)
         job = Job(sample, request, epoch, order=order)
-        known = self.asking.known(job, stored, moves=True)
-        if known is not None:
-            self._reuse(sample, epoch, order, [known], stored)
+        answer = self.asking.known(job, stored, moves=True)
+        if answer is not None:
+            self._reuse(sample, epoch, order, [answer], stored)
             return None
         cached = self.asking.cached(job)
         if cached is not None:
@@ -181,9 +181,9 @@ class CellRun:
         self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None], round: int = 0
     ) -> None:
         """A sample the model may not be asked: a request that failed is counted as it was."""
-        known = stored[: round + 1]
-        if known and known[-1] is not None and known[-1].failed:
-            self._reuse(sample, epoch, order, known, stored)
+        answers = stored[: round + 1]
+        if answers and answers[-1] is not None and answers[-1].failed:
+            self._reuse(sample, epoch, order, answers, stored)
         else:
             self.unanswered.append(sample.id)
 
@@ -221,10 +221,10 @@ class CellRun:
         """The rounds of a sample that was answered to its end, without those that it no longer has; else none."""
         if self.cell.template.next_turn is not None:
             return ()  # only the template knows whether its dialogue was over
-        asked = stored[: 1 + len(sample.turns)]
-        if len(asked) <= len(sample.turns) or any(answer is None or answer.failed for answer in asked):
+        answers = stored[: 1 + len(sample.turns)]
+        if len(answers) <= len(sample.turns) or any(answer is None or answer.failed for answer in answers):
             return ()
-        return asked
+        return answers
 
     def _reuse(
         self,

@@ -81,9 +81,9 @@ class Verdicts:
         missing = []
         for scoring in self.scorings:
             scored = self.scores.get(scoring.name)
-            known = scored.get((sample.id, epoch)) if scored is not None else None
-            if known is not None and known[1] == scoring.digest + judged:
-                self.tallies[scoring.name].add(order, known[0])
+            entry = scored.get((sample.id, epoch)) if scored is not None else None
+            if entry is not None and entry[1] == scoring.digest + judged:
+                self.tallies[scoring.name].add(order, entry[0])
             else:
                 missing.append(scoring)
         return missing
@@ -174,8 +174,8 @@ class Verdicts:
 
     def _judged(self, sample: Sample) -> str:
         """The sample's part of the digest of its scores; made once for all scorers."""
-        known, digest = self._last_judged
-        if known is not sample:
+        last_sample, digest = self._last_judged
+        if last_sample is not sample:
             digest = judged_digest(sample)
             self._last_judged = sample, digest
         return digest

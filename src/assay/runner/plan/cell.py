@@ -97,10 +97,10 @@ class Cell:
             yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
         if self.shots is not None and self.shots.are_evaluated:
             num = self.shots.fewshot.num
-            shown = "1 shot is" if num == 1 else f"{num} shots are"
+            subject = "1 shot is" if num == 1 else f"{num} shots are"
             yield (
-                f"{self.task.name}: the {shown} drawn from the evaluated samples themselves (never from the question's"
-                " own); --fewshot_data names another file"
+                f"{self.task.name}: the {subject} drawn from the evaluated samples themselves (never from the"
+                " question's own); --fewshot_data names another file"
             )
         if isinstance(self.template, FewshotTemplate):
             yield from (f"{self.task.name}: {line}" for line in self.template.notes())
@@ -123,8 +123,8 @@ class Cell:
 def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
-    called = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
-    digests = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
+    shards = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
+    digests = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in shards]
     order = () if run.shuffle_choices is None else (run.shuffle_choices,)
     return {
         "data": {

@@ -86,12 +86,13 @@ def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
     if n < 2 or (n <= TRIAL and not compares):
         return None
     if compares:
-        shown = _smallest(n)
-        if shown is not None and shown <= WIDEST:
+        smallest = _smallest(n)
+        if smallest is not None and smallest <= WIDEST:
             return None
-        told = f"a difference of {shown * 100:.0f} points" if shown is not None else "no difference that is likely"
+        likely = "no difference that is likely"
+        difference = likely if smallest is None else f"a difference of {smallest * 100:.0f} points"
         enough = ENOUGH["difference"]
-        return f"--limit {options.limit}: {n} samples show {told} between models; --limit {enough} shows 5"
+        return f"--limit {options.limit}: {n} samples show {difference} between models; --limit {enough} shows 5"
     low, high = wilson(n // 2, n)
     if (high - low) / 2 <= WIDEST:
         return None

@@ -17,32 +17,32 @@ def check_known_answers(cell: Cell) -> None:
     if cell.task.driver is not None:
         fix = "give the model itself, or replay/RUN of a run that asked it"
         raise UsageError("the task asks in its own way, by calls that have no sample ids", where=where, fix=fix)
-    known = model.ids()
-    asked = dict.fromkeys(item.id for item in cell.view())
-    if not asked:
+    counts = model.ids()
+    ids = dict.fromkeys(item.id for item in cell.view())
+    if not ids:
         return
-    found = [id for id in asked if id in known]
+    found = [id for id in ids if id in counts]
     if not found:
-        theirs, ours = next(iter(known)), next(iter(asked))
+        theirs, ours = next(iter(counts)), next(iter(ids))
         raise UsageError(
             f"no id of the predictions is one of the task's samples: they have {theirs!r}, the task has {ours!r}",
             where=where,
             fix="write the task's ids into the file (`assay show RUN` prints them), or -a id=COLUMN names their column",
         )
-    most = max(found, key=known.__getitem__)
-    if known[most] > cell.task.epochs:
+    most = max(found, key=counts.__getitem__)
+    if counts[most] > cell.task.epochs:
         times = "once" if cell.task.epochs == 1 else f"{cell.task.epochs} times"
-        fix = f"--epochs {known[most]} takes them as repeats, in the order of the file; or leave one for each id"
-        what = f"{known[most]} predictions for {most!r}, and each sample is asked {times}"
+        fix = f"--epochs {counts[most]} takes them as repeats, in the order of the file; or leave one for each id"
+        what = f"{counts[most]} predictions for {most!r}, and each sample is asked {times}"
         raise UsageError(what, where=where, fix=fix)
-    cell.notices += tuple(_notices(cell, asked, known))
+    cell.notices += tuple(_notices(cell, ids, counts))
 
 
-def _notices(cell: Cell, asked: Mapping[str, None], ids: Mapping[str, int]) -> Iterator[str]:
-    missing = [id for id in asked if id not in ids]
+def _notices(cell: Cell, sample_ids: Mapping[str, None], ids: Mapping[str, int]) -> Iterator[str]:
+    missing = [id for id in sample_ids if id not in ids]
     if missing:
-        yield _said(cell, missing, f"of {len(asked):,} samples without a prediction")
-    left = [id for id in ids if id not in asked]
+        yield _said(cell, missing, f"of {len(sample_ids):,} samples without a prediction")
+    left = [id for id in ids if id not in sample_ids]
     if left:  # a part of the data may be asked, and the file be about all of it
         whole = {item.id for item in cell.samples}
         left = [id for id in left if id not in whole]
@@ -51,5 +51,5 @@ def _notices(cell: Cell, asked: Mapping[str, None], ids: Mapping[str, int]) -> I
 
 
 def _said(cell: Cell, ids: Sequence[str], what: str) -> str:
-    shown = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
-    return f"{cell.task.name}: {len(ids):,} {what}: {shown}"
+    first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
+    return f"{cell.task.name}: {len(ids):,} {what}: {first_ids}"

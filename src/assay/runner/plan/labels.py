@@ -42,19 +42,19 @@ def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, fault
     labels = {at: name for at, (name, _) in enumerate(built) if counts[name] == 1}
     places_kept = set(labels)
     for name in [name for name, count in counts.items() if count > 1]:
-        places = [at for at, (own, _) in enumerate(built) if own == name]
+        places = [at for at, (other, _) in enumerate(built) if other == name]
         clashing = {at: _Clashing(name, _file(entries[at], built[at][1]), _options(entries[at])) for at in places}
-        seen: set[tuple[Any, ...]] = set()
+        identities: set[tuple[Any, ...]] = set()
         for at in places:
             scorer = built[at][1]
             # Two functions of one line have one digest: it is by the bytes of their file.
             which = clashing[at].file, code_digest(scorer), getattr(scorer, "__code__", None)
-            if which in seen:
+            if which in identities:
                 fix = "name it once, or give one of them other options"
                 faults.append(UsageError(f"scorer {name!r} is named twice with the same options", where=where, fix=fix))
             else:
                 places_kept.add(at)
-            seen.add(which)
+            identities.add(which)
         _name_by_file(list(clashing.values()))
         for label in dict.fromkeys(one.label for one in clashing.values()):
             _name_by_options([one for one in clashing.values() if one.label == label])

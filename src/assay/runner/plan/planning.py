@@ -78,14 +78,14 @@ def make_plan(
         if not task.measures:
             ways.prepared(task)  # its own faults are listed before those of the models
         for name, model in models.of(task):
-            asked = gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
-            prepared = None if asked is None else ways.prepared(asked.task)
+            way = gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
+            prepared = None if way is None else ways.prepared(way.task)
             if prepared is None:
                 continue
             scorings = [Scoring.of(n, s, task.name, name) for n, s in prepared.scorers]
             cell = Cell(
-                asked.task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run,
-                prepared.shots, asked.measure,
+                way.task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run,
+                prepared.shots, way.measure,
             )  # fmt: skip
             cell.notices = tuple(models.notices(name))
             before = len(faults)
@@ -119,8 +119,8 @@ def make_plan(
 class _Models:
     """The models of a run, each built once; a task's own files may define some of them."""
 
-    def __init__(self, run: RunOptions, given: Mapping[str, Model], faults: list[AssayError]) -> None:
-        self._run, self._given, self._faults = run, given, faults
+    def __init__(self, run: RunOptions, objects: Mapping[str, Model], faults: list[AssayError]) -> None:
+        self._run, self._given, self._faults = run, objects, faults
         self._built: dict[tuple[str, int], Model | None] = {}
         self._refused: Refused = {}
 
@@ -147,12 +147,12 @@ class _Models:
             if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
 
-    def _build(self, name: str, own: Model | None) -> Model | None:
-        place = (name, id(own))
+    def _build(self, name: str, model: Model | None) -> Model | None:
+        place = (name, id(model))
         if place not in self._built:
             self._built[place] = (
                 self._given.get(name)
-                or own
+                or model
                 or gather(self._faults, lambda: trusted_model(name, self._run, self._refused))
             )
         return self._built[place]
@@ -263,14 +263,14 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     """Opens the data and builds what a task asks and judges with; faults of scorers are listed, others raised."""
     wrong = task_faults(task, run)
     options: GenerateOptions | None = gather(wrong, lambda: generation_of(task, run))
-    asked: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
-    usual = () if task.scorers or asked is None or task.driver is not None else usual_scorers(*asked[:2])
-    scorers = build_scorers(task, usual, faults) if task.driver is None and (asked or task.scorers) else []
+    parts: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
+    usual = () if task.scorers or parts is None or task.driver is not None else usual_scorers(*parts[:2])
+    scorers = build_scorers(task, usual, faults) if task.driver is None and (parts or task.scorers) else []
     for entry in task.summarizers:
         gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
     raise_all(wrong)
-    assert asked is not None and options is not None  # else there was a fault
-    samples, template, shots = asked
+    assert parts is not None and options is not None  # else there was a fault
+    samples, template, shots = parts
     return Prepared(samples, template, shots, options, scorers)
 
 

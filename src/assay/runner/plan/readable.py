@@ -33,19 +33,19 @@ def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
     return frozenset({"answer", *prompt.produces, *tokens})
 
 
-def _unreadable(cell: Cell, scoring: Scoring, kind: str, held: frozenset[str]) -> UsageError:
-    shown = " and ".join(_WORDS.get(one, one) for one in sorted(held - {"answer"}))
+def _unreadable(cell: Cell, scoring: Scoring, kind: str, kinds: frozenset[str]) -> UsageError:
+    words = " and ".join(_WORDS.get(one, one) for one in sorted(kinds - {"answer"}))
     by = f" by {cell.measure}" if cell.measure else ""
-    if held == {"likelihood"}:
+    if kinds == {"likelihood"}:
         fix = f"ask for text (--measure letter, -o another folder), or name one of {SCORERS_OF_LIKELIHOODS}"
     elif kind == "likelihood":
         fix = "--measure letter_likelihood or text_likelihood (-o another folder), or name a scorer of text"
     elif kind == "logprobs":
         fix = "--measure first_token, or --logprobs 20 (-o another folder)"
     else:
-        fix = f"name a scorer that reads {shown}, or give the task produces: [{kind}]"
+        fix = f"name a scorer that reads {words}, or give the task produces: [{kind}]"
     return UsageError(
-        f"scorer {scoring.name!r} reads {_WORDS.get(kind, kind)}, and the answers to this task{by} hold only {shown}",
+        f"scorer {scoring.name!r} reads {_WORDS.get(kind, kind)}, and the answers to this task{by} hold only {words}",
         where=f"task {cell.task.name!r}",
         fix=fix,
     )

@@ -91,10 +91,10 @@ def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Sco
     """Judges that nobody asks, as when one command is given to many tasks: no fault, but worth a line."""
     if has_guests(run, tasks):
         return
-    asked = {role for scoring in scorings for role in scoring.roles}
+    roles = {role for scoring in scorings for role in scoring.roles}
     names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
     for role, model in run.judges.items():
-        if role not in asked:
+        if role not in roles:
             flag = model if role == "judge" else f"{role}={model}"
             yield f"--judge {flag} was not asked: no scorer of this run takes a {role} (they are {names})"
     if run.judge_args and not run.judges:

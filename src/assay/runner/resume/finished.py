@@ -47,8 +47,8 @@ class EarlierRun:
     def taken(self, cell: Cell) -> int | None:
         """How many rows a complete run was about, where `--until` ended it before the last; else `None`."""
         rows = self._writer.read_summary().get("results", ())
-        own = [row for row in rows if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)]
-        rules = [row.get("details", {}).get("until", {}) for row in own]
+        cell_rows = [row for row in rows if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)]
+        rules = [row.get("details", {}).get("until", {}) for row in cell_rows]
         count = (described_cell(self.manifest, cell) or {}).get("n_expected")
         if self.manifest.get("status") != "complete" or not any(rule.get("stopped") for rule in rules) or not count:
             return None

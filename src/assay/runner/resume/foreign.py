@@ -37,9 +37,9 @@ def check_settings(options: RunOptions, changes: Mapping[str, Any], gate: Gate |
     arguments = [(options.judge_args, "judge_args")]
     if asks_model:
         arguments.append((options.model_args, "model_args"))
-    for given, name in arguments:
-        own = changes.get(name, {})
-        for option in _sending({key: value for key, value in given.items() if own.get(key) != value}):
+    for settings, name in arguments:
+        command_options = changes.get(name, {})
+        for option in _sending({key: value for key, value in settings.items() if command_options.get(key) != value}):
             raise gate.refusal(f"--{name} {option}", "give it on the command line")
 
 

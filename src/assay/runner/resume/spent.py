@@ -44,8 +44,8 @@ def spent_before(writer: RunWriter, manifest: Mapping[str, Any], options: RunOpt
         if found.output.usage is None or any(name in found.details for name in NOT_ASKED):
             continue
         counts: dict[str, Any] = {name: found.output.usage.get(name) for name in COUNTED}
-        known: dict[str, Any] = {name: count for name, count in counts.items() if isinstance(count, (int, float))}
-        usage = Usage(**known)
+        amounts: dict[str, Any] = {name: count for name, count in counts.items() if isinstance(count, (int, float))}
+        usage = Usage(**amounts)
         tokens, cost = spent_of(usage, _prices(found.task, options))
         spent["tokens"] += tokens or 0.0
         spent["usd"] += cost or 0.0

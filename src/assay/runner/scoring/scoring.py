@@ -191,7 +191,7 @@ class Scoring:
 class Nobody:
     """Stands for a helper model where there is nothing to show it."""
 
-    async def ask(self, *asked: Any, **options: Any) -> Output:
+    async def ask(self, *prompts: Any, **options: Any) -> Output:
         """Gives no answer, as a helper that failed."""
         return Output.failed("exception", "a refused answer is shown to nobody", retryable=False)
 
@@ -287,8 +287,8 @@ def _mean(values: Sequence[float | Mapping[str, float] | None]) -> float | dict[
         numbers = [value for value in values if isinstance(value, (int, float))]
         return sum(numbers) / len(numbers) if numbers else None
     columns = {name: [value.get(name) if isinstance(value, Mapping) else value for value in values] for name in names}
-    known = {name: [n for n in column if n is not None] for name, column in columns.items()}
-    return {name: sum(column) / len(column) for name, column in known.items() if column}
+    series = {name: [n for n in column if n is not None] for name, column in columns.items()}
+    return {name: sum(column) / len(column) for name, column in series.items() if column}
 
 
 def _first(value: float | Mapping[str, float] | None) -> float | None:

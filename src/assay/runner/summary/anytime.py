@@ -119,9 +119,9 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
 
 
 def _values(result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring) -> dict[str, float]:
-    asked = 1 if scoring.whole_output else cell.options.n
+    candidates = 1 if scoring.whole_output else cell.options.n
     try:
-        return values_by_sample(Attempts(records, asked), reads(scoring, result.metric), cell.task.reducer)[0]
+        return values_by_sample(Attempts(records, candidates), reads(scoring, result.metric), cell.task.reducer)[0]
     except ValueError:
         return {}
 

@@ -60,23 +60,23 @@ def summarize(
         bounds=scoring.bounds,
         options={"reducer": cell.task.reducer},
     )
-    asked = 1 if scoring.whole_output else cell.options.n
-    made: list[Made] = []
+    candidates = 1 if scoring.whole_output else cell.options.n
+    rows: list[Made] = []
     waiting = list(cell.task.summarizers or scoring.summarizers)
     for entry in waiting:
         name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
         unreduced = not_reduced(cell) if pools_answers(summarizer) else ()
         try:
             with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
-                results: Iterable[Result] = summarizer(Attempts(records, asked), context)
-                made += [Made.of(name, entry, summarizer, _flagged(result, unreduced)) for result in results]
+                results: Iterable[Result] = summarizer(Attempts(records, candidates), context)
+                rows += [Made.of(name, entry, summarizer, _flagged(result, unreduced)) for result in results]
         except StoreError:
             raise
         except AssayError as error:
             say_fault(error)
-            if not made and entry is waiting[-1] and INSTEAD not in waiting:
+            if not rows and entry is waiting[-1] and INSTEAD not in waiting:
                 waiting.append(INSTEAD)
-    return rows_apart(made)
+    return rows_apart(rows)
 
 
 def _flagged(result: Result, flags: tuple[str, ...]) -> Result:
@@ -160,7 +160,7 @@ def set_level_results(
         column = [found.get(name) for found in values]
         numbers = [number for number in column if number is not None and math.isfinite(number)]
         strange = tuple(f"not a finite number: {n}" for n in column if n is not None and not math.isfinite(n))
-        known = [number if number in numbers else None for number in column]
+        per_set = [number if number in numbers else None for number in column]
         results.append(
             Result(
                 task=cell.task.name,
@@ -174,7 +174,7 @@ def set_level_results(
                 outcomes=outcomes,
                 flags=(*flags, *dict.fromkeys(strange), *_lacking(len(values) - len(numbers), len(values))),
                 higher_is_better=scoring.higher_is_better,
-                details={"sets": known} if len(values) > 1 else EMPTY,
+                details={"sets": per_set} if len(values) > 1 else EMPTY,
             )
         )
     return results

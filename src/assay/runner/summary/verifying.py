@@ -34,20 +34,20 @@ class Recomputed:
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Where the summary has another number, each in one line."""
-        written = {_name(r): r for r in map(result_from_plain, summary.get("results", ()))}
+        table = {_name(r): r for r in map(result_from_plain, summary.get("results", ()))}
         results = {_name(r): r for r in self.results}
         for name, result in results.items():
-            if name not in written:
+            if name not in table:
                 yield f"{' · '.join(name)}: not in summary.json"
                 continue
-            there = written[name]
+            there = table[name]
             for what in ("value", "n", "stderr"):
                 if not _equal(getattr(there, what), getattr(result, what)):
                     found = f"{what} {getattr(there, what)}, and the journal gives {getattr(result, what)}"
                     yield f"{' · '.join(name)}: summary.json has {found}"
         judged = {(result.task, result.model) for result in self.results}
         if not self.unchecked:
-            for name in written.keys() - results.keys():
+            for name in table.keys() - results.keys():
                 if name[:2] in judged:
                     yield f"{' · '.join(name)}: the journal does not give it"
 

@@ -145,12 +145,12 @@ def _meant(name: str, value: Any) -> str | None:
         return _nearest(name, FUNCTIONS) if first in PARAMETERS else None
     if name in OPTION_NAMES:
         return "options"
-    return SYNONYMS.get(name) or _nearest(name, [known for known in (*FIELDS, *SHORT) if known not in EVERYDAY])
+    return SYNONYMS.get(name) or _nearest(name, [field for field in (*FIELDS, *SHORT) if field not in EVERYDAY])
 
 
-def _nearest(name: str, known: Sequence[str]) -> str | None:
+def _nearest(name: str, names: Sequence[str]) -> str | None:
     """The known name that differs in a letter or two; slips seldom change the first."""
-    alike = [one for one in known if one[0] == name[0] and abs(len(one) - len(name)) <= 2]
+    alike = [one for one in names if one[0] == name[0] and abs(len(one) - len(name)) <= 2]
     return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
 
 

@@ -57,19 +57,19 @@ def measured(task: Task, abilities: Abilities, wanted: str | None = None, model:
         ways = list(_ways(task))
         sure = [way for way in ways if can_serve(abilities, way) and not way.needs & abilities.unsure]
         return _taken(task, sure[0]) if sure else Measured(task)
-    known = {way.name: way for way in _ways(original(task))} or dict(STANDARD)
-    name = spelled(wanted, known)
-    if name not in known:
+    by_name = {way.name: way for way in _ways(original(task))} or dict(STANDARD)
+    name = spelled(wanted, by_name)
+    if name not in by_name:
         raise UnknownName(
-            "measure", wanted, known, where=f"task {task.name!r}", hint=f"it can be measured by {', '.join(known)}"
+            "measure", wanted, by_name, where=f"task {task.name!r}", hint=f"it can be measured by {', '.join(by_name)}"
         )
-    if not can_serve(abilities, known[name]):
-        lacking = ", ".join(sorted(_lacking(abilities, known[name])))
+    if not can_serve(abilities, by_name[name]):
+        lacking = ", ".join(sorted(_lacking(abilities, by_name[name])))
         raise ModalityMismatch(
             f"measuring task {task.name!r} by {name} takes {lacking}, and model {model!r} has none",
             fix="leave --measure out to take the best it has, or choose another model",
         )
-    way = known[name]
+    way = by_name[name]
     if way.template is not None and not _keeps_prompt(way) and task.template != original(task).template:
         raise UsageError(
             f"--measure {name} asks task {task.name!r} by a template of its own, and --template gives another",
@@ -78,11 +78,11 @@ def measured(task: Task, abilities: Abilities, wanted: str | None = None, model:
     return _taken(task, way)
 
 
-def spelled(name: str, known: Mapping[str, Any]) -> str:
+def spelled(name: str, names: Mapping[str, Any]) -> str:
     """A measure as it is called now."""
-    if name != LIKELIHOOD or name in known:
+    if name != LIKELIHOOD or name in names:
         return name
-    return next((now for now in known if now.endswith(f"_{LIKELIHOOD}")), name)
+    return next((now for now in names if now.endswith(f"_{LIKELIHOOD}")), name)
 
 
 def _keeps_prompt(way: Measure) -> bool:

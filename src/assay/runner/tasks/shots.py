@@ -53,8 +53,8 @@ def with_shots(
             **reach,
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
-    shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
-    return shown, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
+    template_with_shots = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
+    return template_with_shots, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:

@@ -95,8 +95,8 @@ class Replica:
             requests.append(plain)
         released, self._released = self._released, []
         frame = {"call": "ask", "requests": requests, "released": released}
-        head, made = await _asked(self._channel, frame, blobs, f"replica {self.number}")
-        media = media_of(made)
+        head, answer_blobs = await _asked(self._channel, frame, blobs, f"replica {self.number}")
+        media = media_of(answer_blobs)
         outputs = [self._output(plain, media) for plain in head["outputs"]]
         return outputs, head["fits"], head["seconds"]
 
@@ -104,9 +104,9 @@ class Replica:
         output = output_of_plain(plain, media)
         if "state" not in plain:
             return output
-        held = Held(plain["state"])
-        weakref.finalize(held, self._released.append, held.token).atexit = False
-        return replace(output, state=held)
+        state = Held(plain["state"])
+        weakref.finalize(state, self._released.append, state.token).atexit = False
+        return replace(output, state=state)
 
     async def close(self) -> None:
         """Lets the model close what it opened, and ends the replica."""

@@ -79,13 +79,13 @@ class Server:
         started = time.perf_counter()
         outputs, fits = await self._answers(requests)
         seconds = time.perf_counter() - started
-        made: dict[str, Any] = {}
-        plain = outputs_to_plain(outputs, made)
+        output_blobs: dict[str, Any] = {}
+        plain = outputs_to_plain(outputs, output_blobs)
         for entry, output in zip(plain, outputs, strict=True):
             if output.state is not None:
                 entry["state"] = token = next(self._tokens)
                 self._states[token] = output.state
-        return pack({"outputs": plain, "fits": fits, "seconds": seconds}, made)
+        return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
     def _state(self, plain: Mapping[str, Any]) -> Any:
         return self._states[plain["state"]] if "state" in plain else None

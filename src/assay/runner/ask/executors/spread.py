@@ -184,14 +184,14 @@ class Spread:
             return outputs[0]
 
         assert slot.gone is not None
-        asked = asyncio.ensure_future(self._patience.ask(once))
+        answer = asyncio.ensure_future(self._patience.ask(once))
         try:
-            either: set[asyncio.Future[Any]] = {asked, slot.gone}
+            either: set[asyncio.Future[Any]] = {answer, slot.gone}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done() and not is_there:
+            if not answer.done() and not is_there:
                 work.give_back([job])
                 return
-            answers = [(job, await asked)]
+            answers = [(job, await answer)]
         except Stopped:
             work.give_back([job])
             return
@@ -200,19 +200,19 @@ class Spread:
             self._fail(work.died(slot.number, [job]), str(lost), work, desk)
             return
         finally:
-            asked.cancel()
+            answer.cancel()
         self._hand_in(answers, work, desk)
 
     async def _ask_while_there_are(
         self, jobs: list[Job], slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
     ) -> None:
         """Batch after batch; the next one is taken while one is answered, and on its way before that is scored."""
-        asked = asyncio.ensure_future(self._ask(slot, replica, jobs))
+        answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:
                 upcoming = self._take(slot, work)
                 try:
-                    outputs = await asked
+                    outputs = await answer
                 except ReplicaLost as lost:
                     slot.died(str(lost))
                     failed = work.died(slot.number, jobs)
@@ -229,14 +229,14 @@ class Spread:
                     work.give_back(upcoming)
                     upcoming = []
                 if upcoming:
-                    asked = asyncio.ensure_future(self._ask(slot, replica, upcoming))
+                    answer = asyncio.ensure_future(self._ask(slot, replica, upcoming))
                 try:
                     desk.judge(answers)
                 finally:
                     work.settled([job for job, _ in answers])
                 jobs = upcoming
         finally:
-            asked.cancel()
+            answer.cancel()
 
     def _take(self, slot: "Slot", work: SharedWork) -> list[Job]:
         if self.is_async:

@@ -94,7 +94,7 @@ def request_from_plain(plain: Mapping[str, Any], media: Mapping[str, Media], sta
 
 def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, Any]]:
     """Outputs without their states; the media that were made are added to `blobs`."""
-    made = []
+    plain_outputs = []
     for output in outputs:
         for candidate in output.candidates:
             for medium in candidate.media:
@@ -102,8 +102,8 @@ def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, 
         plain = output_to_plain(output)
         if output.error is not None and output.error.retry_after is not None:
             plain["retry_after"] = output.error.retry_after
-        made.append(plain)
-    return made
+        plain_outputs.append(plain)
+    return plain_outputs
 
 
 def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Output:
