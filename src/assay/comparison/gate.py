@@ -17,6 +17,7 @@ from ..summarizers.statistics.margins import Decision, decide, deciding_size, ro
 from .comparing import compare_runs
 from .policy import Policy, Rule
 from .rows import Row
+from .ways import changed_scorers
 
 PASS: Decision = "pass"
 FAIL: Decision = "fail"
@@ -285,12 +286,8 @@ def _refuse_changed(policy: Policy, before: RunReader, after: RunReader, tasks: 
         if "data" not in policy.allow_changed and earlier_cell.get("data_sha256") != cell.get("data_sha256"):
             fix = "run both on the same data; or let the policy allow it: allow_changed: [data]"
             raise UsageError(f"task {cell['task']!r} has other data than here", where=baseline, fix=fix)
-        changed = _other_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
+        changed = changed_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
         if changed and "scorer" not in policy.allow_changed:
             fix = f"`assay score {baseline}` scores it as this run was; or allow_changed: [scorer]"
-            what = f"scorer {changed[0]!r} of task {cell['task']!r} has changed since"
+            what = f"{changed[0]} of task {cell['task']!r} has changed since"
             raise UsageError(what, where=baseline, fix=fix)
-
-
-def _other_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    return [name for name, digest in after.items() if name in before and before[name] != digest]

@@ -24,7 +24,7 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
         changed = [name for name in _WAYS if _digest(earlier_cell, name) != _digest(cell, name)]
         if earlier_cell.get("data_sha256") != cell.get("data_sha256"):
             changed.insert(0, "data")
-        changed += _changed_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
+        changed += changed_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
         if not changed and _protocols_differ(earlier_cell, cell):
             changed.append("protocol")
         if changed:
@@ -42,7 +42,7 @@ def _protocols_differ(earlier_cell: Mapping[str, Any], cell: Mapping[str, Any]) 
     return is_scored_alike or way_of(earlier_cell) != way_of(cell)
 
 
-def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The scorers of both runs whose code or options are not the same."""
     return [f"scorer {name!r}" for name, digest in after.items() if name in before and before[name] != digest]
 

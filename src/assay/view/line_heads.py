@@ -70,26 +70,23 @@ class ScoreHead(msgspec.Struct, gc=False):
 
 
 _Head = TypeVar("_Head", OutputHead, ScoreHead)
-_decode_output = msgspec.json.Decoder(OutputHead).decode
-_decode_score = msgspec.json.Decoder(ScoreHead).decode
 
 
-def output_head(line: bytes) -> OutputHead:
-    """The head of an answer's line."""
-    return _head(line, _decode_output, OutputHead)
+def _reader(kind: type[_Head]) -> Callable[[bytes], _Head]:
+    """Reads what a line says; one with huge numbers or lone surrogates the slow way."""
+    fast = msgspec.json.Decoder(kind).decode
+
+    def read(line: bytes) -> _Head:
+        try:
+            return fast(line)
+        except msgspec.DecodeError:
+            return msgspec.convert(json.loads(line), kind, strict=False)
+
+    return read
 
 
-def score_head(line: bytes) -> ScoreHead:
-    """The head of a verdict's line."""
-    return _head(line, _decode_score, ScoreHead)
-
-
-def _head(line: bytes, fast: Callable[[bytes], _Head], kind: type[_Head]) -> _Head:
-    """What a line says; one with huge numbers or lone surrogates is read the slow way."""
-    try:
-        return fast(line)
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(line), kind, strict=False)
+output_head = _reader(OutputHead)
+score_head = _reader(ScoreHead)
 
 
 def output_text(head: OutputHead) -> str:

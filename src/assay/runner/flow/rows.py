@@ -327,8 +327,7 @@ class CellRun:
         self, sample: Sample, request: Request, epoch: int, order: int, stored: Sequence[Answered | None]
     ) -> Job | None:
         """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
-        dialogue = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
-        self._dialogues[sample.id, epoch] = dialogue
+        dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)
         answers: list[Answered] = []
         while (answer := self.asking.known(job, stored, moves=True)) is not None:
@@ -346,17 +345,20 @@ class CellRun:
         self._remark_on(sample, epoch, answers)
         if job is not first and self.cell.model.abilities.history != "given":
             # What the model remembered of the earlier rounds is gone: the dialogue starts again whole.
-            again = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
-            self._dialogues[sample.id, epoch] = again
+            self._begin_dialogue(sample, request.prompt, epoch)
             return first
         return job
 
     def begin_again(self, job: Job) -> Job:
         """The first round of a job's dialogue: what its model remembered of the earlier rounds is gone."""
         first = job.history[0][0]
-        again = rounds(job.sample, first.prompt, template=self.cell.template, history=self.cell.task.history)
-        self._dialogues[job.sample.id, job.epoch] = again
+        self._begin_dialogue(job.sample, first.prompt, job.epoch)
         return Job(job.sample, first, job.epoch, order=job.order)
+
+    def _begin_dialogue(self, sample: Sample, prompt: Prompt, epoch: int) -> Dialogue:
+        dialogue = rounds(sample, prompt, template=self.cell.template, history=self.cell.task.history)
+        self._dialogues[sample.id, epoch] = dialogue
+        return dialogue
 
 
 def _nowhere(id: str, epoch: int) -> int:
