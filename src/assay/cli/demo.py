@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..core import EMPTY, Result, UsageError
 from .arguments import Parser
@@ -120,31 +120,16 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     """Two recognisers on the same clips: the difference of their error rates, and whether it could be chance."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
-    from ..comparison.rows import Row
+    from ..comparison.comparing import adjust, compare_number
+    from ..comparison.values import Values
     from ..store import RunReader
-    from ..summarizers.statistics import compare_paired
 
-    reader = RunReader(folder)
-    [task] = part.tasks
-    first, second = (error_shares(reader, task, model) for model in part.models)
-    row = Row(task, part.models[0], part.models[1], part.metric, higher_is_better=False)
-    try:
-        row.paired = compare_paired(first, second)
-        row.p_adjusted = row.paired.p
-    except ValueError as error:
-        row.refused = str(error).partition(";")[0]
-    yield row.line()
-
-
-def error_shares(reader: Any, task: str, model: str) -> dict[str, float]:
-    """Each clip's errors, scaled so that their mean is the error rate of all clips together."""
-    counts = {}
-    for record in reader.scores(task, model, "wer"):
-        found = record.details
-        if "N" in found:
-            counts[record.id] = (sum(int(found[kind]) for kind in "SDI"), int(found["N"]))
-    words = sum(count for _, count in counts.values())
-    return {id: errors * len(counts) / words for id, (errors, _) in counts.items()} if words else {}
+    reader, (first, second) = RunReader(folder), part.models
+    number = next((r for r in reader.results if (r.model, r.metric) == (first, part.metric)), None)
+    if number is not None:
+        row = compare_number(number, reader, reader, second, Values())
+        adjust([row])
+        yield row.line()
 
 
 def _print(

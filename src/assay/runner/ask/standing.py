@@ -89,7 +89,7 @@ class Standing:
         running, work = self._at_work()
         call.lacking, call.done = len(jobs), asyncio.get_running_loop().create_future()
         self._calls.update((id(job), call) for job in jobs)
-        self._queue.add(jobs)
+        self._queue.extend(jobs)
         work.look_again()
         either: set[asyncio.Future[Any]] = {call.done, running}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -37,25 +37,15 @@ class Job:
     """Where the line of its answer lies in the journal, once it is there."""
 
 
-class JobQueue(Iterator[Job]):
+class JobQueue(deque[Job]):
     """Jobs as they are asked for, where no rows say what is next."""
 
-    def __init__(self) -> None:
-        self._jobs: deque[Job] = deque()
-
-    def __len__(self) -> int:
-        return len(self._jobs)
-
     def __next__(self) -> Job:
-        return self._jobs.popleft()
-
-    def add(self, jobs: Sequence[Job]) -> None:
-        """More to do."""
-        self._jobs.extend(jobs)
+        return self.popleft()
 
     def is_empty(self) -> bool:
         """Whether nothing is to do just now."""
-        return not self._jobs
+        return not self
 
 
 class Work:

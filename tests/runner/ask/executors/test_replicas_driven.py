@@ -126,7 +126,7 @@ def shares(count: int) -> StandingShares:
     work = StandingShares(queue, is_behind=queue.is_empty)
     work.open(1)
     work.open(2)
-    queue.add(jobs(count))
+    queue.extend(jobs(count))
     return work
 
 

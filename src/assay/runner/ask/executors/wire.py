@@ -48,24 +48,19 @@ def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[s
     prompt = request.prompt
     for medium in prompt.media:
         _add(medium, blobs, by_path)
-    plain: dict[str, Any] = {"messages": prompt_to_plain(prompt), "key": request.key, "id": request.id}
-    if prompt.continuations is not None:
-        plain["continuations"] = list(prompt.continuations)
-    if prompt.rolling:
-        plain["rolling"] = True
-    if prompt.produces != ("text",):
-        plain["produces"] = list(prompt.produces)
-    if options := request.options.given():
-        plain["options"] = options
-    if request.seed is not None:
-        plain["seed"] = request.seed
-    if request.repeat:
-        plain["repeat"] = request.repeat
-    if request.draw:
-        plain["draw"] = request.draw
-    if request.hints:
-        plain["hints"] = dict(request.hints)
-    return plain
+    usual: dict[str, Any] = {
+        "rolling": prompt.rolling,
+        "produces": list(prompt.produces) if prompt.produces != ("text",) else None,
+        "options": request.options.given(),
+        "repeat": request.repeat,
+        "draw": request.draw,
+        "hints": dict(request.hints),
+    }
+    return {
+        "messages": prompt_to_plain(prompt), "key": request.key, "id": request.id, "seed": request.seed,
+        "continuations": None if prompt.continuations is None else list(prompt.continuations),
+        **{name: value for name, value in usual.items() if value},
+    }  # fmt: skip
 
 
 def request_from_plain(plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None) -> Request:
