@@ -122,8 +122,12 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     raise ValueError(f"unknown part type {kind!r}: {shorten(dict(piece))}")
 
 
-def _medium(kind: str, source: Any) -> Any:
-    return source if isinstance(source, Media) else named_by_data(MEDIA_KINDS[kind], source)
+def _medium(kind: str, source: Any) -> Image | Audio | Video:
+    if isinstance(source, (Image, Audio, Video)):
+        return source
+    if kind == "image":
+        return named_by_data(Image, source)
+    return named_by_data(Audio, source) if kind == "audio" else named_by_data(Video, source)
 
 
 def as_message(turn: Any, *, default_role: str = "user") -> Message:

@@ -38,7 +38,8 @@ class Statistic:
         said = self.statistic(lines)
         wanted = self.summarizer.results if self._is_ours else None
         numbers = wanted if wanted is not None else (Mean(),)
-        counted = _Counted(context, len(lines) if len(lines) != len(records) else context.n_expected)
+        expected = len(lines) if len(lines) != len(records) else context.n_expected
+        counted = replace(context, n_expected=expected)  # lines instead of samples
         shown = [_with_counts(line) for line in lines]
         try:
             made = [result for one in numbers for result in one(shown, counted)]
@@ -142,14 +143,3 @@ def as_number(value: Any) -> float | None:
         return float(found[0]) if len(found) == 1 else None
     item = getattr(value, "item", None)
     return float(item()) if callable(item) else None
-
-
-class _Counted:
-    """A summary's context with lines counted instead of samples."""
-
-    def __init__(self, context: SummaryContext, n_expected: int | None) -> None:
-        self._context = context
-        self.n_expected = n_expected
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
