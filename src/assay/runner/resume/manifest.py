@@ -3,7 +3,7 @@
 import platform
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -57,37 +57,6 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
         "citation": task.citation,
         "licence": task.licence,
     }
-
-
-def is_manifest(plain: Mapping[str, Any]) -> bool:
-    """Whether what `run.json` holds can be looked into; anything else counts as no manifest."""
-    cells = plain.get("cells", [])
-    if not isinstance(cells, list) or not all(isinstance(cell, Mapping) for cell in cells):
-        return False
-    return all(isinstance(cell.get("digests", {}), Mapping) for cell in cells)
-
-
-def described_cell(before: Mapping[str, Any], cell: Cell) -> Mapping[str, Any] | None:
-    """What an earlier manifest says of a cell."""
-    for described in before.get("cells", ()):
-        if described.get("task") == cell.task.name and described.get("model") == cell.model_name:
-            found: Mapping[str, Any] = described
-            return found
-    return None
-
-
-def changed_digests(before: Mapping[str, Any], cell: Cell) -> list[str] | None:
-    """Which digests of a cell differ from an earlier manifest; `None` if the cell was not in it."""
-    described = described_cell(before, cell)
-    if described is None:
-        return None
-    then = described.get("digests", {})
-    return [name for name, value in cell.digests.items() if then.get(name) != value]
-
-
-def is_unchecked(before: Mapping[str, Any], cell: Cell) -> bool:
-    """Whether answers of a cell that the journal holds already must be compared by their keys."""
-    return changed_digests(before, cell) != [] or bool((described_cell(before, cell) or {}).get("unchecked"))
 
 
 def _absolute(run: RunOptions) -> RunOptions:
