@@ -55,10 +55,6 @@ def _shuffled(seed: str) -> Sequence[str]:
     return ("--shuffle", f"--seed={seed}") if seed else ("--shuffle",)
 
 
-def _budget(share: str) -> Sequence[str]:
-    return (f"--on_error={share or 'stop'}",)
-
-
 SERVICES = "assay sends results nowhere; `assay export RUN --to csv` (or parquet, lm-eval-json) writes a file to send"
 KEYS = (
     "a key on the command line is seen by every process and stays in the shell's history;"
@@ -124,7 +120,7 @@ HABITS: Mapping[str, Habit] = {
     "sandbox": _refused("--judge sandbox=sandbox/TIER chooses the sandbox of code benchmarks (docs/code.md)"),
     "no_score": _flag("--predict_only"),
     "sample_shuffle": Habit("a number or nothing", becomes=_shuffled),
-    "fail_on_error": Habit("a number or nothing", becomes=_budget),
+    "fail_on_error": Habit("a number or nothing", becomes=lambda share: (f"--on_error={share or 'stop'}",)),
     "score_display": _nothing("--score_display: the table comes at the end"),
     "display": _unused("--display: a bar on a terminal, lines elsewhere, and --json for programs"),
     "log_format": _unused("--log_format: a run folder holds records.jsonl; `assay export` writes csv and parquet"),

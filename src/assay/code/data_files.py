@@ -68,13 +68,10 @@ def digest_of_data(thing: Any) -> str:
     watched = {file for file in files & _opened.keys() if Path(file).is_file()}  # not "<string>", nor one that is gone
     modules = {str(path) for file in watched for path in behind(Path(file))[0]} | watched
     found = sorted({digest for module in modules for digest in _digests.get(module, {}).values() if digest})
-    found += [digest_of_globals(one) for one in functions if _is_unwatched_file(one.__code__.co_filename)]
+    unwatched = {file for file in files - _opened.keys() if Path(file).is_file()}
+    found += [digest_of_globals(one) for one in functions if one.__code__.co_filename in unwatched]
     found = [digest for digest in found if digest]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
-
-
-def _is_unwatched_file(file: str) -> bool:
-    return file not in _opened and Path(file).is_file()
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:

@@ -138,9 +138,6 @@ class _Describing:
     def _method(self, thing: MethodType) -> Any:
         return {"method": self.of(thing.__func__), "of": self.of(thing.__self__)}
 
-    def _partial(self, thing: "partial[Any]") -> Any:
-        return {"partial": [self.of(part) for part in (thing.func, thing.args, thing.keywords, thing.__dict__)]}
-
     def _built_in(self, thing: BuiltinFunctionType) -> Any:
         owner = thing.__self__
         bound = None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
@@ -161,9 +158,6 @@ class _Describing:
             return {"media": thing.digest}
         except DataError as error:
             return {"media": str(error)}
-
-    def _pattern(self, thing: "re.Pattern[Any]") -> Any:
-        return {"pattern": self.of(thing.pattern), "flags": int(thing.flags)}
 
     def _object(self, thing: Any) -> Any:
         kind = type(thing)
@@ -210,12 +204,12 @@ class _Describing:
         (FunctionType, _function),
         (type, _class),
         (MethodType, _method),
-        (partial, _partial),
+        (partial, lambda d, it: {"partial": [d.of(part) for part in (it.func, it.args, it.keywords, it.__dict__)]}),
         (BuiltinFunctionType, _built_in),
         (ModuleType, _module),
         ((staticmethod, classmethod, property, cached_property), _descriptor),
         (PurePath, lambda _, path: {"path": str(path)}),
-        (re.Pattern, _pattern),
+        (re.Pattern, lambda d, it: {"pattern": d.of(it.pattern), "flags": int(it.flags)}),
         (Media, _media),
     )
 

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,15 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data: blob:; "
         f"media-src data: blob:; connect-src 'none'; base-uri 'none'; form-action 'none'; {TRUSTED}"
     )
-    icon = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
+    drawing = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
+    icon = f'<link rel="icon" href="data:image/svg+xml;base64,{drawing}">'
     # `<` never stands in the data, so that no text of a model can end the element that holds it.
     data = json_bytes(documents).decode("utf-8").replace("<", "\\u003c").replace("\u2028", "\\u2028")
     page = _page()
-    page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', _icon(icon))
+    page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', icon)
     page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")
     page = page.replace(f'<script type="module" src="app/{ALL}"></script>\n', "")
-    page = page.replace("<title>assay</title>", f"<title>{_escaped(title)}</title>")
+    page = page.replace("<title>assay</title>", f"<title>{escape(title)}</title>")
     meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = page.replace('<meta charset="utf-8">', meta)
     inner = f'<script type="application/json" id="assay-data">{data}</script>\n<script type="module">{script}</script>'
@@ -90,13 +92,5 @@ def _page() -> str:
     return (APP / "index.html").read_text("utf-8")
 
 
-def _icon(data: str) -> str:
-    return f'<link rel="icon" href="data:image/svg+xml;base64,{data}">'
-
-
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")

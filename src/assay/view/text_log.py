@@ -39,7 +39,8 @@ class TextLog:
         """Ends the block that is being filled."""
         if self._open:
             self.firsts.append(self._count - len(self._open))
-            self._blocks.append(self._compressor.submit(_compress, _folded(self._open)))
+            compress = zstandard.ZstdCompressor(level=LEVEL).compress
+            self._blocks.append(self._compressor.submit(compress, _folded(self._open)))
             self._open, self._size = [], 0
 
     def restore(self, blocks: list[bytes], firsts: "array[int]", count: int) -> None:
@@ -67,10 +68,6 @@ class TextLog:
             yield from _hits(expand(block), wanted, first)
         if self._open:
             yield from _hits(_folded(self._open), wanted, self._count - len(self._open))
-
-
-def _compress(text: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=LEVEL).compress(text)
 
 
 def _folded(texts: list[str]) -> bytes:

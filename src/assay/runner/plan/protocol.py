@@ -165,11 +165,10 @@ def _columns_differ(cell: Cell, base: Task) -> bool:
 
 def _setting(name: str, value: Any) -> str:
     """`max_tokens=64`; what cannot be read at a glance by its name alone."""
-    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" if _is_short(value) else name
-
-
-def _is_short(value: Any) -> bool:
-    return isinstance(value, (int, str)) and len(str(value)) <= LABEL_CHARACTERS // 2
+    if isinstance(value, float):
+        return f"{name}={value:g}"
+    is_short = isinstance(value, (int, str)) and len(str(value)) <= LABEL_CHARACTERS // 2
+    return f"{name}={value}" if is_short else name
 
 
 def _word(label: str) -> str:

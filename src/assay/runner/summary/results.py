@@ -69,7 +69,8 @@ def summarize(
         try:
             with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
                 results: Iterable[Result] = summarizer(Attempts(records, candidates), context)
-                rows += [Made.of(name, entry, summarizer, _flagged(result, unreduced)) for result in results]
+                flagged = [replace(result, flags=(*result.flags, *unreduced)) for result in results]
+                rows += [Made.of(name, entry, summarizer, result) for result in flagged]
         except StoreError:
             raise
         except AssayError as error:
@@ -77,10 +78,6 @@ def summarize(
             if not rows and entry is waiting[-1] and INSTEAD not in waiting:
                 waiting.append(INSTEAD)
     return rows_apart(rows)
-
-
-def _flagged(result: Result, flags: tuple[str, ...]) -> Result:
-    return replace(result, flags=(*result.flags, *flags)) if flags else result
 
 
 Rows = list[tuple[Sample, Output]]
