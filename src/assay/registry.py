@@ -48,7 +48,7 @@ class Registry(Generic[T]):
             entry = self._entries.get(name)
             if entry is not None and not _same(entry.target, thing):
                 raise NameTaken(
-                    f"{self.kind} {name!r} is defined twice: {_place(entry.target)} and {_place(thing)}",
+                    f"{self.kind} {name!r} is defined twice: {place_of(entry.target)} and {place_of(thing)}",
                     fix="choose another name",
                 )
             if entry is None or not isinstance(entry.target, str):
@@ -80,7 +80,7 @@ class Registry(Generic[T]):
 
     def where(self, name: str) -> str:
         """Where a name is defined, as `file:line`; imports it."""
-        return _place(self.get(name))
+        return place_of(self.get(name))
 
     def resolve(self, name: str) -> str | None:
         """The registered spelling of a name, forgiving case and `-`/`_`; `None` if there is none.
@@ -176,7 +176,8 @@ def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
-def _place(thing: Any) -> str:
+def place_of(thing: Any) -> str:
+    """Where a thing is written, as `file:line`; else by its module and name."""
     if isinstance(thing, str):
         return thing
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..code.userfiles import load_attribute
+from ..registry import place_of
 
 
 def described(reference: str) -> Iterator[str]:
@@ -23,15 +24,8 @@ def described(reference: str) -> Iterator[str]:
         yield f"  defines {', '.join(names) or 'nothing'}; `assay show {reference}:NAME` says more"
         return
     yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(": ")
-    yield f"  defined at {_place(thing)}"
+    yield f"  defined at {place_of(thing)}"
     yield from field_lines(thing)
-
-
-def _place(thing: Any) -> str:
-    try:
-        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
-    except (TypeError, OSError):
-        return "unknown"
 
 
 def shipped_at(target: str) -> str:

@@ -28,7 +28,7 @@ def explained(error: BaseException, file: Path, *, line: int | None = None, samp
     if isinstance(error, AssayError):
         return _from_assay(error, file, line, sample)
     fix = remedy(error, sample) or _general(file)
-    return Fault(_what(error), where=_where(file, line_of(error, file) or line), fix=fix)
+    return Fault(_what(error), where=place_of(file, line_of(error, file) or line), fix=fix)
 
 
 def _from_assay(error: AssayError, file: Path, line: int | None, sample: Sample | None) -> AssayError:
@@ -46,7 +46,7 @@ def _from_assay(error: AssayError, file: Path, line: int | None, sample: Sample 
     else:
         # Who was at work (a template, a scorer, which sample) is worth keeping once the place is known.
         what = what if is_located or not where else f"{where}: {what}"
-        where = _where(file, found or line)
+        where = place_of(file, found or line)
     fix = error.fix or (remedy(cause, sample) if cause is not None else None) or _general(file)
     return Fault(what, where=where, fix=None if "; fix: " in what else fix)
 
@@ -59,8 +59,8 @@ def _with_line(where: str, what: str, file: Path, line: int | None) -> str:
     if key is not None and file.suffix in (".yaml", ".yml"):
         for number, text in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
             if re.match(rf"\s*[\"']?{re.escape(key['key'])}[\"']?\s*:", text):
-                return _where(file, number)
-    return _where(file, line) if line is not None and file.suffix == ".py" else where
+                return place_of(file, number)
+    return place_of(file, line) if line is not None and file.suffix == ".py" else where
 
 
 def line_of(error: BaseException, file: Path) -> int | None:
@@ -72,7 +72,8 @@ def line_of(error: BaseException, file: Path) -> int | None:
     return lines[-1] if lines else None
 
 
-def _where(file: Path, line: int | None) -> str:
+def place_of(file: Path, line: int | None) -> str:
+    """`file:line`, as far as the line is known."""
     return str(file) if line is None else f"{file}:{line}"
 
 

@@ -40,7 +40,7 @@ from ..core.errors import shorten
 from ..core.message import Part
 from ..core.record import output_to_plain
 from ..report import printable
-from .explain import Fault, explained
+from .explain import Fault, explained, place_of
 from .row_trials import remarks_on, whole_dialogue, why_unscored
 from .samples import answer_lines, prompt_lines
 from .summary_trials import trial_record, try_summarizers
@@ -141,7 +141,7 @@ def _verdict(
         target = shorten(sample.target)
         raise Fault(
             f"{name} cannot score the target {target} of sample {printable(sample.id)}: {printable(reason)}",
-            where=_at(file, line),
+            where=place_of(file, line),
             fix="give a target that the scorer can compare with, or name another scorer",
         )
     return score
@@ -226,9 +226,10 @@ def scored(scorer: Any, sample: Sample, output: Output, file: Path, line: int | 
     values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
     for value in values:
         if value is not None and not math.isfinite(value):
-            raise Fault(f"the score is {value}", where=_at(file, line), fix="return a number, or Score.unparsed()")
+            raise Fault(f"the score is {value}", where=place_of(file, line), fix="return a number, or Score.unparsed()")
     if isinstance(score.value, Mapping) and not score.value:
-        raise Fault("the score is an empty dict", where=_at(file, line), fix="return a number, or a dict of numbers")
+        fix = "return a number, or a dict of numbers"
+        raise Fault("the score is an empty dict", where=place_of(file, line), fix=fix)
     return score
 
 
@@ -327,7 +328,7 @@ def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:
     if output.error is not None:
         raise explained(_failure(output.error.message), file, line=line)
     if not output.candidates and not output.likelihoods:
-        raise Fault("the model gave no answer", where=_at(file, line), fix="return text, a medium or an Output")
+        raise Fault("the model gave no answer", where=place_of(file, line), fix="return text, a medium or an Output")
     return output
 
 
@@ -351,18 +352,14 @@ FAILURES = {
 def check_parameters(function: Any, wanted: int, form: str, file: Path, line: int | None) -> None:
     """Refuses a function that cannot be called with `wanted` values."""
     if not callable(function):
-        raise Fault(f"{type(function).__name__} cannot be called", where=_at(file, line), fix=f"write {form}")
+        raise Fault(f"{type(function).__name__} cannot be called", where=place_of(file, line), fix=f"write {form}")
     try:
         inspect.signature(function).bind(*[None] * wanted)
     except TypeError as error:
         names = ", ".join(inspect.signature(function).parameters)
-        raise Fault(f"it takes ({names})", where=_at(file, line), fix=f"write {form}") from error
+        raise Fault(f"it takes ({names})", where=place_of(file, line), fix=f"write {form}") from error
     except ValueError:
         return
-
-
-def _at(file: Path, line: int | None) -> str:
-    return str(file) if line is None else f"{file}:{line}"
 
 
 def _defined_at(thing: Any) -> int | None:

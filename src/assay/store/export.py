@@ -72,7 +72,7 @@ def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:
     return {
         "prompt": prompt_text(last.prompt),
         "answer": answer_text(last.output),
-        "target": _as_text(last.target),
+        "target": as_text(last.target),
         "error": f"{error['kind']}: {error['message']}" if error else None,
     }
 
@@ -139,7 +139,8 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
     return "".join(part_text(part) for part in candidate.get("parts", ()) if part.get("type") != "reasoning")
 
 
-def _as_text(value: Any) -> str | None:
+def as_text(value: Any) -> str | None:
+    """A value of a record as text: what is none as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from ..core import StoreError
 from ..core.media import MEDIA_KINDS
 from ..core.record import is_whole
-from ..store.export import candidate_text, content_text
+from ..store.export import as_text, candidate_text, content_text
 from .journal_index import NONE, JournalIndex
 
 LONGEST_TEXT = 100_000
@@ -121,12 +121,12 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
         found["made"] = [{"kind": part["type"], "sha256": part["sha256"]} for part in output_media][:4]
         if output.get("error"):
             found["error"] = _begin(f"{output['error'].get('kind')}: {output['error'].get('message')}")
-        found["target"] = _begin(_text(line.get("target")))
+        found["target"] = _begin(as_text(line.get("target")) or "")
     if verdict != NONE:
         line = _plain_at(file, verdict)
-        found["read"] = _begin(_text(line.get("answer")))
+        found["read"] = _begin(as_text(line.get("answer")) or "")
         if line.get("details", {}).get("error"):
-            found["error"] = _begin(_text(line["details"]["error"]))
+            found["error"] = _begin(as_text(line["details"]["error"]) or "")
     return found
 
 
@@ -138,12 +138,6 @@ def _plain_at(file: BinaryIO, offset: int) -> dict[str, Any]:
 
 def _begin(text: str) -> str:
     return " ".join(text[: 3 * SNIPPET].split())[:SNIPPET]
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
