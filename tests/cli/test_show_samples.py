@@ -128,10 +128,10 @@ def test_the_judges_question_and_reply_are_shown(assay, folder, run):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (("--outcome", "unparsd"), "there is no outcome 'unparsd'; fix: did you mean unparsed?"),
+        (("--outcome", "unparsd"), "there is no outcome 'unparsd'; fix: did you mean 'unparsed'?"),
         (("--tag", "size"), "--tag takes name=value, got 'size'; fix: --tag size=…"),
-        (("--tag", "sise=small"), "the samples have no tag 'sise'; fix: did you mean size?"),
-        (("--sort", "scor"), "samples cannot be sorted by 'scor'; fix: did you mean score?"),
+        (("--tag", "sise=small"), "the samples have no tag 'sise'; fix: did you mean 'size'?"),
+        (("--sort", "scor"), "samples cannot be sorted by 'scor'; fix: did you mean 'score'?"),
         (("--where", "score <"), "--where: a value is missing"),
         (("--limit", "-1"), "--limit -1 is not a number of samples"),
     ],
