@@ -1,5 +1,6 @@
 """What a run gives back: lookups, notebooks, data frames."""
 
+import asyncio
 import builtins
 from pathlib import Path
 
@@ -55,3 +56,15 @@ def test_without_pandas_one_line_says_what_to_install(result: assay.RunResult, m
 
     with pytest.raises(MissingExtra, match="pip install 'assay\\[guests\\]'"):
         result.frame()
+
+
+def test_a_run_inside_a_running_loop_gives_its_result_or_raises_its_fault(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+
+    async def run(task):
+        return assay.run(task, model=lambda messages: "4", output="r")
+
+    assert asyncio.run(run("q.jsonl")).status == "complete"
+    with pytest.raises(assay.AssayError, match="no such file"):
+        asyncio.run(run("missing.jsonl"))

@@ -1,7 +1,8 @@
 """Running: plan, ask, score, summarize; the one way in for Python and the command line."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -82,30 +83,14 @@ def _options(
     return chosen, objects
 
 
-def _in_loop(action: Callable[[], Any]) -> RunResult:
+def _in_loop(action: Callable[[], Coroutine[Any, Any, RunResult]]) -> RunResult:
     """Runs a coroutine to its end, also where an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        result: RunResult = asyncio.run(action())
-        return result
-    import threading
-
-    box: list[Any] = []
-
-    def work() -> None:
-        try:
-            box.append(asyncio.run(action()))
-        except BaseException as error:  # noqa: BLE001 - carried over to the calling thread
-            box.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if isinstance(box[0], BaseException):
-        raise box[0]
-    result = box[0]
-    return result
+        return asyncio.run(action())
+    # Not in a `with`: whoever interrupts the waiting is not held until the run has ended.
+    return ThreadPoolExecutor(1).submit(lambda: asyncio.run(action())).result()
 
 
 async def _run(

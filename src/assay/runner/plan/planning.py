@@ -169,7 +169,7 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
     """
     args = without_prices(run.model_args)
     if "trust_remote_code" in args:
-        raise UsageError("trust_remote_code is no option of a model", fix="--trust_remote_code")
+        raise UsageError("trust_remote_code is not an option of a model", fix="--trust_remote_code")
     check_secrets(args, "--model_args")
     try:
         model = build_model(name, args, dialect=run.dialect)

@@ -264,7 +264,7 @@ def test_a_cluster_that_wants_a_token_is_one_clear_line(tmp_path: Path, monkeypa
 def test_what_is_no_address_is_refused(tmp_path: Path):
     pytest.importorskip("ray", reason="Ray is not installed")
 
-    with pytest.raises(UsageError, match="'ray://head' is no address of a Ray cluster; fix: HOST:PORT"):
+    with pytest.raises(UsageError, match="'ray://head' is not an address of a Ray cluster; fix: HOST:PORT"):
         assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", executor="ray", address="ray://head")
 
 

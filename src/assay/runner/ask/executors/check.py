@@ -54,9 +54,8 @@ def _check_ray(address: str | None) -> None:
         return
     host, colon, port = str(address).rpartition(":")
     if not colon or not port.isdecimal() or "/" in host:
-        raise UsageError(
-            f"{address!r} is no address of a Ray cluster", where="--address", fix="HOST:PORT of its head node, or auto"
-        )
+        fix = "HOST:PORT of its head node, or auto"
+        raise UsageError(f"{address!r} is not an address of a Ray cluster", where="--address", fix=fix)
     try:
         socket.create_connection((host, int(port)), SECONDS_TO_REACH).close()
     except (OSError, OverflowError) as error:
