@@ -20,7 +20,6 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("allow_abbrev", False)
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings)
-        self.add_argument("--debug", action="store_true", help="show tracebacks")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, fix=f"`{self.prog} --help`")
@@ -37,6 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError]]:
         """The options, those with an unreadable value left out, and the faults of such; raises for unknown ones."""
+        self.add_argument("--debug", action="store_true", help="show tracebacks")
         self._unread: list[AssayError] = []
         spaced = [self._canonical(argument) for argument in arguments]
         options, rest = self.parse_known_intermixed_args(spaced)

@@ -61,15 +61,15 @@ def add_flags(parser: Parser) -> dict[str, Any]:
     return groups
 
 
-def add_some(parser: Parser, *names: str) -> None:
-    """Adds the flags of some options, for a verb that takes a few of those of a run."""
+def add_some(parser: Parser, *names: str, **helps: str) -> None:
+    """Adds the flags of some options of a run, for a verb that takes a few; `helps` say what some mean there."""
     for name in names:
-        _add(parser, name)
+        _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 
 
-def _add(group: Any, name: str) -> None:
+def _add(group: Any, name: str, **changes: str) -> None:
     if name in FLAGS:
-        group.add_argument(*FLAGS[name].flags, dest=_place(name), **_settings(FLAGS[name]))
+        group.add_argument(*FLAGS[name].flags, dest=_place(name), **{**_settings(FLAGS[name]), **changes})
         return
     reader = GENERATION[name]
     action: dict[str, Any] = {"action": "append"} if name == "stop" else {"type": reader}

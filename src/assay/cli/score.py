@@ -22,7 +22,7 @@ def command(arguments: Sequence[str]) -> int:
     """Scores, prints the table or one JSON document, and returns the exit code."""
     p = Parser(prog="assay score", description="Score a run again without asking the model.")
     p.add_argument("run", help="a run folder")
-    add_some(p, *OPTIONS)
+    add_some(p, *OPTIONS, data="where the data lies now")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     options = p.parse(arguments)
     with stdout_for_people(options.json) as stdout:

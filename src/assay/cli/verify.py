@@ -24,7 +24,7 @@ def command(arguments: Sequence[str]) -> int:
         "Exit code 0: all of it holds. 3: something is damaged, differs, or could not be checked.",
     )
     p.add_argument("run", help="a run folder")
-    add_some(p, *OPTIONS)
+    add_some(p, *OPTIONS, scorers="those the run was last scored by", data="where the data lies now")
     options = p.parse(arguments)
     reader = RunReader(Path(options.run).expanduser())
     verdict = "verified"
