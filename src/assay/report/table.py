@@ -18,21 +18,19 @@ REASON = "n" * 16
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """The cells of the table as text."""
-    rows: list[tuple[str, ...]] = []
-    for result in results:
-        rows.append(
-            (
-                result.protocol or result.task,
-                result.model,
-                result.metric,
-                "↑" if result.higher_is_better else "↓",
-                format_value(result.value),
-                format_interval(result),
-                f"{result.n} / {'?' if result.n_expected is None else result.n_expected}",
-                format_failures(result),
-            )
+    return [
+        (
+            result.protocol or result.task,
+            result.model,
+            result.metric,
+            "↑" if result.higher_is_better else "↓",
+            format_value(result.value),
+            format_interval(result),
+            f"{result.n} / {'?' if result.n_expected is None else result.n_expected}",
+            format_failures(result),
         )
-    return rows
+        for result in results
+    ]
 
 
 def format_value(value: float | None) -> str:

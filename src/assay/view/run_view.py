@@ -12,6 +12,7 @@ from ..core import StoreError
 from ..store import RunReader
 from ..store.layout import Layout
 from ..store.lock import is_locked
+from ..store.runs import View
 from .index_file import open_index
 from .journal_index import JournalIndex
 from .plain_json import json_bytes
@@ -166,7 +167,7 @@ class RunView:
         for entry in self.documents()[1].get("counted", ()):
             # The journal may hold more rounds of a dialogue than its table is about, as of one that became shorter.
             if (entry["task"], entry["model"]) == (record.task, record.model) and entry.get("rounds"):
-                counted = {(id, epoch): count for id, epoch, count in entry["rounds"]}
+                counted = View.from_plain(entry).rounds
                 del record.rounds[counted.get((record.id, record.epoch), len(record.rounds)) :]
         return record
 
@@ -218,9 +219,9 @@ class RunView:
             if (entry["task"], entry["model"]) not in index.cells:
                 continue
             code = index.cells.index((entry["task"], entry["model"]))
-            ids = frozenset(entry["ids"])
+            view = View.from_plain(entry)
             for row in np.flatnonzero(cell == code).tolist():
-                counted[row] = index.ids[row] in ids and (not entry["epochs"] or epoch[row] < entry["epochs"])
+                counted[row] = (index.ids[row], epoch[row]) in view
         return counted
 
     def _outcomes(self, index: JournalIndex, rows: Any) -> Any:

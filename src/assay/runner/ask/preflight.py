@@ -2,24 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ...core import ComponentError, Prompt, Request
+from ...core import Prompt, Request
 from ..plan.cell import Cell
 from .executors import Spread
 from .threads import in_thread
 
 Say = Callable[[str], None]
-
-
-def first_prompt(cell: Cell) -> Prompt | None:
-    """The prompt of the first usable sample; `None` if there is none."""
-    sample = cell.first_sample()
-    if sample is None:
-        return None
-    try:
-        prompt: Prompt = cell.template(sample)
-    except ComponentError:
-        return None  # counted when its turn comes
-    return prompt
 
 
 def prompt_faults(cell: Cell, prompt: Prompt) -> tuple[str, ...]:
@@ -48,7 +36,7 @@ class Preflight:
         if self._has_looked:
             return
         try:
-            prompt = first_prompt(self._cell)
+            prompt = self._cell.first_prompt()
         except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
             self._not_looked_at(error)
             return

@@ -26,9 +26,7 @@ class Recorded:
             Output.failed("not_recorded", "the model is not asked while scoring", retryable=False) for _ in requests
         ]
 
-    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """As `generate`."""
-        return self.generate(requests)
+    likelihood = generate
 
 
 def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
