@@ -14,7 +14,6 @@ OTHERS = {
     "strerror": "of an error of the operating system",
     "sched_getaffinity": "of Python's `os`, on some systems",
     "AuthenticationTokenLoader": "of some versions of Ray",
-    "tolist": "of an array of numbers, of whatever library",
     "item": "of a number of numpy or torch",
     "items": "of rows in memory",
     "reference": "of a model or a task given as an object",
