@@ -32,10 +32,10 @@ class Spread:
     source: ModelSource
     executor: Executor
     replicas: int
-    batch_size: int | None
-    policy: RetryPolicy
-    say: Callable[[str], None]
-    whisper: Callable[[str], None]
+    batch_size: int | None = None
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    say: Callable[[str], None] = lambda line: None
+    whisper: Callable[[str], None] = lambda line: None
     """For whoever watches; of no interest once the run is done."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
     """What is asked of the first replica that is ready, before any request; once."""
