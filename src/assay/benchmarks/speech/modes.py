@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...catalogue.benchmarks.speech import SUFFIXES
 from ...core import Audio, Message, Part, Prompt, Sample, Task, TemplateError, Text
 from .rows import ROUNDS
 
-AUDIO, BOTH, TEXT = "audio", "audio+text", "text"
-MODES = (AUDIO, BOTH, TEXT)
-_SUFFIXES = {AUDIO: "", BOTH: "_audio_text", TEXT: "_text"}
+MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def in_modes(task: Task, templates: Mapping[str, Any], checked: str, version: st
     first = next(iter(templates))
     return tuple(
         task.but(
-            name=task.name + ("" if mode == first else _SUFFIXES[mode]),
+            name=task.name + ("" if mode == first else SUFFIXES[mode]),
             template=template,
             protocol=f"{task.name}@{mode}{version}",
             needs=task.needs if mode == TEXT else task.needs | {"audio"},
