@@ -6,6 +6,7 @@ ended, the medium's fault is told with its place, and the next medium gets a new
 
 import atexit
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,10 +18,9 @@ from typing import Any
 from ..core import MissingExtra
 from ..core.media import Media
 from .facts import Limits
-from .faults import fault
 
 GIBIBYTE = 1024**3
-MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 2 * GIBIBYTE}
+MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE}
 """Address space of the worker: several copies of the largest medium the limits allow, and the libraries."""
 SECONDS = 60.0
 SECONDS_A_MEBIBYTE = 1.0
@@ -43,15 +43,15 @@ def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict
     try:
         said, body = worker.ask(medium.kind, data, limits, options, seconds)
     except WorkerLost as lost:
-        raise fault(medium, f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
+        raise medium.fault(f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
     _give_back(worker)
     if "fault" in said:
-        raise fault(medium, said["fault"], fix=said["fix"])
+        raise medium.fault(said["fault"], fix=said["fix"])
     if "missing" in said:
         raise MissingExtra(said["missing"], said["pip"])
     if "memory" in said:
         limit = MEMORY[medium.kind] // GIBIBYTE
-        raise fault(medium, f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
+        raise medium.fault(f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
     return said, body
 
 
@@ -160,14 +160,7 @@ def _widen(stream: Any) -> None:
 def _size_of(said: dict[str, Any]) -> int:
     if "size" in said:
         return 3 * int(said["size"][0]) * int(said["size"][1])
-    if "sizes" in said:
-        return sum(3 * int(width) * int(height) for width, height in said["sizes"])
-    if "shape" in said:
-        count = 4
-        for length in said["shape"]:
-            count *= int(length)
-        return count
-    return 0
+    return 4 * math.prod(map(int, said["shape"])) if "shape" in said else 0
 
 
 def _take() -> Worker:

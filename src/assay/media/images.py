@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ..core import DataError, Image, MissingExtra
 from .checks import RARE_IMAGES, check_image, check_size
 from .facts import DEFAULT_LIMITS, Limits
-from .faults import fault
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
@@ -61,7 +60,7 @@ def decode_image_here(
     except Exception as error:
         # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
         fix = "convert it to PNG or JPEG" if facts.format in RARE_IMAGES else "get the file again"
-        raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
+        raise image.fault(f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
 
 
 def _known() -> list[str]:
@@ -83,11 +82,11 @@ def _get_ready(image: Image, name: str) -> None:
             raise MissingExtra("pi-heif, which reads HEIC,", "assay[media]") from error
         register_heif_opener()
     elif name == "jxl":
-        raise fault(image, "JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
+        raise image.fault("JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
     elif name == "avif" and not features.check("avif"):
         raise MissingExtra("a Pillow that reads AVIF", "-U 'pillow>=11.3'")
     elif name == "jp2" and not features.check("jpg_2000"):
-        raise fault(image, "this Pillow was built without JPEG 2000", fix="convert it to PNG")
+        raise image.fault("this Pillow was built without JPEG 2000", fix="convert it to PNG")
 
 
 def to_rgb(picture: "PilImage", background: tuple[int, int, int] = (255, 255, 255)) -> "PilImage":
@@ -130,4 +129,4 @@ def _animated(image: Image, name: str, frames: int) -> Exception:
         what, fix = "pages", "save the page that is meant as an image of its own, or name several images in a list"
     else:
         what, fix = "frames", "save one frame, or give it as video"
-    return fault(image, f"the {name} has {frames} {what} where one image is expected", fix=fix)
+    return image.fault(f"the {name} has {frames} {what} where one image is expected", fix=fix)

@@ -7,10 +7,10 @@ pieces of the file are left out, nothing is encoded anew. Only a photo's rotatio
 import re
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from zlib import crc32
 
-from ..core import Media, Message, Part, Prompt
+from ..core import Media, Part, Prompt
+from .changing import with_parts
 
 Stripped = tuple[bytes, list[str]]
 ORIENTATION = 0x0112
@@ -30,14 +30,8 @@ def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
     if not any(isinstance(part, Media) for message in prompt.messages for part in message.parts or ()):
         return prompt, ()
     removed: list[str] = []
-    messages = tuple(_message(message, removed) for message in prompt.messages)
-    return (replace(prompt, messages=messages), tuple(removed)) if removed else (prompt, ())
-
-
-def _message(message: Message, removed: list[str]) -> Message:
-    if not message.parts:
-        return message
-    return replace(message, parts=tuple(_part(part, removed) for part in message.parts))
+    changed = with_parts(prompt, lambda part: _part(part, removed))
+    return (changed, tuple(removed)) if removed else (prompt, ())
 
 
 def _part(part: Part, removed: list[str]) -> Part:

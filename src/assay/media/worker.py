@@ -11,11 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any
 
-from ..core import Audio, DataError, Image, MissingExtra, Video
+from ..core import Audio, DataError, Image, MissingExtra
 from .audio import decode_audio_here
 from .facts import Limits
 from .images import decode_image_here
-from .video import decode_frames_here
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
 """What is said of the result, and its bytes in pieces."""
@@ -67,16 +66,7 @@ def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
     return said, (audio.samples.data.cast("B"),)
 
 
-def _video(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    frames = decode_frames_here(Video(data), options["count"], limits=limits)
-    return {"sizes": [frame.size for frame in frames]}, (frame.tobytes() for frame in frames)
-
-
-_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {
-    "image": _image,
-    "audio": _audio,
-    "video": _video,
-}
+_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {"image": _image, "audio": _audio}
 
 
 def _limit_for_good() -> None:
