@@ -48,7 +48,7 @@ class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
     __slots__ = (
-        "_answer", "_finishes", "_make", "_solve", "chat", "hold", "name", "next_turn", "produces", "roles", "source",
+        "_answer", "_finishes", "_solve", "chat", "hold", "make", "name", "next_turn", "produces", "roles", "source",
         "system",
     )
 
@@ -64,7 +64,8 @@ class BuiltTemplate:
         finish: Finish,
         hold: Hold | None = None,
     ) -> None:
-        self._make = make
+        self.make = make
+        """The template's own callable."""
         self.hold = hold
         """Holds a file that a template names by plain data to the folders its data may come from."""
         self._answer = answer
@@ -85,15 +86,10 @@ class BuiltTemplate:
         prompt = self.bare(sample)
         return self.finish(prompt) if self._finishes else prompt
 
-    @property
-    def make(self) -> Callable[[Sample], Any]:
-        """The template's own callable."""
-        return self._make
-
     def bare(self, sample: Sample) -> Prompt:
         """The prompt before system text, roles and kinds of answer are added."""
         try:
-            prompt = self._make(sample)
+            prompt = self.make(sample)
             return held(prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold)
         except AssayError:
             raise

@@ -59,14 +59,12 @@ def apply_fewshot(
     ids mean the same sample, while ids of another split may be equal by chance. `positions` tells `pick: sequential`
     where in its data each question stands.
     """
-    base = template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
+    base = _as_built(template, where)
     is_own = fewshot.source is None and fewshot.split is None if own_data is None else own_data
-    pools = [p if isinstance(p, ShotPool) else None for p in pool]
-    given = [p for p in pools if p is not None]
-    if not given:
-        given = [ShotPool(tuple(sample for sample in pool if isinstance(sample, Sample)))]
-    shelves = [_Shelf(p, base, fewshot, is_own, positions, where) for p in given]
-    shelves = [shelf for shelf in shelves if shelf.num]
+    pools = [one for one in pool if isinstance(one, ShotPool)]
+    if not pools:
+        pools = [ShotPool(tuple(sample for sample in pool if isinstance(sample, Sample)))]
+    shelves = [shelf for one in pools if (shelf := _Shelf(one, base, fewshot, is_own, positions, where)).num]
     return FewshotTemplate(base, shelves, fewshot.multiturn) if shelves else base
 
 
