@@ -76,24 +76,27 @@ class Tree:
             names = given if isinstance(given, list) else [given]
             yield from ((argument, kind, name) for name in names if name is not None)
 
-    def faults(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[AssayError]:
-        """Names that lead nowhere among some entries and what they name; arguments that are skipped are not needed."""
-        found: list[AssayError] = []
-        seen: set[tuple[str, str]] = set()
+    def reached(self, entries: Iterable[Entry], skipped: frozenset[str]) -> tuple[list[Entry], list[AssayError]]:
+        """Some entries with all that they lead to, and the names among them that lead nowhere.
+
+        Arguments of an infer_task that are skipped are not followed.
+        """
+        found: dict[tuple[str, str], Entry] = {}
+        faults: list[AssayError] = []
         waiting = list(entries)
         while waiting:
             entry = waiting.pop(0)
-            if (entry.kind, entry.name) in seen:
+            if (entry.kind, entry.name) in found:
                 continue
-            seen.add((entry.kind, entry.name))
+            found[entry.kind, entry.name] = entry
             for argument, kind, name in self.linked(entry):
                 if argument in skipped and entry.kind == "infer_task":
                     continue
                 try:
                     waiting.append(self.get(kind, name, entry.at(argument)))
                 except AssayError as fault:
-                    found.append(fault)
-        return found
+                    faults.append(fault)
+        return list(found.values()), faults
 
     def all(self) -> Iterator[Entry]:
         """Every entry."""

@@ -1,14 +1,14 @@
 """From a registry to tasks: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import file_digest
-from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
+from ...core import Output, PlanError, Sample, Task, UsageError
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .calling import FLAGS
@@ -85,9 +85,9 @@ class Workshop:
         if model and "model" not in skipped and model in self.tree.names("model"):
             also.append(self.tree.get("model", model, "--model"))
         skipped |= {"model"} if model else set()
-        faults: list[AssayError] = self.tree.faults([*chosen, *also], skipped)
-        reached = self.reached([*chosen, *also], skipped)
-        faults += self._class_faults(reached)
+        reached, faults = self.tree.reached([*chosen, *also], skipped)
+        with self.rule.applied():
+            faults += [fault for entry in reached if entry.cls and (fault := self.classes.fault(entry)) is not None]
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
         for entry in reached:
@@ -95,24 +95,6 @@ class Workshop:
                 fix = "write ${env:NAME} and set NAME in the environment"
                 warnings.warn(f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}", stacklevel=2)
                 break
-
-    def reached(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[Entry]:
-        """Some entries and all that they lead to, but by arguments of an infer_task that are skipped."""
-        found: dict[tuple[str, str], Entry] = {}
-        waiting = list(entries)
-        while waiting:
-            entry = waiting.pop(0)
-            if (entry.kind, entry.name) not in found:
-                found[entry.kind, entry.name] = entry
-                passed = skipped if entry.kind == "infer_task" else frozenset()
-                known = ((kind, name) for argument, kind, name in self.tree.linked(entry) if argument not in passed)
-                waiting += [self.tree.entries[kind][name] for kind, name in known if name in self.tree.entries[kind]]
-        return list(found.values())
-
-    def _class_faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        with self.rule.applied():
-            found = [self.classes.fault(entry) for entry in entries if entry.cls]
-        return [fault for fault in found if fault is not None]
 
     def tasks(
         self,

@@ -131,17 +131,16 @@ class LLMScorer(Evaluator):
         with self.lock:
             turn = next(self.key_cycle, None)
         if turn is None:
-            raise UsageError(
-                f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL"
-            )
+            raise self._no_key()
         return *turn, self.urls[turn[0]]
+
+    def _no_key(self) -> UsageError:
+        return UsageError(f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL")
 
     def api_generate(self, temp: str, api_key: str, url: str) -> str:
         """The judge's reply to a prompt."""
         if api_key in PLACEHOLDERS:
-            raise UsageError(
-                f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL"
-            )
+            raise self._no_key()
         body = {"model": self.llm_name, "messages": [{"role": "user", "content": temp}]}
         headers = {"Content-Type": "application/json", "api-key": api_key, "Authorization": f"Bearer {api_key}"}
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
