@@ -10,29 +10,15 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from ...core import (
-    EMPTY,
-    Audio,
-    Candidate,
-    Outcome,
-    Output,
-    Part,
-    Sample,
-    Score,
-    ScorerError,
-    Text,
-    as_score,
-    blamed,
-)
+from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
 from ..plain import LEAVES
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
-from .lines import LINE, info_of, prediction_lines
+from .lines import LINE, info_of, prediction_lines, spoken_output
 from .references import as_target, encoded
 from .secrets import without_secrets
 
@@ -134,7 +120,7 @@ class BuiltIn(LikeInner):
         return [
             (
                 replace(sample, target=as_target(line["ref"]), turns=(), fields={**sample.fields, **info_of(line)}),
-                _spoken(line),
+                spoken_output(line["pred"], line.get("pred_audio")),
             )
             for line in prediction_lines(sample, output, self.loader, self.era)
         ]
@@ -149,15 +135,6 @@ class AwaitedBuiltIn(BuiltIn):
         if not sample.turns:
             return self._shown(sample, output, await scorer(sample, output))
         return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
-
-
-def _spoken(line: Mapping[str, Any]) -> Output:
-    """The answer of one round, with its audio where there is one."""
-    audio = line.get("pred_audio")
-    parts: list[Part] = [Text(str(line["pred"]))]
-    if audio and Path(str(audio)).is_file():
-        parts.append(Audio(Path(str(audio))))
-    return Output((Candidate(tuple(parts)),))
 
 
 def built_in(

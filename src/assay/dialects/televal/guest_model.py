@@ -20,7 +20,6 @@ from ...core import (
     Json,
     Message,
     Output,
-    Part,
     Prompt,
     Request,
     Sample,
@@ -34,7 +33,7 @@ from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
 from .eras import PLAIN_RULE, Rule
 from .inference_mode import without_gradients
-from .lines import RETURNED
+from .lines import RETURNED, spoken_output
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
 from .rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
@@ -47,15 +46,6 @@ AUDIO = "pred_audio"
 HEAD = "televal"
 """The role of the message that carries what only a guest model is told."""
 PLAIN = (str, int, float, bool, type(None))
-
-
-@dataclass
-class State:
-    """What a dialogue hands on to its next round."""
-
-    dialogue: Dialogue
-    inferred: Any = None
-    """The answers of all rounds, where the user's own `inference` gave them at once."""
 
 
 @dataclass(eq=False)
@@ -185,30 +175,29 @@ class GuestModel:
     def _round(self, request: Request) -> Output:
         told, messages = _split_head(request)
         asked = [message for message in messages if message.role == "user"]
-        state: State | None = request.state if len(asked) > 1 else None
-        if state is None:
+        dialogue: Dialogue | None = request.state if len(asked) > 1 else None
+        if dialogue is None:
             script = Script(_turns(told["users"]), _turns(told["replies"]), told["instruct"])
             history = told.get("flags", {}).get("use_model_history", True)
-            state = State(Dialogue(script, history, self.rule.era))
-        dialogue = state.dialogue
+            dialogue = Dialogue(script, history, self.rule.era)
         changes: list[str] = []
         sound = next((part for part in asked[-1].parts or () if isinstance(part, Audio)), None)
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
         if "structure" in told:
-            if state.inferred is None:
-                state.inferred = self._inferred(told, request, settled={"save_latest_only": False})
-            returned: Any = state.inferred
+            if dialogue.inferred is None:
+                dialogue.inferred = self._inferred(told, request, settled={"save_latest_only": False})
+            returned: Any = dialogue.inferred
             record = returned[min(dialogue.round, len(returned) - 1)] if isinstance(returned, list) else returned
             dialogue.answers.append({"pred": "", **(record if isinstance(record, Mapping) else {})})
             output = self._output(dialogue.answers[-1], None, changes)
             kept = encoded(returned) if isinstance(returned, (list, Mapping)) else False
-            return replace(output, state=state, details={RETURNED: kept})
+            return replace(output, state=dialogue, details={RETURNED: kept})
         path = self._output_path(request, told, dialogue.round + 1)
         if infers_itself(self.built):
-            if state.inferred is None:
-                state.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
-            answer = state.inferred[dialogue.round]
+            if dialogue.inferred is None:
+                dialogue.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
+            answer = dialogue.inferred[dialogue.round]
             dialogue.answers.append(answer)
         else:
             answer = dialogue.ask(self.built, path)
@@ -216,7 +205,7 @@ class GuestModel:
         spoken = next((str(medium.source) for medium in output.media), None)
         answer["pred_audio"] = spoken or answer.get("pred_audio")
         rounds = [_plain(earlier) for earlier in dialogue.answers]
-        return replace(output, state=state, details={**output.details, "answers": rounds})
+        return replace(output, state=dialogue, details={**output.details, "answers": rounds})
 
     def _as_upstream(self, told: Mapping[str, Any], request: Request) -> Output:
         """The answer of the class's own `inference`, kept whole; what is no dictionary is not written down."""
@@ -251,17 +240,13 @@ class GuestModel:
         return str(own)
 
     def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:
-        parts: list[Part] = [Text(str(answer["pred"]))]
-        spoken = answer.get("pred_audio") or (path if path and Path(path).is_file() else None)
-        if spoken and Path(str(spoken)).is_file():
-            parts.append(Audio(Path(str(spoken))))
         details: dict[str, Any] = {}
         others = {k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")}
         if others:
             details["returned"] = without_secrets(others, self._secrets)
         if changes:
             details["audio"] = list(changes)
-        return Output((Candidate(tuple(parts)),), details=details)
+        return replace(spoken_output(answer["pred"], answer.get("pred_audio") or path), details=details)
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
         """An audio clip as a file with the channels and the rate the class declares."""

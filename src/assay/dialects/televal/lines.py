@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import Output, Sample
+from ...core import Audio, Candidate, Output, Sample, Text
 from .calling import round_records
 from .eras import Era
 from .references import as_reference
@@ -83,6 +83,13 @@ def audio_path(output: Output) -> str | None:
         if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
             return str(medium.source)
     return None
+
+
+def spoken_output(pred: Any, *paths: Any) -> Output:
+    """An answer as text, with its audio where one of the paths is a file."""
+    clip = next((Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None)
+    parts = (Text(str(pred)),) if clip is None else (Text(str(pred)), Audio(clip))
+    return Output((Candidate(parts),))
 
 
 def info_of(line: Mapping[str, Any]) -> dict[str, Any]:

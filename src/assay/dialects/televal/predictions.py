@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Audio, Candidate, DataError, Json, Message, Output, Part, Prompt, Request, Sample, Text
+from ...core import Abilities, DataError, Json, Message, Output, Prompt, Request, Sample, Text
 from ...datasets import open_dataset
-from .lines import LINE
+from .lines import LINE, spoken_output
 from .references import as_target, decoded
 from .rows import PLACE
 
@@ -94,10 +94,6 @@ class Predictions:
         said = head.value if isinstance(head, Json) else {}
         if said.get("pred") is None and not self.is_upstream:
             return Output.failed("missing", "the line has no prediction", retryable=False)
-        parts: list[Part] = [Text(str(said["pred"]))]
         spoken = said.get("pred_audio")
-        for path in (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ():
-            if path.is_file():
-                parts.append(Audio(path.resolve()))
-                break
-        return Output((Candidate(tuple(parts)),))
+        places = (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ()
+        return spoken_output(said["pred"], *(place.resolve() for place in places))

@@ -76,7 +76,9 @@ class Tree:
             names = given if isinstance(given, list) else [given]
             yield from ((argument, kind, name) for name in names if name is not None)
 
-    def reached(self, entries: Iterable[Entry], skipped: frozenset[str]) -> tuple[list[Entry], list[AssayError]]:
+    def reached(
+        self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()
+    ) -> tuple[list[Entry], list[AssayError]]:
         """Some entries with all that they lead to, and the names among them that lead nowhere.
 
         Arguments of an infer_task that are skipped are not followed.

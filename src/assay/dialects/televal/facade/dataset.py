@@ -29,12 +29,13 @@ class NoSuchData(UsageError, NotImplementedError):
     """A path that leads to no rows."""
 
 
-@dataclass(eq=False, init=False)
+@dataclass(eq=False)
 class BatchLoader:
     """Rows in lists of `batch_size`; clips in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
 
     file: str | Path
     key_col: str = "key"
+    do_infer: Any = True
     ref_col: str | None = None
     query_col: str | None = None
     extra_col: list[str] | None = None
@@ -45,39 +46,22 @@ class BatchLoader:
     save_query_audio_dir: str | None = field(default=None, compare=False)
     """Keeps the WAV files there for the next run; without it they are deleted after this one."""
     tuple_decode: bool = True
-    do_infer: bool = True
     is_local: bool | None = None
 
-    def __init__(
-        self,
-        file: str | Path,
-        key_col: str = "key",
-        do_infer: Any = True,
-        ref_col: str | None = None,
-        query_col: str | None = None,
-        extra_col: list[str] | None = None,
-        batch_size: int = 1,
-        start: int = 0,
-        limit: int = 0,
-        save_query_audio_dir: str | None = None,
-        tuple_decode: bool = True,
-        is_local: bool | None = None,
-    ) -> None:
-        if not isinstance(do_infer, bool):
+    def __post_init__(self) -> None:
+        if not isinstance(self.do_infer, bool):
             # The first era has no `do_infer`: by position, the columns come one place earlier.
-            do_infer, ref_col, query_col, extra_col = True, do_infer, ref_col, query_col  # type: ignore[assignment]
-        self.file = _place(file)
-        self.key_col, self.ref_col, self.query_col = key_col, ref_col, query_col
-        self.extra_col = [extra_col] if isinstance(extra_col, str) else extra_col
-        self.batch_size, self.start, self.limit = batch_size, start, limit
-        self.save_query_audio_dir, self.tuple_decode = save_query_audio_dir, tuple_decode
-        self.do_infer, self.is_local = do_infer, is_local
+            columns = (self.do_infer, self.ref_col, self.query_col)
+            self.do_infer, (self.ref_col, self.query_col, self.extra_col) = True, columns  # type: ignore[assignment]
+        source = self.file
+        self.file = _place(source)
+        self.extra_col = [self.extra_col] if isinstance(self.extra_col, str) else self.extra_col
         self.index = 0
         self._assay_df: Any = None
-        kept = Path(save_query_audio_dir).expanduser() if save_query_audio_dir else None
-        self.sounds = AudioFolder(kept / self._assay_label if kept else None)
-        self.keeps_audio = kept is not None
-        self._assay_check_place(file)
+        folder = Path(self.save_query_audio_dir).expanduser() if self.save_query_audio_dir else None
+        self.sounds = AudioFolder(folder / self._assay_label if folder else None)
+        self.keeps_audio = folder is not None
+        self._assay_check_place(source)
         if is_upstream("televal"):
             self._assay_df = self._assay_table()
 
