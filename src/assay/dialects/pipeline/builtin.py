@@ -29,15 +29,22 @@ def batches(data: Items, size: int) -> Iterator[Items]:
         yield data[start : start + size]
 
 
+def answers(
+    engine: Any, data: Items, batch_size: int, max_length: int, noise: float
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What the engine writes for each row, and the row."""
+    for batch in batches(data, batch_size):
+        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
+        yield from zip(engine.decode_tokens(tokens), batch, strict=True)
+
+
 def exact_match(
     engine: Any, data: Items, batch_size: int = 128, max_length: int = 100, noise: float = 0.0, **kwargs: Any
 ) -> dict[str, Any]:
     """The share of answers equal to the reference, case and outer blanks aside."""
     correct = 0
-    for batch in batches(data, batch_size):
-        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
-        for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
-            correct += answer.strip().lower() == str(item["reference"]).strip().lower()
+    for answer, item in answers(engine, data, batch_size, max_length, noise):
+        correct += answer.strip().lower() == str(item["reference"]).strip().lower()
     return {"accuracy": correct / len(data) if data else 0, "correct": correct, "total": len(data)}
 
 
@@ -141,7 +148,7 @@ def generation(
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
             lines.append({"prompt": item["prompt"], "generated": text, "reference": item.get("reference", "")})
     if save_outputs:
-        _save(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
+        save_lines(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
     written = engine.written - before if counts else size
     rate = written / spent if spent > 0 else 0
     speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
@@ -167,6 +174,7 @@ def _generated(engine: Any, prompts: list[str], max_length: int, noise: float) -
     return made[0], made[1], made[2] if len(made) > 2 else None
 
 
-def _save(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a JSONL file."""
     text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
     own_file(name).write_text(text, encoding="utf-8")

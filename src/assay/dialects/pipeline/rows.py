@@ -108,7 +108,7 @@ def read_file(path: str) -> list[Mapping[str, Any]]:
     return _unwrapped(_read(Path(path).expanduser(), None))
 
 
-def read_lines(path: str) -> list[Mapping[str, Any]]:
+def load_jsonl(path: str) -> list[Mapping[str, Any]]:
     """The rows of a JSONL file, whatever its name ends with, or of any other file assay reads; blank lines aside."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
@@ -117,7 +117,7 @@ def read_lines(path: str) -> list[Mapping[str, Any]]:
     return read_file(path) if format_of(file) is not None or not file.is_file() else list(_lines(file))
 
 
-def read_json(path: str) -> list[Mapping[str, Any]]:
+def load_json(path: str) -> list[Mapping[str, Any]]:
     """The rows of a JSON file: a list, the list under `data` or `examples`, or one object, which is one row."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):

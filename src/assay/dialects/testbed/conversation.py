@@ -89,10 +89,13 @@ def answer_of(solved: Sequence[Message], asked: Sequence[Message]) -> str | None
 
 def cut_at(text: str, stop_words: Sequence[str]) -> str:
     """The text before the first of the stop words, blanks at its ends aside; an empty stop word stops nothing."""
-    if stop_words:
-        ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
-        text = text[: min(ends)] if ends else text
-    return text.strip()
+    return (before_stop(text, stop_words) if stop_words else text).strip()
+
+
+def before_stop(text: str, stop_words: Sequence[str]) -> str:
+    """The text before the first of the stop words."""
+    ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
+    return text[: min(ends)] if ends else text
 
 
 def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:

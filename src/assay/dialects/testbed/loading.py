@@ -1,5 +1,6 @@
 """Loading testbed files: what a file or a folder registers, and the loaders and scripts it brings."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,23 @@ def _collect(loaded: Loaded, files: Sequence[str]) -> None:
     for number, loader in enumerate(MADE[made:], start=1):
         loaded.loaders[_variable(modules, loader) or f"loader{number}"] = loader
     del REGISTERED[registered:], MADE[made:]
+
+
+def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
+    """The classes on a base that a module defines itself, by name."""
+    return {
+        name: thing
+        for name, thing in vars(module).items()
+        if inspect.isclass(thing) and issubclass(thing, base) and thing.__module__ == module.__name__
+    }
+
+
+def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
+    """The one class on a base that a module defines."""
+    classes = own_classes(module, base)
+    if len(classes) != 1:
+        raise UsageError(f"expected one class derived from {name}, found {len(classes)}", where=where)
+    return next(iter(classes.values()))
 
 
 def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:

@@ -11,7 +11,8 @@ from ...core import Image, Message, Model, Output, Request, Text, UnknownName, U
 from ...media import decode_image
 from ...models.function import FunctionModel
 from ...registry import check_options
-from .loading import guest_for
+from .conversation import before_stop
+from .loading import guest_for, own_classes
 
 OPTIONS = {
     "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
@@ -27,11 +28,7 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     place, attribute = split_reference(reference)
     path = Path(place).expanduser()
     module = guest_for(path).load(path)
-    own = {
-        name: thing
-        for name, thing in vars(module).items()
-        if inspect.isclass(thing) and issubclass(thing, ModelBase) and thing.__module__ == module.__name__
-    }
+    own = own_classes(module, ModelBase)
     if attribute is None:
         if not own:
             return None
@@ -91,7 +88,7 @@ class _Adapter:
         outputs = []
         for at, text in enumerate(rendered):
             own = answers[at * first.n : (at + 1) * first.n]
-            made = as_output([_cut(answer, first.stop) for answer in own])
+            made = as_output([before_stop(answer, first.stop) for answer in own])
             outputs.append(replace(made, details={"rendered": text}))
         return outputs
 
@@ -120,8 +117,3 @@ def generate_options(request: Request) -> dict[str, Any]:
     elif "temperature" in options or "top_p" in options or "top_k" in options:
         options["do_sample"] = True
     return options
-
-
-def _cut(text: str, stop: Sequence[str]) -> str:
-    ends = [place for word in stop if word and (place := text.find(word)) >= 0]
-    return text[: min(ends)] if ends else text

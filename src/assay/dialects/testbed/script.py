@@ -6,7 +6,6 @@ The library itself refuses such scripts since its version 4; pointing assay at t
 """
 
 import importlib.util
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -20,6 +19,7 @@ from ...core import DataError, Fewshot, MissingExtra, UnknownName, UsageError, b
 from ...core.errors import ComponentError
 from ..guest import Guest
 from .downloads import Downloads
+from .loading import only_class
 
 PREFERRED = ("validation", "val", "test", "dev")
 
@@ -116,20 +116,9 @@ class ScriptData:
             )
         import datasets
 
-        module = self.guest.load(self.script)
-        own = [
-            thing
-            for thing in vars(module).values()
-            if inspect.isclass(thing)
-            and issubclass(thing, datasets.GeneratorBasedBuilder)
-            and thing.__module__ == module.__name__
-        ]
-        if len(own) != 1:
-            raise UsageError(
-                f"expected one class derived from datasets.GeneratorBasedBuilder, found {len(own)}",
-                where=str(self.script),
-            )
-        return _with_folder(own[0], self.options.get("data_dir"))
+        builders = datasets.GeneratorBasedBuilder
+        kind = only_class(self.guest.load(self.script), builders, "datasets.GeneratorBasedBuilder", str(self.script))
+        return _with_folder(kind, self.options.get("data_dir"))
 
     def _fault(self, what: str, error: Exception) -> DataError:
         if isinstance(error, DataError):

@@ -1,13 +1,15 @@
 """`dataset_registry`: loaders and prompt templates by the name of their dataset."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ....protocol import is_upstream
 from ... import checkout, prompts
-from ...rows import Unusable, read_json, read_lines, read_rows, read_test_split, reference_as_upstream
+from ...rows import Unusable, read_rows, read_test_split, reference_as_upstream
+from ...rows import load_json as load_json
+from ...rows import load_jsonl as load_jsonl
 
 
 @dataclass
@@ -93,16 +95,6 @@ class DatasetRegistry:
             count = f"{rows.left_out} of {len(rows) + rows.left_out} rows left out"
             warnings.warn(f"{name}: {count}; the first, {first}", stacklevel=2)
         return rows
-
-
-def load_jsonl(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSONL file; blank lines do not count."""
-    return read_lines(path)
-
-
-def load_json(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSON file: a list, the list under `data` or `examples`, or one object."""
-    return read_json(path)
 
 
 _LOADERS = {**dict.fromkeys(("cot", "math"), load_json), **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split)}

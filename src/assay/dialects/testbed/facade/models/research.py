@@ -21,6 +21,12 @@ else:
     except ImportError:
         Module = object
 
+HOOKS = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+)
 CHANGES_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_")
 
 
@@ -84,22 +90,6 @@ class WhiteBox(Module):  # type: ignore[misc]
             for name, module in self._assay_named(wanted).items()
         ]
 
-    def register_forward_hook(self, *args: Any, **options: Any) -> Any:
-        """`(hook)` on the model, or `(names, hook)` on modules of it; the hook may take `module_name`."""
-        return self._assay_hook("register_forward_hook", *args, **options)
-
-    def register_forward_pre_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, before a module runs."""
-        return self._assay_hook("register_forward_pre_hook", *args, **options)
-
-    def register_full_backward_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, when gradients of a module are computed."""
-        return self._assay_hook("register_full_backward_hook", *args, **options)
-
-    def register_full_backward_pre_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, before gradients of a module are computed."""
-        return self._assay_hook("register_full_backward_pre_hook", *args, **options)
-
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
         """Lets a tracker follow modules; passes of the model move it on."""
         found = {} if isinstance(module_name, type) else self._assay_matching(module_name)
@@ -160,6 +150,21 @@ def _forwarded(name: str) -> Callable[..., Any]:
     return change
 
 
+def _hooked(name: str) -> Callable[..., Any]:
+    """torch's method of this name: `(hook)` on the model, or `(names, hook)` on modules of it.
+
+    The hook may take `module_name`.
+    """
+
+    def register(self: WhiteBox, *args: Any, **options: Any) -> Any:
+        return self._assay_hook(name, *args, **options)
+
+    register.__name__ = name
+    return register
+
+
+for _name in HOOKS:
+    setattr(WhiteBox, _name, _hooked(_name))
 for _name in CHANGES_ITSELF:
     setattr(WhiteBox, _name, _forwarded(_name))
 if Module is object:

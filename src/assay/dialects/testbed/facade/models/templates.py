@@ -53,26 +53,21 @@ def _images(written: str) -> str:
 
 def idefics() -> str:
     """`Image:<image> Question: … Answer: …`, one round a line."""
-    return (
-        _named_head("\\n")
-        + _rounds("Assistant")
-        + _NAMED
-        + "{% if 'content' in message %}{% for part in message['content'] %}"
-        + _PART
-        + "{{ '' if loop.last else ' ' }}{% endfor %}{{ '\\n' if ends else ' ' }}{% endif %}"
-        + _ASKS_BY_NAME
-    )
+    return _parts_by_name("\\n", "{{ '' if loop.last else ' ' }}", "{{ '\\n' if ends else ' ' }}")
 
 
 def idefics2(end: str) -> str:
     """`Image:<image>`, `Question: …`, `Answer: …`: one message a line, each closed by `end`."""
+    return _parts_by_name(f"{end}\\n", "", f"{{{{ '{end}\\n' }}}}")
+
+
+def _parts_by_name(after_head: str, after_part: str, after_message: str) -> str:
     return (
-        _named_head(f"{end}\\n")
+        _named_head(after_head)
         + _rounds("Assistant")
         + _NAMED
         + "{% if 'content' in message %}{% for part in message['content'] %}"
-        + _PART
-        + f"{{% endfor %}}{{{{ '{end}\\n' }}}}{{% endif %}}"
+        + f"{_PART}{after_part}{{% endfor %}}{after_message}{{% endif %}}"
         + _ASKS_BY_NAME
     )
 
