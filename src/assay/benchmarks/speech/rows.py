@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, AllOf, Audio, Media, Sample
+from ...core import EMPTY, AllOf, Audio, DataSource, Media, Sample
 from ...datasets import Samples, open_dataset
 from ...datasets.choices import letter_of
 from ...datasets.faults import RowFault
@@ -67,6 +67,12 @@ class Spoken:
             to_sample=ToSample(self, folder),
             where=str(found),
         )
+
+
+def source_of(name: str, mini: str, read: Spoken, **hub: str) -> DataSource:
+    """Where the rows of a benchmark lie: in a file or a folder of its name, or on the hub."""
+    files = (f"{name}.jsonl", f"{name}.parquet", name)
+    return DataSource(local=files, mini=f"benchmarks/data/speech/{mini}.jsonl", read=read, **hub)
 
 
 @dataclass(frozen=True)
