@@ -57,9 +57,9 @@ def decode_audio(
     if channels not in (None, 1):
         raise UsageError(f"cannot make {channels} channels of an audio clip", fix="channels=1, or None to keep them")
     check_audio(audio, limits)
-    said, body = decode(audio, limits, {"rate": rate, "channels": channels})
-    samples: Floats = np.frombuffer(body, np.float32).reshape(said["shape"])
-    return DecodedAudio(samples, said["rate"], tuple(said["conversions"]))
+    reply, body = decode(audio, limits, {"rate": rate, "channels": channels})
+    samples: Floats = np.frombuffer(body, np.float32).reshape(reply["shape"])
+    return DecodedAudio(samples, reply["rate"], tuple(reply["conversions"]))
 
 
 def decode_audio_here(
@@ -72,18 +72,18 @@ def decode_audio_here(
     if not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))
         raise audio.fault(f"{bad} of {samples.size} samples are not finite (NaN or infinite)")
-    made: list[str] = []
+    conversions: list[str] = []
     count = samples.shape[1]
     if channels == 1 and count > 1:
         samples = samples.mean(axis=1, dtype=np.float32, keepdims=True)
-        made.append(f"mixed {count} channels to 1")
+        conversions.append(f"mixed {count} channels to 1")
     elif count > 2:
         raise audio.fault(f"the audio has {count} channels at {found:,} Hz", fix="mix it down: channels=1")
     if rate is not None and rate != found:
         samples = resample(samples, found, rate)
-        made.append(f"resampled {found} Hz to {rate} Hz")
+        conversions.append(f"resampled {found} Hz to {rate} Hz")
     shaped = samples[:, 0] if samples.shape[1] == 1 else samples
-    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(made))
+    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(conversions))
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":

@@ -31,8 +31,8 @@ def decode_image(
     facts = check_image(image, limits)
     if (facts.frames or 1) > 1:
         raise _animated(image, facts.format, facts.frames or 0)
-    said, pixels = decode(image, limits, {"background": background})
-    return pillow.frombytes("RGB", tuple(said["size"]), pixels)
+    reply, pixels = decode(image, limits, {"background": background})
+    return pillow.frombytes("RGB", tuple(reply["size"]), pixels)
 
 
 def decode_image_here(

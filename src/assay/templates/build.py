@@ -209,11 +209,11 @@ def _name_of(function: Any, where: str) -> str:
     return f"{where}, template {name!r}" if where else f"template {name!r}"
 
 
-def _source_of(template: Any, given: Any) -> str:
+def _source_of(template: Any, written_as: Any) -> str:
     """What the prompts depend on: the data a template was given as, its options, and the code of a user's own."""
     if isinstance(template, JinjaTurn):
         return template.render.text
-    lines = [_described(given)] if isinstance(given, (str, list, tuple, Mapping, Spec)) else []
+    lines = [_described(written_as)] if isinstance(written_as, (str, list, tuple, Mapping, Spec)) else []
     if is_dataclass(template):
         lines.append(type(template).__qualname__)
         lines += [f"{f.name}={_described(getattr(template, f.name))}" for f in fields(template) if f.init]

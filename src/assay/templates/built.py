@@ -237,8 +237,8 @@ def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ..
     role = generation_role(messages)
     last = messages[-1]
     if last.role in (role, "") and last.parts is not None:
-        said = Message.of(last.role, *pieces)
-        return (*messages[:-1], Message(last.role, join_parts(last.parts, said.parts or (), separator=" ")))
+        reply = Message.of(last.role, *pieces)
+        return (*messages[:-1], Message(last.role, join_parts(last.parts, reply.parts or (), separator=" ")))
     return (*messages, Message.of(role, *pieces))
 
 

@@ -92,8 +92,8 @@ class FewshotTemplate:
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
-        shown = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
-        return self._base.finish(shown)
+        whole = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
+        return self._base.finish(whole)
 
     def notes(self) -> Iterator[str]:
         """What whoever reads the numbers should know of the prompts made so far."""
@@ -232,12 +232,12 @@ class _Shelf:
         return asked(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
-        known = self._shots[key].get(place)
-        if known is None:
+        shot = self._shots[key].get(place)
+        if shot is None:
             sample = self._groups[key][place]
             name = f"{self._name}:{sample.id}" if self._name else sample.id
-            known = self._shots[key][place] = Shot(name, self._asks(sample), self._template.solved(sample))
-        return known
+            shot = self._shots[key][place] = Shot(name, self._asks(sample), self._template.solved(sample))
+        return shot
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]

@@ -81,9 +81,9 @@ def words_of_option(sample: Sample, output: Output) -> Score:
     return Score(float(names_option(right, output.text, sample.choices)), answer=output.text)
 
 
-def names_option(right: str, said: str, options: Sequence[str]) -> bool:
+def names_option(right: str, text: str, options: Sequence[str]) -> bool:
     """Whether a text has every word of one option and no word that only the others have."""
-    wanted, words = _words(right), _words(said)
+    wanted, words = _words(right), _words(text)
     others = {word for option in options for word in _words(option) - wanted}
     return bool(words) and wanted <= words and not words & others
 

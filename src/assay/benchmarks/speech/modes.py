@@ -48,9 +48,9 @@ class HeardRounds:
         return self._turn(sample, done) if done < len(sample.fields[ROUNDS]) else None
 
     def _turn(self, sample: Sample, place: int) -> Message:
-        asked = self if place == 0 else replace(self, instruction="")
+        template = self if place == 0 else replace(self, instruction="")
         audio = sample.media[place] if sample.media else None
-        return user_turn(asked, sample, sample.fields[ROUNDS][place], audio)
+        return user_turn(template, sample, sample.fields[ROUNDS][place], audio)
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,19 @@ class Blind:
         return self.template(replace(sample, media=()))
 
 
-def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
+def user_turn(template: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
     """One user turn in the mode that is asked for."""
-    if asked.mode == TEXT:
+    if template.mode == TEXT:
         if not text:
             raise TemplateError(
                 "the row has no text of what is said", where=f"sample {sample.id!r}", fix="give a column `query`"
             )
-        return Message("user", (Text(f"{text}\n\n{asked.instruction}" if asked.instruction else text),))
+        return Message("user", (Text(f"{text}\n\n{template.instruction}" if template.instruction else text),))
     if not isinstance(audio, Audio):
         raise TemplateError("the row has no audio", where=f"sample {sample.id!r}", fix="give a column `audio`")
     parts: tuple[Part, ...] = (audio,)
-    if asked.mode == BOTH and asked.instruction:
-        parts = (audio, Text(asked.instruction))
+    if template.mode == BOTH and template.instruction:
+        parts = (audio, Text(template.instruction))
     return Message("user", parts)
 
 

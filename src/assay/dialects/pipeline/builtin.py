@@ -90,7 +90,7 @@ def _weighed(engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int,
     for start in range(0, len(rows), batch_size):
         contexts, targets, prompts = zip(*rows[start : start + batch_size], strict=True)
         if isinstance(engine, Engine):
-            yield from (made for made in engine.weigh(contexts, targets, prompts) if made is not None)
+            yield from (likelihood for likelihood in engine.weigh(contexts, targets, prompts) if likelihood is not None)
         else:
             yield from weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
 
@@ -149,16 +149,16 @@ def generation(
             lines.append({"prompt": item["prompt"], "generated": text, "reference": item.get("reference", "")})
     if save_outputs:
         save_lines(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
-    written = engine.written - before if counts else size
-    rate = written / spent if spent > 0 else 0
+    total_tokens = engine.written - before if counts else size
+    rate = total_tokens / spent if spent > 0 else 0
     speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
     means = {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS} if speeds else {}
     return {
         "total_samples": len(data),
-        "total_tokens": written,
+        "total_tokens": total_tokens,
         "total_time": spent,
         "throughput": rate,
-        "avg_length": written / len(data) if data else 0,
+        "avg_length": total_tokens / len(data) if data else 0,
         **means,
     }
 
@@ -170,8 +170,8 @@ def _generated(engine: Any, prompts: list[str], max_length: int, noise: float) -
     """Tokens, seconds and speed; an engine of the earlier era knows nothing of the last."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
-    made = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
-    return made[0], made[1], made[2] if len(made) > 2 else None
+    generated = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
+    return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 
 
 def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -47,10 +47,10 @@ class Dialogue:
         now = self.round
         earlier = [self.heard(place) for place in range(now)]
         if self.own_history:
-            said = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
+            replies = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
         else:
-            said = [reply.text for reply in self.script.replies[:now]]
-        return self.heard(now), earlier, said
+            replies = [reply.text for reply in self.script.replies[:now]]
+        return self.heard(now), earlier, replies
 
     def keywords(self, pred_audio: str | None) -> dict[str, Any]:
         """The other words of this round."""
@@ -77,9 +77,9 @@ class Dialogue:
 
     def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
         """The answer of this round, noted for the next."""
-        heard, earlier, said = self.arguments()
+        heard, earlier, replies = self.arguments()
         answer = checked(
-            model.generate_multiturn(heard, earlier, said, **self.keywords(pred_audio)), model, "generate_multiturn"
+            model.generate_multiturn(heard, earlier, replies, **self.keywords(pred_audio)), model, "generate_multiturn"
         )
         self.answers.append(answer)
         if "cache" in answer:

@@ -59,10 +59,11 @@ class Evaluation:
 
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
-            said = without_secrets(await self._worker.ask(line, id), self.secrets)
-            if self.rule.is_upstream and "score" in line and isinstance(said, Mapping):
-                said = {**said, "score": line["score"]}  # upstream's result lines are overwritten by the prediction's
-            return read_result(said, line, self.name)
+            verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
+            if self.rule.is_upstream and "score" in line and isinstance(verdict, Mapping):
+                # Upstream's result lines are overwritten by the prediction's.
+                verdict = {**verdict, "score": line["score"]}
+            return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
             return Score(None, Outcome.JUDGE_ERROR, details={"error": without_secrets(described, self.secrets)})
@@ -199,7 +200,7 @@ class Worker:
         batch, place = self._places[id]
         if batch not in self._batches:
             start = batch * self._batch_size
-            members = [known for _, known in self._known[start : start + self._batch_size]]
+            members = [member for _, member in self._known[start : start + self._batch_size]]
             self._batches[batch] = asyncio.ensure_future(self._threads.submit(self._evaluate, members))
         return (await asyncio.shield(self._batches[batch]))[place]
 

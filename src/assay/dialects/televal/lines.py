@@ -24,8 +24,8 @@ def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "ne
     extra = {name: sample.fields.get(name) for name in getattr(loader, "extra_col", None) or ()}
     key = sample.fields.get(KEY, sample.fields.get(getattr(loader, "key_col", None) or "key"))
     key = sample.id if key is None else key
-    if STRUCTURE in sample.fields and (own := _as_returned(sample, output, loader, key, extra)) is not None:
-        return own
+    if STRUCTURE in sample.fields and (lines := _as_returned(sample, output, loader, key, extra)) is not None:
+        return lines
     script = sample.fields.get(SPOKEN)
     if isinstance(script, Script):
         records = round_records(script, _answers(output), era)
@@ -55,8 +55,8 @@ def _as_returned(
         return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
     if not isinstance(returned, list):
         return []
-    kept = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
-    return [{"key": key, **record, **extra} for record in kept]
+    records = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
+    return [{"key": key, **record, **extra} for record in records]
 
 
 def _answer(output: Output) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def _answer(output: Output) -> dict[str, Any]:
 
 def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
     """The answers of all rounds; a model that is no guest gives their texts only, and the last audio."""
-    own = output.details.get("answers")
-    if own is not None:
-        return [*own[:-1], {**own[-1], "pred_audio": audio_path(output) or own[-1].get("pred_audio")}]
+    rounds = output.details.get("answers")
+    if rounds is not None:
+        return [*rounds[:-1], {**rounds[-1], "pred_audio": audio_path(output) or rounds[-1].get("pred_audio")}]
     texts = output.details.get("rounds") or [output.text]
     answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
     answers[-1]["pred_audio"] = audio_path(output)

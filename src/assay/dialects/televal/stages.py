@@ -54,9 +54,9 @@ class Stage:
 
     def reference(self, dataset: str) -> str:
         """What one task of the stage is recorded under."""
-        given = {name: value for name, value in self.options.items() if value is not None}
+        options = {name: value for name, value in self.options.items() if value is not None}
         head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
-        return f"{head}?{json.dumps(given, sort_keys=True)}" if given else head
+        return f"{head}?{json.dumps(options, sort_keys=True)}" if options else head
 
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
@@ -78,7 +78,7 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
     if stage.mode == "infer":
-        made = shop.tasks(
+        tasks = shop.tasks(
             stage.task,
             judged=False,
             save_pred_audio=stage.options.get("save_pred_audio"),
@@ -86,8 +86,8 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
             batch_size=stage.options.get("bsz"),
         )
     else:
-        made = [_judging(stage, shop, name, datasets, config) for name in datasets]
-    paired = zip(datasets, made, strict=True)
+        tasks = [_judging(stage, shop, name, datasets, config) for name in datasets]
+    paired = zip(datasets, tasks, strict=True)
     return [_referred(task, stage.reference(name)) for name, task in paired if stage.dataset in (None, name)]
 
 
@@ -138,5 +138,5 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
 
 
 def _referred(task: Task, reference: str) -> StageTask:
-    given = {name: getattr(task, name) for name in Task.__dataclass_fields__}
-    return StageTask(**given, reference=reference)
+    fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
+    return StageTask(**fields, reference=reference)

@@ -62,18 +62,18 @@ class Tree:
 
     def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
         """The entry of a name; an unknown one is an error with its place and the nearest names."""
-        known = self.entries.get(kind, {})
-        if not isinstance(name, str) or name not in known:
-            raise dangling(kind, name, known, where)
-        return known[name]
+        entries = self.entries.get(kind, {})
+        if not isinstance(name, str) or name not in entries:
+            raise dangling(kind, name, entries, where)
+        return entries[name]
 
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
         """What an entry names: argument, kind and name."""
         # A judge that runs here is named in the arguments of its evaluator.
         offline = OFFLINE_LINKS if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer") else {}
         for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
-            given = entry.args.get(argument)
-            names = given if isinstance(given, list) else [given]
+            value = entry.args.get(argument)
+            names = value if isinstance(value, list) else [value]
             yield from ((argument, kind, name) for name in names if name is not None)
 
     def reached(
@@ -105,9 +105,9 @@ class Tree:
         return (entry for kind in KINDS for entry in self.entries.get(kind, {}).values())
 
 
-def dangling(kind: str, name: Any, known: Iterable[str], where: str | None) -> UnknownName:
+def dangling(kind: str, name: Any, entries: Iterable[str], where: str | None) -> UnknownName:
     """The fault of a name that no entry has, with up to three that are near."""
-    names = list(known)
+    names = list(entries)
     close: list[str] = []
     while len(close) < 3 and (found := nearest(str(name), [n for n in names if n not in close])) is not None:
         close.append(found)
@@ -122,15 +122,15 @@ def read_tree(path: Path) -> Tree:
     entries: dict[str, dict[str, Entry]] = {}
     faults: list[AssayError] = []
     for kind in KINDS:
-        own = entries.setdefault(kind, {})
+        of_kind = entries.setdefault(kind, {})
         for file in yaml_files(folder / kind):
             try:
                 for entry in read_file(file, kind):
-                    known = own.setdefault(entry.name, entry)
-                    if known is not entry:
+                    first = of_kind.setdefault(entry.name, entry)
+                    if first is not entry:
                         faults.append(
                             UsageError(
-                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {known.at()}"
+                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {first.at()}"
                             )
                         )
             except AssayError as fault:
@@ -215,14 +215,14 @@ def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):
         raise UsageError("not a mapping", where=where, fix=wanted)
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, _ in node.value:
-        if key.value in seen:
+        if key.value in lines:
             raise UsageError(
                 f"{key.value!r} is given twice",
                 where=f"{file}:{key.start_mark.line + 1}",
-                fix=f"line {seen[key.value]}",
+                fix=f"line {lines[key.value]}",
             )
-        seen[key.value] = key.start_mark.line + 1
+        lines[key.value] = key.start_mark.line + 1
     pairs: Sequence[tuple[Any, Any]] = node.value
     return pairs

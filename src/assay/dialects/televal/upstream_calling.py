@@ -36,16 +36,16 @@ def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
     turns = structure["dialogue"]
     if not turns:
         raise ValueError("the dialogue has no turns")
-    said = [_content(model, turn) for turn in turns]
+    contents = [_content(model, turn) for turn in turns]
     instruct = _content(model, structure["instruct"])[1] if "instruct" in structure else ""
     apart = {
         "type": "multi_turn",
         "nrounds": structure.get("nrounds"),
-        "audio": [audio for audio, _, _ in said],
-        "query": [text for _, text, _ in said],
+        "audio": [audio for audio, _, _ in contents],
+        "query": [text for _, text, _ in contents],
         "instruct": instruct,
     }
-    return apart if era_here() == SEED else {**apart, "meta_info": [meta for _, _, meta in said]}
+    return apart if era_here() == SEED else {**apart, "meta_info": [meta for _, _, meta in contents]}
 
 
 def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -85,7 +85,7 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
     rounds = min(len(audio), len(texts), len(replies))
     words: dict[str, Any] = {"instruct": apart.get("instruct")}
     heard: list[Any] = []
-    said: list[Any] = []
+    history: list[Any] = []
     spoken: list[Any] = []
     answers: list[dict[str, Any]] = []
     for n in range(rounds):
@@ -94,12 +94,12 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
         words |= {"user_query_history": texts[:n], "user_query": texts[n]}
         if era != SEED:
             words["assistant_his_audio"] = spoken
-        answer = model.generate_multiturn(audio[n], heard, said, **words)
+        answer = model.generate_multiturn(audio[n], heard, history, **words)
         pred, sound = answer["pred"], answer.get("pred_audio")
         answers.append({"pred": pred, "pred_audio": sound})
         heard.append(audio[n])
-        own = answer.get("his") if answer.get("his") is not None else pred
-        said.append(own if own_history else replies[n])
+        reply = answer.get("his") if answer.get("his") is not None else pred
+        history.append(reply if own_history else replies[n])
         spoken.append(sound if own_history else other_audio[n])
         if era == SEED:
             words["assistant_his_audio"] = spoken[-1]

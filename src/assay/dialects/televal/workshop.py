@@ -113,7 +113,7 @@ class Workshop:
         switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
         # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
         clips = str(datasets[-1]) if self.is_upstream else ""
-        made: list[Task] = []
+        tasks: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
@@ -124,7 +124,7 @@ class Workshop:
             judges: tuple[Any, ...] = (answered,)
             if judged:
                 judges = self.judges(task.eval_task, loader, entry.at("eval_task"))
-            made.append(
+            tasks.append(
                 Task(
                     name=label,
                     dataset=loader.source if reader.is_streamed else Batches(loader, self.is_upstream),
@@ -139,7 +139,7 @@ class Workshop:
                     description=f"TELEVAL infer_task of {entry.file.name}",
                 )
             )
-        return made
+        return tasks
 
     def infer_task(self, entry: Entry) -> InferTaskCfg:
         """The configuration of an infer_task."""
@@ -149,8 +149,8 @@ class Workshop:
     def loader(self, dataset: str) -> Any:
         """The dataset of a name, its relative paths looked for beside the registry."""
         entry = self.tree.get("dataset", dataset)
-        given = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
-        placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **given}, entry.file, entry.line, entry.lines)
+        paths = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
+        placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **paths}, entry.file, entry.line, entry.lines)
         return self.build(placed)
 
     def build(self, entry: Entry) -> Any:
@@ -224,8 +224,8 @@ class Workshop:
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """The models of the tree, the task's own first."""
-        known = self.tree.names("model")
-        names = [*([first] if first in known else []), *(name for name in known if name != first)]
+        models = self.tree.names("model")
+        names = [*([first] if first in models else []), *(name for name in models if name != first)]
         return {name: self.model(name) for name in names if self.tree.get("model", name).cls}
 
     def model(self, name: str) -> GuestModel:
@@ -243,9 +243,10 @@ class Workshop:
         return kind(**expand(entry.args))
 
     def _beside(self, path: str) -> str:
-        given = Path(path).expanduser()
-        beside = self.tree.root / given
-        return str(beside) if not given.is_absolute() and (beside.exists() or not given.exists()) else str(given)
+        relative = Path(path).expanduser()
+        beside = self.tree.root / relative
+        is_beside = not relative.is_absolute() and (beside.exists() or not relative.exists())
+        return str(beside if is_beside else relative)
 
 
 def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:

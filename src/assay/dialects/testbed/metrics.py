@@ -90,8 +90,8 @@ class FolderMetric:
 
 def _several(sample: Sample) -> list[Any] | None:
     """Every reference a row has: a target that is a list, the annotators' answers, or all captions of the image."""
-    given = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
-    found = next((value for value in given if isinstance(value, (list, tuple)) and value), None)
+    cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
+    found = next((value for value in cells if isinstance(value, (list, tuple)) and value), None)
     return None if found is None else [one["answer"] if isinstance(one, Mapping) else one for one in found]
 
 

@@ -65,21 +65,21 @@ class BatchLoader:
         if is_upstream("televal"):
             self._assay_df = self._assay_table()
 
-    def _assay_check_place(self, given: str | Path) -> None:
+    def _assay_check_place(self, source: str | Path) -> None:
         """Raises at once for what can hold no rows; a name on the hub is asked for when rows are wanted."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
-        known = path.exists() and str(given) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
-        parts = str(given).removeprefix("hf://").strip("/").split("/")
-        if self.do_infer and (known or (len(parts) > 2 and not self.is_jsonl and not Path(given).is_absolute())):
+        is_data = path.exists() and str(source) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
+        parts = str(source).removeprefix("hf://").strip("/").split("/")
+        if self.do_infer and (is_data or (len(parts) > 2 and not self.is_jsonl and not Path(source).is_absolute())):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         if is_upstream("televal"):
             raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(
-                f"no rows in {given}; {fix}"
+                f"no rows in {source}; {fix}"
             )
-        raise NoSuchData(f"no rows in {given}", fix=fix)
+        raise NoSuchData(f"no rows in {source}", fix=fix)
 
     @property
     def is_jsonl(self) -> bool:
@@ -112,16 +112,16 @@ class BatchLoader:
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
         """A row with its tuples restored and its clips named by path, and those clips by the path they will have."""
-        made = dict(row)
+        columns = dict(row)
         if self.tuple_decode:
-            for name, value in made.items():
+            for name, value in columns.items():
                 if type(value) in (dict, list):
-                    made[name] = decoded(value)
+                    columns[name] = decoded(value)
         if self.is_jsonl:
-            return made, {}
-        if self.tuple_decode and isinstance(made.get("answer"), str):
-            made["answer"] = _structured(made["answer"])
-        return made, self._assay_place_audio(made)
+            return columns, {}
+        if self.tuple_decode and isinstance(columns.get("answer"), str):
+            columns["answer"] = _structured(columns["answer"])
+        return columns, self._assay_place_audio(columns)
 
     def __iter__(self) -> Iterator[list[Row]]:
         self.index = 0
@@ -184,10 +184,10 @@ class BatchLoader:
 
     def _assay_ready(self) -> Iterator[Row]:
         for row in self._assay_rows():
-            made, clips = self.prepare(row)
+            columns, clips = self.prepare(row)
             for path, audio in () if self.keeps_audio else clips.items():
-                made.update({name: str(self.write_audio(path, audio)) for name, v in made.items() if v == path})
-            yield made
+                columns.update({name: str(self.write_audio(path, audio)) for name, v in columns.items() if v == path})
+            yield columns
 
     def write_audio(self, path: str, audio: Audio) -> Path:
         """The file of an audio clip that so far was only named."""

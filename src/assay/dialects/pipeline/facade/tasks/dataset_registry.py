@@ -121,11 +121,11 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
         before = dict(DatasetRegistry._registry)
         try:
             Guest.of_file("pipeline", NAMES, file).load(file)
-            made = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
+            registered = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
         finally:
             DatasetRegistry._registry.clear()
             DatasetRegistry._registry.update(before)
-        _theirs.update({f"{file}:{name}": one for name, one in made.items()})
+        _theirs.update({f"{file}:{name}": one for name, one in registered.items()})
     return _theirs.get(f"{file}:{config.name}", config)
 
 

@@ -32,11 +32,11 @@ _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 @lru_cache(maxsize=1)
 def _environment() -> PlainSandbox:
-    made = PlainSandbox(undefined=jinja2.StrictUndefined)
-    made.globals["getvar"] = _getvar
+    environment = PlainSandbox(undefined=jinja2.StrictUndefined)
+    environment.globals["getvar"] = _getvar
     # References that must all be there are tuples; plain JSON would turn them into alternatives.
-    made.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
-    return made
+    environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
+    return environment
 
 
 class DataTemplate:
@@ -151,11 +151,11 @@ def _structure(text: str) -> Render:
     render = _text(text)
 
     def read(row: Row) -> Any:
-        made = render(row)
+        text = render(row)
         try:
-            return decoded(json.loads(made)) if isinstance(made, str) else made
+            return decoded(json.loads(text)) if isinstance(text, str) else text
         except ValueError:
-            return made
+            return text
 
     return read
 
@@ -165,11 +165,11 @@ def _whole(text: str) -> Render:
     render = _rendering(text)
 
     def read(row: Row) -> Any:
-        made = render(row)
+        rendered = render(row)
         try:
-            structure = decoded(json.loads(made))
+            structure = decoded(json.loads(rendered))
         except ValueError as error:
-            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(made)}") from error
+            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(rendered)}") from error
         if not isinstance(structure, (dict, list)):
             raise ValueError(f"the template must render to a list of roles or a dialogue, not {shorten(structure)}")
         return structure

@@ -43,8 +43,8 @@ class WhiteBox(Module):  # type: ignore[misc]
                 return super().__getattr__(name)
             except AttributeError:
                 pass
-        held = self.__dict__
-        model = held.get("model") or (held.get("_modules") or {}).get("model")
+        attributes = self.__dict__
+        model = attributes.get("model") or (attributes.get("_modules") or {}).get("model")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)
@@ -82,8 +82,8 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def _assay_hook(self, method: str, *args: Any, **options: Any) -> Any:
         if callable(args[0]):
-            own = getattr(super(), method, None) or getattr(self.model, method)
-            return own(*args, **options)
+            register = getattr(super(), method, None) or getattr(self.model, method)
+            return register(*args, **options)
         wanted, hook = args[0], args[1]
         return [
             getattr(module, method)(try_inject_params(hook, module_name=name), **options)
@@ -102,12 +102,12 @@ class WhiteBox(Module):  # type: ignore[misc]
         """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
         found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
-            made: Sequence[Any] = [new(**init_args) for _ in found]
+            modules: Sequence[Any] = [new(**init_args) for _ in found]
         else:
-            made = list(new) if isinstance(new, (list, tuple)) else [new]
-        if len(made) != len(found):
-            raise ValueError(f"{len(found)} modules match and {len(made)} are given")
-        for (name, old), module in zip(found.items(), made, strict=True):
+            modules = list(new) if isinstance(new, (list, tuple)) else [new]
+        if len(modules) != len(found):
+            raise ValueError(f"{len(found)} modules match and {len(modules)} are given")
+        for (name, old), module in zip(found.items(), modules, strict=True):
             if strict:
                 _check_parameters(old.forward, module.forward, name)
             holder = self.model

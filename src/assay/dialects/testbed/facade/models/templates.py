@@ -20,10 +20,10 @@ _ASKS_BY_NAME = _ASKS.replace("@HEADER@", "{{ writer.role.capitalize() + ':' }}"
 _MARKED = "<|im_start|>"
 
 
-def _head(written: str, otherwise: str = "") -> str:
+def _head(text: str, otherwise: str = "") -> str:
     """A first message that instructs, written in its own way and left out of the rounds."""
     later = _LATER if not otherwise else _LATER.replace("{% endif %}", f"{{% else %}}{otherwise}{{% endif %}}")
-    return f"{_FIRST_IS_HEAD}{written}{later}"
+    return f"{_FIRST_IS_HEAD}{text}{later}"
 
 
 def _named_head(end: str) -> str:
@@ -44,10 +44,10 @@ def _texts(between: str, after: str) -> str:
     )
 
 
-def _images(written: str) -> str:
+def _images(text: str) -> str:
     return (
         "{% for part in message['content'] | selectattr('type', 'equalto', 'image') %}"
-        f"{{{{ '{written}' }}}}{{% endfor %}}"
+        f"{{{{ '{text}' }}}}{{% endfor %}}"
     )
 
 
