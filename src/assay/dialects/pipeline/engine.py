@@ -121,11 +121,9 @@ class Engine:
                 "generate_with_logprobs: this model does not report log-probabilities",
                 fix="choose a model that does (gguf/…, openai/…), or an evaluator that only generates",
             )
-        if echo and not self.asker.model.abilities.likelihood:
-            raise ModalityMismatch(
-                "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt",
-                fix="choose a model with likelihood, or leave echo out",
-            )
+        if echo:
+            what = "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt"
+            self.check_likelihood(what, "leave echo out")
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
         return [
             joined([*(echoed(self, prompt, top_logprobs) if echo else ()), *written(self, output)])
@@ -212,10 +210,7 @@ class Engine:
 
         `row_prompts` are the prompts of the rows they are about.
         """
-        if not self.asker.model.abilities.likelihood:
-            raise ModalityMismatch(
-                "this model cannot weigh given texts", fix="choose a model with likelihood, or the generation evaluator"
-            )
+        self.check_likelihood("this model cannot weigh given texts", "the generation evaluator")
         prompts = [
             Prompt((Message("", (Text(context),)),), continuations=(continuation,))
             for context, continuation in zip(contexts, continuations, strict=True)
@@ -225,6 +220,11 @@ class Engine:
         tokens = sum(map(_tokens_read, outputs))
         self._read.append((len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs)))
         return [output.likelihoods[0] if output.likelihoods else None for output in outputs]
+
+    def check_likelihood(self, what: str, otherwise: str) -> None:
+        """Raises where the model cannot weigh given texts."""
+        if not self.asker.model.abilities.likelihood:
+            raise ModalityMismatch(what, fix=f"choose a model with likelihood, or {otherwise}")
 
     def reject(self, item: Mapping[str, Any], why: str) -> None:
         """Counts a row an evaluator cannot use as a failure of that row."""

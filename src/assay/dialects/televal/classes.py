@@ -72,9 +72,14 @@ class Classes:
     @staticmethod
     def check_args(entry: Entry, thing: Any) -> None:
         """Raises for an argument that the class does not take, and for one it needs, at the line that is wrong."""
-        if not inspect.isclass(thing) or not _has_signature(thing):
+        if not inspect.isclass(thing):
             return
-        unknown = next((name for name in entry.args if not _takes(thing, name)), "")
+        try:
+            parameters = inspect.signature(thing).parameters
+        except (TypeError, ValueError):
+            return
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        unknown = next((name for name in entry.args if name not in parameters and not takes_any), "")
         check_options(thing, entry.args, f"{entry.kind} {entry.name!r}", entry.at(unknown or "args"))
 
     def fault(self, entry: Entry) -> UsageError | None:
@@ -169,19 +174,6 @@ def _only_class(file: Path) -> str | None:
 def _top(file: Path) -> list[ast.stmt]:
     tree = parsed(file)
     return tree.body if tree else []
-
-
-def _takes(thing: type, name: str) -> bool:
-    parameters = inspect.signature(thing).parameters
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def _has_signature(thing: type) -> bool:
-    try:
-        inspect.signature(thing)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _lacking(path: str, module: str, attribute: str, candidates: Iterable[str], where: str) -> UsageError:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import Result, UsageError
+from ...core import Result
 from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -20,9 +20,8 @@ from ..protocol import is_upstream
 from .eras import Era
 from .facade.dataset import BatchLoader
 from .files import Folder, predictions_of, results_of
-from .stages import Stage, stage_tasks, workshop_of
+from .stages import Stage, stage_tasks, tree_at, workshop_of
 from .summaries import STATISTIC
-from .tree import read_tree
 from .workshop import UPSTREAM, Workshop
 
 TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
@@ -70,10 +69,8 @@ def truth(text: str) -> bool:
 
 def execute(wanted: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
     """Runs one mode; gives the result and the files that were written."""
+    config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
     registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser()
-    if not registry.exists():
-        raise UsageError("no such registry", where=wanted.registry, fix="--registry DIR")
-    config = read_tree(registry).get("infer_task", wanted.task, "--task")
     model = wanted.model or str(config.args.get("model", ""))
     folder = Folder(wanted.save_dir, model)
     is_infer = wanted.mode == "infer"

@@ -17,7 +17,7 @@ from .facade.dataset import BatchLoader
 from .files import Folder
 from .predictions import Predictions, ReadLine, ask_for_line, lines_in
 from .rows import Batches
-from .tree import read_tree
+from .tree import Tree, read_tree
 from .workshop import UPSTREAM, Workshop, label_of
 
 
@@ -61,16 +61,19 @@ class Stage:
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     """The workshop a stage works in, all that it names checked."""
-    registry = stage.registry.removesuffix(UPSTREAM)
-    path = Path(registry).expanduser()
-    if not path.exists():
-        raise UsageError("no such registry", where=registry, fix="--registry DIR")
-    options, is_upstream = stage.options, registry != stage.registry
-    era = options.get("era")
-    shop = Workshop(read_tree(path), era, frozenset(run.judges), is_upstream=is_upstream)
+    options, is_upstream = stage.options, stage.registry.endswith(UPSTREAM)
+    shop = Workshop(tree_at(stage.registry), options.get("era"), frozenset(run.judges), is_upstream=is_upstream)
     shop.tree.get("infer_task", stage.task, "--task")
     shop.check([stage.task], mode=stage.mode, eval_task=options.get("eval_task"), model=options.get("model"))
     return shop
+
+
+def tree_at(registry: str) -> Tree:
+    """The tree of a registry as the command line names it."""
+    path = Path(registry.removesuffix(UPSTREAM)).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=registry, fix="--registry DIR")
+    return read_tree(path)
 
 
 def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
