@@ -4,7 +4,7 @@ from .build import build_template
 from .built import BuiltTemplate, as_prompt
 from .choices import LAYOUTS, Choices
 from .dialogue import Dialogue, has_rounds, rounds
-from .fewshot import FewshotTemplate, ShotPool, apply_fewshot
+from .fewshot import FewshotTemplate, apply_fewshot
 from .likelihood import ChoiceLikelihood, LikelihoodOf, Rolling
 from .plain import Completion, Question
 from .variants import Variants
@@ -22,7 +22,6 @@ __all__ = [
     "LikelihoodOf",
     "Question",
     "Rolling",
-    "ShotPool",
     "Variants",
     "WithoutChat",
     "apply_fewshot",
