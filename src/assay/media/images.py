@@ -17,10 +17,8 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG200
 """What Pillow may try: its readers of rarer formats see no foreign bytes."""
 
 
-def decode_image(
-    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "PilImage":
-    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
+def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
+    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over white.
 
     An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
     """
@@ -31,13 +29,11 @@ def decode_image(
     facts = check_image(image, limits)
     if (facts.frames or 1) > 1:
         raise _animated(image, facts.format, facts.frames or 0)
-    reply, pixels = decode(image, limits, {"background": background})
+    reply, pixels = decode(image, limits, {})
     return pillow.frombytes("RGB", tuple(reply["size"]), pixels)
 
 
-def decode_image_here(
-    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "PilImage":
+def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
     """`decode_image` in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
@@ -53,8 +49,7 @@ def decode_image_here(
             if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
                 raise _animated(image, facts.format, frames)
             opened.load()
-            upright = ImageOps.exif_transpose(opened)
-            return to_rgb(upright, background)
+            return to_rgb(ImageOps.exif_transpose(opened))
     except (DataError, MemoryError):
         raise
     except Exception as error:
@@ -89,31 +84,31 @@ def _get_ready(image: Image, name: str) -> None:
         raise image.fault("this Pillow was built without JPEG 2000", fix="convert it to PNG")
 
 
-def to_rgb(picture: "PilImage", background: tuple[int, int, int] = (255, 255, 255)) -> "PilImage":
-    """Any image Pillow holds as 8-bit RGB."""
+def to_rgb(image: "PilImage") -> "PilImage":
+    """Any image Pillow holds as 8-bit RGB, transparent parts on white."""
     from PIL import Image as pillow
 
-    if picture.mode == "RGB" and "transparency" not in picture.info:
-        return picture
-    if picture.mode.startswith("I") or picture.mode == "F":
-        return _from_deep(picture).convert("RGB")
-    if picture.has_transparency_data:
-        layer = picture.convert("RGBA")
-        ground = pillow.new("RGBA", layer.size, (*background, 255))
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I") or image.mode == "F":
+        return _from_deep(image).convert("RGB")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        ground = pillow.new("RGBA", layer.size, "white")
         return pillow.alpha_composite(ground, layer).convert("RGB")
-    return picture.convert("RGB")
+    return image.convert("RGB")
 
 
-def _from_deep(picture: "PilImage") -> "PilImage":
+def _from_deep(image: "PilImage") -> "PilImage":
     """16- and 32-bit grey as 8-bit grey; Pillow's own conversion clips everything above 255 to white."""
     import numpy as np
     from PIL import Image as pillow
 
-    values = np.asarray(picture)
+    values = np.asarray(image)
     if not np.isfinite(values).all():
         raise ValueError("pixels that are not finite")
     low, high = float(values.min()), float(values.max())
-    if picture.mode == "F":
+    if image.mode == "F":
         if low < 0 or high > 255:
             raise ValueError(f"floating-point pixels from {low:g} to {high:g}; 0 to 1 or 0 to 255 is understood")
         scaled = np.round(values * 255 if high <= 1 else values)

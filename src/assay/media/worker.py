@@ -55,8 +55,7 @@ def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
 
 
 def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    red, green, blue = options["background"]
-    image = decode_image_here(Image(data), background=(red, green, blue), limits=limits)
+    image = decode_image_here(Image(data), limits=limits)
     return {"size": image.size}, (image.tobytes(),)
 
 
