@@ -28,6 +28,7 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
+from ..plain import LEAVES
 from .audio import RATE, AudioFolder, file_stem
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
@@ -45,7 +46,6 @@ AUDIO = "pred_audio"
 """The folder of audio clips in a run's own."""
 HEAD = "televal"
 """The role of the message that carries what only a guest model is told."""
-PLAIN = (str, int, float, bool, type(None))
 
 
 @dataclass(eq=False)
@@ -296,4 +296,4 @@ def _is_plain(value: Any) -> bool:
         return all(_is_plain(item) for item in value)
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
-    return isinstance(value, PLAIN)
+    return isinstance(value, LEAVES)
