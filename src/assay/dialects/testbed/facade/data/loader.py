@@ -6,6 +6,7 @@ the shots of a query depend on the seed and its place alone. Samplers of the use
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -26,29 +27,21 @@ MADE: list["ContextLoader"] = []
 """Every loader in the order in which they were made: whoever runs a file learns which ones it made."""
 
 
+@dataclass(eq=False, repr=False)
 class ContextLoader:
     """Batches of contexts; a context is a list of rows of which the last is the query."""
 
-    def __init__(
-        self,
-        datasets: Sequence[Any],
-        counts: Sequence[int],
-        batch_size: int,
-        *,
-        samplers: Sequence[Any] | None = None,
-        collate_fn: Callable[[list[list[Any]]], Any] | None = None,
-        shuffle: bool = False,
-        drop_last: bool = False,
-        seed: int = 0,
-    ) -> None:
-        self.datasets = list(datasets)
-        self.counts = list(counts)
-        self.batch_size = batch_size
-        self.samplers = samplers
-        self.collate_fn = collate_fn
-        self.shuffle = shuffle
-        self.drop_last = drop_last
-        self.seed = seed
+    datasets: Sequence[Any]
+    counts: Sequence[int]
+    batch_size: int
+    samplers: Sequence[Any] | None = None
+    collate_fn: Callable[[list[list[Any]]], Any] | None = None
+    shuffle: bool = False
+    drop_last: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.datasets, self.counts = list(self.datasets), list(self.counts)
         self._assay_places: list[tuple[Place, ...]] | None = None
         MADE.append(self)
 
