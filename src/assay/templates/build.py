@@ -52,7 +52,7 @@ def build_template(
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
-    found, finish = _resolve(template, kind, where), Finish(system, roles, produces, chat)
+    found, finish = _resolve(template, kind, where), Finish(system, roles, tuple(produces), chat)
     if isinstance(found, BuiltTemplate):
         return BuiltTemplate(
             found.bare, name=found.name, source=found.source, solve=found.solved, next_turn=found.next_turn,

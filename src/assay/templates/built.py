@@ -39,18 +39,34 @@ class Finish:
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    produces: Sequence[str] = TEXT_ONLY
+    produces: tuple[str, ...] = TEXT_ONLY
     chat: bool | None = None
     """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
+
+    def __bool__(self) -> bool:
+        return bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
+
+    def __call__(self, prompt: Prompt) -> Prompt:
+        """The prompt with the task's system text, roles and kinds of answer."""
+        messages = prompt.messages
+        if self.system:
+            messages = with_system(messages, self.system)
+        if self.roles:
+            messages = rename_roles(messages, self.roles)
+        if self.chat is not None:
+            messages = as_chat(messages) if self.chat else as_text(messages)
+        produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
+        if messages is prompt.messages and produces is prompt.produces:
+            return prompt
+        return Prompt(
+            messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
+        )
 
 
 class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
-    __slots__ = (
-        "_answer", "_finishes", "_solve", "chat", "hold", "make", "name", "next_turn", "produces", "roles", "source",
-        "system",
-    )
+    __slots__ = ("_answer", "_finishes", "_solve", "finish", "hold", "make", "name", "next_turn", "source")
 
     def __init__(
         self,
@@ -75,11 +91,8 @@ class BuiltTemplate:
         """What the prompts depend on, as text: its digest says whether a saved run still fits."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
-        self.system = finish.system
-        self.roles = finish.roles
-        self.produces = tuple(finish.produces)
-        self.chat = finish.chat
-        self._finishes = bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
+        self.finish = finish
+        self._finishes = bool(finish)
 
     def __call__(self, sample: Sample) -> Prompt:
         """The prompt of one sample."""
@@ -95,22 +108,6 @@ class BuiltTemplate:
             raise
         except (Exception, SystemExit) as error:
             raise blamed(TemplateError, error, self.name, sample.id) from error
-
-    def finish(self, prompt: Prompt) -> Prompt:
-        """The prompt with the task's system text, roles and kinds of answer."""
-        messages = prompt.messages
-        if self.system:
-            messages = with_system(messages, self.system)
-        if self.roles:
-            messages = rename_roles(messages, self.roles)
-        if self.chat is not None:
-            messages = as_chat(messages) if self.chat else as_text(messages)
-        produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
-        if messages is prompt.messages and produces is prompt.produces:
-            return prompt
-        return Prompt(
-            messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
-        )
 
     @property
     def solves_itself(self) -> bool:
