@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import SummarizerError
-from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, failure_bounds, reduce_repeats
-from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
+from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, reduce_repeats
 from .table import UNKNOWN, Table
+
+SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
+"""Shares of failed samples above which a row carries the worst and the best case, and is itself in doubt."""
 
 
 @dataclass(slots=True)
@@ -55,8 +57,8 @@ def units_of(
     unresolved = sum(value == UNKNOWN for value in cells)
     units = Units(values, rows, unresolved, len(values) + unresolved)
     if unresolved and bounds is not None:
-        limits = failure_bounds(values, unresolved, minimum=bounds[0], maximum=bounds[1])
-        units.worst, units.best = limits.worst, limits.best
+        total = math.fsum(values)
+        units.worst, units.best = ((total + unresolved * end) / units.answers for end in bounds)
     return units
 
 

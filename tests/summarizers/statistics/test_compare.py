@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.summarizers.statistics import compare_paired, paired_share_difference, unseen_spread
+from assay.summarizers.statistics import compare_paired, paired_share_difference
+from assay.summarizers.statistics.proportions import unseen_spread
 
 
 def scores(values):

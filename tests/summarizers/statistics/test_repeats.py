@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from assay.summarizers.statistics import decompose, mean_interval, modes, reduce_repeats
+from assay.summarizers.statistics import decompose, mean_interval, reduce_repeats
+from assay.summarizers.statistics.repeats import modes
 
 ROWS = [(1, 1, 1, 0), (0, 0, 1, 0), (1, 1, 1, 1), (0, 1, 0, 1), (0, 0, 0, 0)]
 

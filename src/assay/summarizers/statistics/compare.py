@@ -86,7 +86,7 @@ def compare_paired(
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
         # One sample has no interval, and the mid-p of one is no evidence either.
-        p, test = mcnemar(wins, losses).mid_p if n > 1 else 1.0, "McNemar mid-p"
+        p, test = mcnemar(wins, losses) if n > 1 else 1.0, "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
         p = difference_p(difference)

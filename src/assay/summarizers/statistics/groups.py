@@ -1,10 +1,8 @@
-"""Aggregates over groups of samples or over tasks: micro, macro, pooled errors, and the median."""
+"""Aggregates over groups of samples or over tasks: micro, macro and pooled errors."""
 
 import math
 from collections.abc import Sequence
-from statistics import median as _middle
 
-from .clusters import finite
 from .estimate import Estimate, Spread, flag_few_units
 from .proportions import unseen_spread
 from .spreads import limits
@@ -84,8 +82,3 @@ def _spread_of(part: Estimate) -> Spread:
     """The spread of an estimate that says no more than its standard error."""
     units = part.n if part.clusters is None else part.clusters
     return Spread((part.stderr or 0.0) ** 2, part.n, seen=units, df=max(1, units - 1))
-
-
-def median(values: Sequence[float]) -> float:
-    """The middle of the sorted values; of an even number, halfway between the two in the middle."""
-    return float(_middle(finite(values)))
