@@ -9,22 +9,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .breakdown import interval_of
 from .statistics import Estimate, Spread
+from .statistics.estimate import Floats
 from .statistics.intervals import is_constant, without_spread
 from .statistics.spreads import limits, seen_units
 from .units import failure_flags, lacking_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("auroc")

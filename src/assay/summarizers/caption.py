@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
@@ -16,12 +16,7 @@ from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
 from .statistics import POSITIVE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 ORDERS = 4
 SIGMA = 6.0

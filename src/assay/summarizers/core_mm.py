@@ -6,18 +6,11 @@ for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
 from .strata import Counting, OneEach, expected_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 WEIGHTS = {"moderate": 1.0, "high": 2.0}
 SCALE = (0.0, 100.0)

@@ -1,19 +1,13 @@
 """Corpus METEOR 1.5 from the counts of its segments, by the formula and the English parameters of its program."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 STAGES = (1.0, 0.6, 0.8, 0.6)

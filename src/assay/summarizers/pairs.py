@@ -7,19 +7,13 @@ the sum of ten categories, cognition of four. The image is the sample's group, e
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import reducer_of
+from .statistics.estimate import Floats
 from .strata import Counting, Heading, Row, expected_of, grouped_result, mean_of_rows
 from .units import one_value, reducer_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 PERCEPTION = (
     *("existence", "count", "position", "color"),

@@ -5,18 +5,12 @@ name. Both are given. Categories count answers as given, without regard to paren
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
 from .strata import Counting, OneEach
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("dpg")

@@ -7,20 +7,14 @@ the sums of every group side by side.
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
-from .statistics.estimate import Ends
+from .statistics.estimate import Ends, Floats
 from .units import failure_flags, one_value, reducer_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 Row = tuple[str, Hashable, Sequence[float]]
 """The group a row belongs to, the unit that is drawn whole, and its counts."""

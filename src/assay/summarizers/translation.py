@@ -1,19 +1,13 @@
 """Corpus BLEU and chrF from the n-gram counts their scorers stored, always with sacreBLEU's signature."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 _ORDERS = 4
 

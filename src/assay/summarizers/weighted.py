@@ -5,18 +5,12 @@ GenEval's overall value is the mean of its six task means; WISE weighs six field
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .statistics import Estimate, weighted_mean
+from .statistics.estimate import Floats
 from .strata import Counting, Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 WISE_LEGACY = {"culture": 0.4, "time": 0.167, "space": 0.133, "biology": 0.1, "physics": 0.1, "chemistry": 0.1}
 WISE_VERIFIED = {"culture": 0.4, "time": 0.12, "space": 0.12, "biology": 0.12, "physics": 0.12, "chemistry": 0.12}

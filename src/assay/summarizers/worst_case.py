@@ -6,21 +6,14 @@ looks worse than it is, the more so the fewer samples a level has: read it besid
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate
-from .statistics.estimate import Ends
+from .statistics.estimate import Ends, Floats
 from .strata import Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
 from .units import lacking_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("worst_case")

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
 from .distributions import t_quantile
-from .estimate import Estimate, flag_few_units
+from .estimate import Estimate, Floats, flag_few_units
 from .jackknife import jackknife, jackknife_spread, unit_sums
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 TEST = "paired jackknife t"
 RESAMPLES = 1000

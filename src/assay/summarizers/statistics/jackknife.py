@@ -11,15 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .clusters import cluster_codes
-from .estimate import Ends, Estimate, Spread, flag_few_units, flag_rare
+from .estimate import Ends, Estimate, Floats, Spread, flag_few_units, flag_rare
 from .intervals import UNIT, estimate_mean, is_constant, without_spread
 from .spreads import cluster_prior, fourth_moment_df, limits, stretched_limits
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 POSITIVE: Ends = (0.0, math.inf)
 """The scale of an error rate or a perplexity."""
