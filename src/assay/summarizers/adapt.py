@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, Summarizer, SummarizerError, SummaryContext, blame, shorten
-from .units import reducer_flags
+from .units import reducer_flags, result_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,13 @@ class Adapted:
     ) -> Result:
         finite = math.isfinite(number)
         return Result(
-            task=context.task,
-            model=context.model,
-            metric=metric,
+            **result_names(context, metric),
             value=number if finite else None,
             n=n,
             n_expected=context.n_expected,
-            protocol=context.protocol,
             interval="none: user summarizer",
             outcomes=dict(outcomes),
             flags=() if finite else (f"the summarizer gave {number}",),
-            higher_is_better=context.higher_is_better,
         )
 
 

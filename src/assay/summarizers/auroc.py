@@ -19,7 +19,7 @@ from .statistics import Estimate, Spread
 from .statistics.estimate import Floats
 from .statistics.intervals import is_constant, without_spread
 from .statistics.spreads import limits, seen_units
-from .units import failure_flags, lacking_flags
+from .units import lacking_flags, result_names, unresolved_flags
 
 
 @summarizers.register("auroc")
@@ -37,10 +37,9 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
         elif record.outcome not in UNRESOLVED:
             lacking += 1
     outcomes = Counter(record.outcome for record in records)
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
     ranks = [math.fsum(each) / len(each) for each in scores.values()]
     estimate = estimate_auroc(ranks, list(golds.values()))
-    flags = (*failure_flags(unresolved / len(records) if records else 0.0), *lacking_flags(lacking))
+    flags = (*unresolved_flags(outcomes), *lacking_flags(lacking))
     fields: dict[str, Any] = {"value": None, "flags": flags}
     if estimate is None:
         fields["interval"] = "none: one class only"
@@ -49,16 +48,8 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
         fields["interval"] = "none: no answer could be read"
     else:
         fields = interval_of(estimate, flags)
-    yield Result(
-        task=context.task,
-        model=context.model,
-        metric="auroc",
-        protocol=context.protocol,
-        n=len(ranks),
-        n_expected=context.n_expected,
-        outcomes=dict(outcomes),
-        **fields,
-    )
+    common = result_names(context, "auroc", higher_is_better=True)
+    yield Result(**common, n=len(ranks), n_expected=context.n_expected, outcomes=dict(outcomes), **fields)
 
 
 def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:

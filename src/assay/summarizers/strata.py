@@ -9,12 +9,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from ..core import COUNTED_AS_ZERO, EMPTY, Outcome, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
+from .sample_values import values_by_sample
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
 from .statistics.estimate import Ends, Floats
-from .units import failure_flags, one_value, reducer_flags
+from .units import reducer_flags, result_names, unresolved_flags
 
 Row = tuple[str, Hashable, Sequence[float]]
 """The group a row belongs to, the unit that is drawn whole, and its counts."""
@@ -61,19 +62,12 @@ class OneEach:
     ) -> None:
         self._counted = counted
         self._first: dict[str, int] = {}
-        answers: dict[str, list[float]] = {}
-        lost: Counter[str] = Counter()
         for record in records:
-            value = counted(record)
-            if value is None:
-                lost[record.id] += 1
-            else:
+            if counted(record) is not None:
                 self._first.setdefault(record.id, record.epoch)
-                answers.setdefault(record.id, []).append(value)
         reducer = reducer_of(context)
-        reduced = {id: one_value(values, lost[id], reducer) for id, values in answers.items()}
-        self._values = {id: one.value for id, one in reduced.items() if one is not None}
-        self.flags = reducer_flags(reducer, repeated=len(answers.keys() | lost.keys()) < len(records))
+        self._values, _ = values_by_sample(records, counted, reducer)
+        self.flags = reducer_flags(reducer, repeated=len({record.id for record in records}) < len(records))
         """How repeats were reduced, where it was not by their mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
@@ -112,21 +106,15 @@ def grouped_result(
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    doubtful = failure_flags(unresolved / len(records)) if records else ()
     common: dict[str, Any] = {
-        "task": context.task,
-        "model": context.model,
-        "metric": heading.metric,
-        "protocol": context.protocol,
+        **result_names(context, heading.metric),
         "n": len({record.id for record in records if counted(record) is not None}),
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
-        "higher_is_better": context.higher_is_better,
         "groups": heading.groups,
         "details": heading.details,
     }
-    marks = (*doubtful, *counted.flags(records), *heading.flags)
+    marks = (*unresolved_flags(outcomes), *counted.flags(records), *heading.flags)
     if not rows:
         return Result(value=None, interval="none: nothing was scored", flags=marks, **common)
     names = sorted({group for group, _, _ in rows})

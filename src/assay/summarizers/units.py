@@ -4,11 +4,11 @@ A sample none of whose answers has a value is unresolved. The worst and best cas
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import SummarizerError
+from ..core import UNRESOLVED, SummarizerError, SummaryContext
 from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, reduce_repeats
 from .table import UNKNOWN, Table
 
@@ -155,6 +155,20 @@ def failure_flags(share: float) -> tuple[str, ...]:
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()
+
+
+def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
+    """The same, from how many answers had each outcome."""
+    total = sum(outcomes.values())
+    unresolved = sum(outcomes.get(outcome, 0) for outcome in UNRESOLVED)
+    return failure_flags(unresolved / total if total else 0.0)
+
+
+def result_names(context: SummaryContext, metric: str, *, higher_is_better: bool | None = None) -> dict[str, Any]:
+    """The fields in which a result says what it is a number of."""
+    is_better = context.higher_is_better if higher_is_better is None else higher_is_better
+    names = {"task": context.task, "model": context.model, "metric": metric, "protocol": context.protocol}
+    return {**names, "higher_is_better": is_better}
 
 
 def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
