@@ -73,18 +73,27 @@ def was_filtered(output: Output) -> bool:
     )
 
 
+def data_error(reason: str) -> Score:
+    """The score of a sample that cannot be judged as it is: a fault of the data, not of the model."""
+    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+
+
+def no_verdict(reason: str, **details: Any) -> Score:
+    """The score where a judge's or specialist's verdict is missing or cannot be used: nobody's wrong answer."""
+    return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
+
+
 def no_target(sample: Sample, what: str = "target") -> Score:
-    """The score of a sample that has nothing to compare with: a fault of the data, not of the model."""
+    """The score of a sample that has nothing to compare with."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
         reason = f"the target of sample {sample.id!r} is not text: {shorten(sample.target)}"
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+    return data_error(reason)
 
 
 def in_every_answer(target: str) -> Score:
     """The score of a sample whose target is empty: it would be found in whatever the model says."""
-    reason = f"target {target!r} is empty, so it would stand in every answer"
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+    return data_error(f"target {target!r} is empty, so it would stand in every answer")
 
 
 def named(score: Score, *names: str) -> Score:

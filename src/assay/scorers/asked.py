@@ -29,6 +29,7 @@ from ..core import (
     as_score,
 )
 from ..registry import scorers
+from .answers import no_verdict
 from .given_models import ask_model
 from .saved import read_json
 from .wrapping import LikeInner
@@ -86,7 +87,7 @@ class Asked(LikeInner):
         try:
             reply = await self._reply(sample, medium)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error), "shown": medium.digest})
+            return no_verdict(str(error), shown=medium.digest)
         kept = replace(output, details={**output.details, self.entry: reply})
         # What the model wrote beside the image must not pass for the specialist's words.
         score = as_score(self.scorer(sample, only_media(kept)))

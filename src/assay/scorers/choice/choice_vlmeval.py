@@ -37,7 +37,6 @@ class ChoiceVlmeval:
     """1 if the letter that VLMEvalKit's exact matching finds is the right one; which rule found it is recorded."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_target
+from ..answers import accepted, data_error, no_target
 from .choice import LETTERS
 
 
@@ -29,7 +29,6 @@ class ChoiceLikelihood:
     Where the output's details name the `continuations` that were weighed, the lengths of those texts count.
     """
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.continuation not in ("text", "letter"):
@@ -45,8 +44,7 @@ class ChoiceLikelihood:
         letters = {letter: place for place, letter in enumerate(LETTERS[: len(choices)])}
         golds = {letters.get(target.strip().upper()) for target in accepted(sample)}
         if None in golds or len(choices) > len(LETTERS):
-            reason = f"target {sample.target!r} is not a letter of {len(choices)} choices"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {sample.target!r} is not a letter of {len(choices)} choices")
         weights = [likelihood.logprob for likelihood in output.likelihoods]
         if len(weights) not in (len(choices), 2 * len(choices)) or any(not w < math.inf for w in weights):
             reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...core import EMPTY, GenerateOptions, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
+from ...core import EMPTY, GenerateOptions, Message, ModelError, Output, Prompt, Sample, Score, Text
+from ..answers import no_verdict
 from ..given_models import ask_model
 from ..reasoning import strip_reasoning
 from .choice import Choice
@@ -50,7 +51,7 @@ class JudgedChoice(Choice):
         try:
             letter = await read_letter(self.models, output.text, options)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"rule": "judge", "reason": str(error)})
+            return no_verdict(str(error), rule="judge")
         return self.score(sample, output, Extraction(letter, "judge", "scored" if letter else "unparsed"))
 
 

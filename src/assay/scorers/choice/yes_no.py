@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, data_error, no_answer, no_target
 from ..text.vqa_text import strip_marks
 
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
@@ -30,7 +30,6 @@ class YesNo:
     sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
     `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
@@ -42,8 +41,7 @@ class YesNo:
             return no_target(sample)
         gold = _GOLDS.get(targets[0].strip().rstrip(".").lower())
         if gold is None:
-            reason = f"target {targets[0]!r} is neither yes nor no"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {targets[0]!r} is neither yes nor no")
         silence = no_answer(output)
         # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
         said = None if silence else _READERS[self.rule](output.text)

@@ -21,7 +21,6 @@ class YesProbability:
     rule: Rule = "words"
     """How the verdict is read, as in the scorer `yes_no`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")
 
     def __post_init__(self) -> None:

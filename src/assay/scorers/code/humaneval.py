@@ -33,7 +33,6 @@ class HumanEval:
     """The results file of the official harness, where the functions were run elsewhere."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
     """Of the verdict file: another file under the same name makes the scores stale."""
@@ -84,7 +83,6 @@ class PythonSyntax:
     """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import Outcome, Output, Sample, Score
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
-from ..answers import no_answer
+from ..answers import data_error, no_answer
 from .code_text import last_block
 from .packed_cases import unpacked
 from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
@@ -86,7 +86,7 @@ class LiveCodeBench(InSandbox):
             cases = [*_cases(sample.fields.get("public_test_cases")), *_cases(sample.fields.get("private_test_cases"))]
             name = _function_name(sample.fields.get("metadata"))
         except (ValueError, KeyError, TypeError) as error:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": f"its cases are not readable: {error}"})
+            return data_error(f"its cases are not readable: {error}")
         if not cases:
             return no_tests("public_test_cases")
         code = last_block(output.text)

@@ -15,7 +15,7 @@ from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
 from ...sandbox.interpreters import PYTHON, find_program
-from ..answers import no_answer
+from ..answers import data_error, no_answer
 from ..given_models import ask_model
 from .code_text import Rule, whole_program
 
@@ -29,7 +29,6 @@ class InSandbox:
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
@@ -76,13 +75,13 @@ class Runs(InSandbox):
         if cases is not None:
             asked = ToRun(program, cases=cases, language=self.language, limits=limits)
         elif self.language not in PYTHON:
-            return _at_fault(f"{self.language} is tested by cases, not code")
+            return data_error(f"{self.language} is tested by cases, not code")
         else:
             parts = [sample.fields.get(self.setup_column), tests, sample.fields.get(self.extra)]
             try:
                 code = "\n".join(filter(None, map(code_in, parts)))
             except ValueError as error:
-                return _at_fault(str(error))
+                return data_error(str(error))
             asked = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
         return await run_program(self.models, asked, rule)
 
@@ -121,13 +120,9 @@ def code_in(cell: Any) -> str:
     return "\n".join(lines).replace("\r\n", "\n")
 
 
-def _at_fault(reason: str) -> Score:
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-
-
 def no_tests(column: str) -> Score:
     """The score of a sample that nobody can test."""
-    return _at_fault(f"there are no tests in the column {column!r}")
+    return data_error(f"there are no tests in the column {column!r}")
 
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ...core import EMPTY, Output, Sample, Score, UsageError
 from ...registry import scorers
+from ..answers import no_verdict
 from ..asked import Asked
 from ..judge.exchange import question_of
-from ..saved import not_saved, saved
+from ..saved import saved
 
 Variant = Literal["official", "torchmetrics"]
 WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}
@@ -43,7 +44,7 @@ class ClipScore:
     def __call__(self, sample: Sample, output: Output) -> Score:
         cosine = saved(sample, output, "cosine")
         if isinstance(cosine, (bool, Mapping)) or not isinstance(cosine, (int, float)) or not math.isfinite(cosine):
-            return not_saved("no cosine of image and prompt was saved")
+            return no_verdict("no cosine of image and prompt was saved")
         return Score(clip_score(cosine, self.variant), details={"cosine": float(cosine), "variant": self.variant})
 
 

@@ -27,7 +27,6 @@ class DigitAccuracy:
     """1 if the judge sees the target's digit in the image; `details` names the data the judge was taught on."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     requires: ClassVar[tuple[Requirement, ...]] = (
         Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"),
     )

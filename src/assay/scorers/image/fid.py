@@ -29,9 +29,8 @@ from ...core import (
     UsageError,
 )
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
-from ..saved import not_saved
 from .frechet import distance_of_moments, few_images, frechet_distance
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Fid:
         try:
             features = [await self._features(one) for one in (*made, *wanted)]
         except (ModelError, ValueError) as error:
-            return not_saved(str(error))
+            return no_verdict(str(error))
         kept = {"made": features[: len(made)], "reference": features[len(made) :]}
         return Score(None, details={**kept, "shown": [one.digest for one in made]})
 

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
-from ..saved import not_saved
 
 
 @scorers.register("lpips")
@@ -40,10 +39,10 @@ class Lpips:
         try:
             found = structure_of(await ask_specialist(self.models, "lpips", (wanted, made)))
         except ModelError as error:
-            return not_saved(str(error))
+            return no_verdict(str(error))
         distance = found.get("distance") if isinstance(found, Mapping) else found
         if isinstance(distance, bool) or not isinstance(distance, (int, float)) or not math.isfinite(distance):
-            return not_saved("no distance was given")
+            return no_verdict("no distance was given")
         if distance < 0:
-            return not_saved(f"the distance is {distance:g}, below 0")
+            return no_verdict(f"the distance is {distance:g}, below 0")
         return Score(float(distance), details={"shown": made.digest, "reference": wanted.digest})

@@ -23,7 +23,6 @@ class OcrText:
 
     ignore_case: bool = True
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
 from ...registry import scorers
-from ..answers import accepted, no_target
+from ..answers import accepted, no_target, no_verdict
 from ..given_models import ask_model
 from .ocr_text import edit_similarity
 
@@ -24,7 +24,6 @@ class RenderedText:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -38,7 +37,7 @@ class RenderedText:
         try:
             reply = await ask_model(self.models, "ocr", Prompt((Message("user", parts),)))
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         return read_score(targets, reply.text)
 
 
@@ -48,7 +47,6 @@ class ReadText:
     """The same two numbers for a model that reads images itself: its answer against the text that stands there."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score, Text
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
 from ..judge.exchange import question_of
-from ..saved import not_saved, read_json
+from ..saved import read_json
 from .geneval import Box, as_detection
 
 PLACES = ("on side of", "next to", "near", "on the left of", "on the right of", "on the bottom of", "on the top of")
@@ -43,7 +43,6 @@ class T2ICompBench:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         image = next((one for one in output.media if isinstance(one, Image)), None)
@@ -57,7 +56,7 @@ class T2ICompBench:
             for role in parts:
                 values[role], said[role] = await self._value(role, sample, image)
         except (ModelError, LookupError, TypeError, ValueError) as error:
-            return not_saved(str(error))
+            return no_verdict(str(error))
         details = {"shown": image.digest, "parts": values, "said": said}
         return Score(sum(values.values()) / len(values), details=details)
 

@@ -19,7 +19,6 @@ class VqaScore:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         return await Asked("vqa", "score", SavedNumber(), question_of(sample), models=self.models)(sample, output)

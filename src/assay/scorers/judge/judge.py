@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_args
 
 from ...core import DEFAULT_OPTIONS, EMPTY, UNRESOLVED, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import no_answer, no_target
+from ..answers import no_answer, no_target, no_verdict
 from ..given_models import ask_model
 from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
 from .judge_prompts import SCALES, JudgeTemplate, Scale, prompt_hash, single_prompt, template_for
@@ -180,9 +180,7 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
 
 def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:
     """The score of an answer whose judge gave no verdict."""
-    return Score(
-        None, Outcome.JUDGE_ERROR, details={**details, "reason": failure.reason, "reply": failure.reply[:2000]}
-    )
+    return no_verdict(failure.reason, **details, reply=failure.reply[:2000])
 
 
 def check_kind(scorer: str, expects: str) -> None:

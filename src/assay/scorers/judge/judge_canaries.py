@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core import EMPTY, ComponentError, Image, Outcome, Output, Sample, Score
 from ...core.sample import REFERENCE_COLUMNS
+from ..answers import no_verdict
 
 QUESTION = "In which year did the first person walk on the Moon? Give the year only."
 TARGET = "1969"
@@ -73,7 +74,7 @@ async def try_canaries(
         try:
             return await judge(sample, Output.of(written(order) if shows_images else order))
         except ComponentError as error:  # the samples are judged already: no canary may take them along
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
 
     scores = await asyncio.gather(*(put(index, order) for index, order in enumerate(orders)))
     fooled = sum(score.outcome is Outcome.SCORED and math.isclose(_mark(score), best) for score in scores)

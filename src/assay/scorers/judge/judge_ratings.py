@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ...core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import no_answer
+from ..answers import no_answer, no_verdict
 from ..given_models import ask_model
 from .exchange import exchanges, question_media, shown_media
 from .judge import JUDGE_OPTIONS
@@ -101,7 +101,7 @@ class JudgeRatings:
             reply = await self._reply(prompt)
             ratings = self.read(reply, (exchange.question, output.text))
         except (ModelError, NoVerdict) as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={**kept, "reason": str(error), "reply": reply[:2000]})
+            return no_verdict(str(error), **kept, reply=reply[:2000])
         return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
 
     async def _reply(self, prompt: Prompt) -> str:

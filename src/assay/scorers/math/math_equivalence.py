@@ -27,7 +27,6 @@ class MathEquivalence:
     """Wall-clock time for one comparison."""
     memory_mib: int = 1024
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     requires: ClassVar[tuple[Requirement, ...]] = (Requirement("math_verify", "math-verify", "assay[metrics]"),)
 
     def __post_init__(self) -> None:

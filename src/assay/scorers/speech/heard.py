@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import Audio, Message, ModelError, Outcome, Output, Prompt, Score, Text
+from ..answers import no_verdict
 from ..given_models import ask_model
 from .wer import ErrorRate, rate_details
 
@@ -30,7 +31,7 @@ async def heard_rate(
     try:
         transcript = await transcribe(models, speech, instruction)
     except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+        return no_verdict(str(error))
     edits, answer = rate.compare(references, transcript)
     return Score(edits.rate, answer=answer, details=rate_details(edits, metric))
 

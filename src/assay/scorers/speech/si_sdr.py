@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Audio, Outcome, Output, Sample, Score
+from ...core import Audio, Output, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import data_error, no_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,7 @@ class SiSdr:
         value = si_sdr(wanted.samples, said.samples)
         if math.isnan(value):
             if not wanted.samples.any():
-                return Score(None, Outcome.DATA_ERROR, details={"reason": "the reference is silent"})
+                return data_error("the reference is silent")
             return Score.unparsed(reason="the output is silent")
         conversions = list(wanted.conversions + said.conversions)
         return Score(max(-MOST_DECIBELS, min(MOST_DECIBELS, value)), details={"conversions": conversions})

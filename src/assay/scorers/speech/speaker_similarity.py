@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec
+from ...core import EMPTY, Audio, Message, ModelError, Output, Prompt, Sample, Score, Spec
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..given_models import ask_model
 
 
@@ -51,7 +51,7 @@ class SpeakerSimilarity:
             wanted, heard = await asyncio.gather(self._embed(reference), self._embed(made))
             value = cosine(wanted, heard)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         return Score(value, details={"cosine": value, "pairs": 1, "metric": self.metric})
 
     def _reference(self, sample: Sample) -> Audio | None:

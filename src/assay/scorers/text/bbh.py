@@ -28,7 +28,6 @@ class Bbh:
     answer: Literal["declared", "first_line"] = "declared"
     """Where it stands: after "the answer is", or alone on the first line, as without worked steps."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.answer not in ("declared", "first_line"):

@@ -20,7 +20,6 @@ class ExactMatch:
 
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -45,7 +44,6 @@ class QuasiExactMatch:
     tokens: str = "words"
     """`words` is SQuAD's normalizer; `cjk` strips all Unicode punctuation and compares CJK text by character."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         _check_tokens(self.tokens)
@@ -74,7 +72,6 @@ class Includes:
     substring: bool = False
     """A target within longer words counts as well: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not accepted(sample):
@@ -118,7 +115,6 @@ class Regex:
     """Which match counts: `first` or `last`."""
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         try:

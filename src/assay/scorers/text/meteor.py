@@ -34,7 +34,6 @@ class Meteor:
     """The path of meteor-1.5.jar with its `data` folder beside it; by default the one in `pycocoevalcap`."""
     language: str = "en"
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
 
     def __post_init__(self) -> None:

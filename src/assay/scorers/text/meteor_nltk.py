@@ -17,7 +17,6 @@ class MeteorNltk:
     """nltk's METEOR of one text against its best reference, 0 to 1."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         try:

@@ -33,7 +33,6 @@ class Rouge:
     lsum: bool = False
     """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.words not in ("ascii", "cjk"):

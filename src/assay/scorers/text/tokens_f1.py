@@ -21,7 +21,6 @@ class TokenF1:
     tokens: str = "words"
     """`words` is SQuAD's; `cjk` takes each CJK character as a token and strips all Unicode punctuation."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.tokens not in ("words", "cjk"):

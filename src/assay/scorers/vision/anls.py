@@ -23,7 +23,6 @@ class Anls:
     v: Lengths = "definition"
     """`vlmevalkit` measures lengths before blanks are squeezed, so that extra blanks raise the score."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.v not in get_args(Lengths):

@@ -32,7 +32,6 @@ class AnlsStar:
     """ANLS over a structured answer: the output's JSON, or JSON in its text; a plain text for a plain target."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         target = sample.target

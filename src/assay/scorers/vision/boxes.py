@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import named, no_answer, no_target
+from ..answers import data_error, named, no_answer, no_target
 
 Scale = Literal["pixels", "unit", "thousand"]
 Corners = Literal["xyxy", "xywh"]
@@ -40,7 +40,6 @@ class BoxIou:
     target_corners: Corners = "xyxy"
     threshold: float = 0.5
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         for option, known in (("scale", Scale), ("target_scale", Scale), ("corners", Corners)):
@@ -65,8 +64,7 @@ class BoxIou:
             return no_target(sample, "target box of four numbers")
         size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
         if size is None:
-            reason = "columns width and height are needed to compare boxes of unlike scale"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error("columns width and height are needed to compare boxes of unlike scale")
         if silence := no_answer(output):
             return named(silence, self.accuracy, "iou")
         said = as_box(output.json) or find_box(output.text)

@@ -26,7 +26,6 @@ class Caption:
     tokenize: str = "ptb"
     """`ptb` as coco-caption; `none` takes captions as they are, split at blanks."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("caption",)
 
     def __post_init__(self) -> None:

@@ -34,7 +34,6 @@ class MmVet:
     reads: ClassVar[tuple[str, ...]] = ("text",)
     name: ClassVar[str] = "mmvet"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:

@@ -21,7 +21,6 @@ class RelaxedAccuracy:
     tolerance: float = 0.05
     """The share of the target by which a number may be off."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:

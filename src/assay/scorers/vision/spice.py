@@ -33,7 +33,6 @@ class Spice:
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._command()  # what is missing is said before the run, not at its end

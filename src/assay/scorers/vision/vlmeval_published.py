@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ...core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, no_target
+from ..answers import accepted, no_target, no_verdict
 from ..choice.choice_vlmeval import NONE, match_as_vlmeval
 from ..choice.yes_no import read_words
 from ..judge.exchange import question_of
@@ -33,7 +33,6 @@ class ChoiceVlmevalJudged:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
@@ -64,7 +63,6 @@ class YesNoVlmeval:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -96,7 +94,6 @@ class MmVetVlmeval:
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -154,4 +151,4 @@ def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
 
 def _judge_error(reply: Output, replies: list[str]) -> Score:
     assert reply.error is not None
-    return Score(None, Outcome.JUDGE_ERROR, details={"reason": reply.error.message, "replies": replies})
+    return no_verdict(reply.error.message, replies=replies)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, data_error, no_answer, no_target
 from ..text.vqa_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]
@@ -28,7 +28,6 @@ class VqaAccuracy:
     answers: str = "answers"
     """The column with one answer for each annotator; without it, the targets are those."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.v not in get_args(Behaviour):
@@ -40,8 +39,7 @@ class VqaAccuracy:
         if not answers:
             return no_target(sample)
         if len(answers) == 1:
-            reason = "one annotator only: leaving that one out leaves nobody to agree with"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error("one annotator only: leaving that one out leaves nobody to agree with")
         if silence := no_answer(output):
             return silence
         said, given = compared(output.text, answers, self.v)
