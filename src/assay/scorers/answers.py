@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..core import AllOf, Outcome, Output, Sample, Score, shorten
 
@@ -94,6 +94,28 @@ def no_target(sample: Sample, what: str = "target") -> Score:
 def in_every_answer(target: str) -> Score:
     """The score of a sample whose target is empty: it would be found in whatever the model says."""
     return data_error(f"target {target!r} is empty, so it would stand in every answer")
+
+
+class AgainstTargets:
+    """A scorer of an answer's text against the accepted ones: it is not asked without a target, nor about silence."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        return no_answer(output) or self.compare(output, targets)
+
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer, given every text that would be right."""
+        raise NotImplementedError
+
+
+def with_counts(value: float, output: Output, details: Mapping[str, Any]) -> Score:
+    """A value whose counts are pooled over the corpus: silence too, since what is missing lowers the score of all."""
+    silence = no_answer(output)
+    return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:

@@ -6,11 +6,10 @@ the saved entry that the inner scorer reads, so that the arithmetic is the same 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import (
-    EMPTY,
     Audio,
     GenerateOptions,
     Image,
@@ -30,14 +29,15 @@ from ..core import (
 )
 from ..registry import scorers
 from .answers import no_verdict
-from .given_models import ask_model
+from .given_models import GivenModels, ask_model
+from .options import check_option
 from .saved import read_json
 from .wrapping import LikeInner
 
 
 @scorers.register("asked")
 @dataclass(frozen=True)
-class Asked(LikeInner):
+class Asked(GivenModels, LikeInner):
     """The inner scorer's verdict on what the specialist said of the output."""
 
     role: str
@@ -54,7 +54,6 @@ class Asked(LikeInner):
     """What the metric is called: the inner scorer's name, as a rule."""
     wants: str = "json"
     """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -62,8 +61,7 @@ class Asked(LikeInner):
         return (self.expects,)
 
     def __post_init__(self) -> None:
-        if self.wants not in ("json", "text", "lines"):
-            raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json, text or lines")
+        check_option("asked", "wants", self.wants, ("json", "text", "lines"))
         if isinstance(self.scorer, (str, Mapping, Spec)):
             built = scorers.build(Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'")
             object.__setattr__(self, "scorer", built)

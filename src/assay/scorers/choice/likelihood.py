@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_target
+from ..options import check_option
 from .choice import LETTERS
 
 
@@ -31,11 +32,7 @@ class ChoiceLikelihood:
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
 
     def __post_init__(self) -> None:
-        if self.continuation not in ("text", "letter"):
-            raise UsageError(
-                f"scorer 'choice_likelihood' cannot weigh {self.continuation!r}",
-                fix="continuation: text, or continuation: letter",
-            )
+        check_option("choice_likelihood", "continuation", self.continuation, ("text", "letter"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         choices = sample.choices

@@ -7,12 +7,12 @@ is tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, GenerateOptions, Message, ModelError, Output, Prompt, Sample, Score, Text
+from ...core import GenerateOptions, Message, ModelError, Output, Prompt, Sample, Score, Text
 from ..answers import no_verdict
-from ..given_models import ask_model
+from ..given_models import GivenModels, ask_model
 from ..reasoning import strip_reasoning
 from .choice import Choice
 from .choice_rules import Extraction
@@ -36,10 +36,9 @@ Reply with the letter of the chosen option and nothing else. Reply NONE where no
 
 
 @dataclass(frozen=True)
-class JudgedChoice(Choice):
+class JudgedChoice(GivenModels, Choice):
     """`choice`, read by a model."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
+from ..options import check_option
 from ..text.vqa_text import strip_marks
 
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
@@ -32,8 +33,7 @@ class YesNo:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
     def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise UsageError(f"scorer 'yes_no' has no rule {self.rule!r}", fix=f"one of {', '.join(get_args(Rule))}")
+        check_option("yes_no", "rule", self.rule, get_args(Rule))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

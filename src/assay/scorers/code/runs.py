@@ -7,16 +7,16 @@ sandbox that fails is `judge_error` and never a wrong answer.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Message, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ...core import Message, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
 from ...sandbox.interpreters import PYTHON, find_program
 from ..answers import data_error, no_answer
-from ..given_models import ask_model
+from ..given_models import GivenModels, ask_model
 from .code_text import Rule, whole_program
 
 ROLE = "sandbox"
@@ -24,10 +24,9 @@ LONGEST_SECONDS = 3600
 
 
 @dataclass(frozen=True)
-class InSandbox:
+class InSandbox(GivenModels):
     """What all scorers have in common that run programs: the sandbox, which they are given, and their numbers."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)

@@ -6,14 +6,16 @@ prompt. The model that measures the cosine, and its prefix, belong to the name o
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
-from ...core import EMPTY, Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import no_verdict
 from ..asked import Asked
+from ..given_models import GivenModels
 from ..judge.exchange import question_of
+from ..options import check_option
 from ..saved import saved
 
 Variant = Literal["official", "torchmetrics"]
@@ -31,10 +33,7 @@ class ClipScore:
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if self.variant not in get_args(Variant):
-            raise UsageError(
-                f"scorer 'clip_score' has no variant {self.variant!r}", fix=f"one of {', '.join(get_args(Variant))}"
-            )
+        check_option("clip_score", "variant", self.variant, get_args(Variant))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -50,11 +49,10 @@ class ClipScore:
 
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
-class ClipScoreAsked:
+class ClipScoreAsked(GivenModels):
     """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
 
     variant: Variant = "official"
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"
     needs: ClassVar[tuple[str, ...]] = ("clip",)

@@ -9,13 +9,12 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import (
     COUNTED_AS_ZERO,
-    EMPTY,
     Image,
     ModelError,
     Outcome,
@@ -31,6 +30,7 @@ from ...core import (
 from ...registry import scorers
 from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
+from ..given_models import GivenModels
 from .frechet import distance_of_moments, few_images, frechet_distance
 
 if TYPE_CHECKING:
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 
 @scorers.register("fid")
 @dataclass(frozen=True)
-class Fid:
+class Fid(GivenModels):
     """Features of every image that was made, and of the target image; one distance for the whole run."""
 
     statistics: str = ""
     """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target images."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
     needs: ClassVar[tuple[str, ...]] = ("features",)

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from ...core import DataError, Image, Media, Outcome, Output, Sample, Score, UsageError
+from ...core import DataError, Image, Media, Outcome, Output, Sample, Score
 from ...media import decode_image
 from ...registry import scorers
 from ..answers import no_target
+from ..options import check_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,11 +47,7 @@ class ImageSimilarity:
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        if self.ssim_window not in get_args(Window):
-            raise UsageError(
-                f"scorer 'image_similarity' has no window {self.ssim_window!r}",
-                fix=f"ssim_window: one of {', '.join(get_args(Window))}",
-            )
+        check_option("image_similarity", "ssim_window", self.ssim_window, get_args(Window))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         reference = sample.fields.get(self.reference) if self.reference else sample.target

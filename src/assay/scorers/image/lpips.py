@@ -6,23 +6,23 @@ The model under the role `lpips` is shown the reference and then the image that 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score
+from ...core import Image, ModelError, Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
+from ..given_models import GivenModels
 
 
 @scorers.register("lpips")
 @dataclass(frozen=True)
-class Lpips:
+class Lpips(GivenModels):
     """The distance between the image that was made and the target image."""
 
     reference: str = ""
     """A column with the image to compare with; left out, it is the target."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("lpips",)
     higher_is_better: ClassVar[bool] = False

@@ -3,25 +3,23 @@
 The number depends on the recogniser, so name it beside the number. `ocr_text` scores text that was recognised already.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...core import EMPTY, Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
+from ...core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
 from ...registry import scorers
 from ..answers import accepted, no_target, no_verdict
-from ..given_models import ask_model
+from ..given_models import GivenModels, ask_model
 from .ocr_text import edit_similarity
 
 
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
-class RenderedText:
+class RenderedText(GivenModels):
     """`exact`: the text stands in the image, case and blanks aside; `ned`: how similar what was read is, 0 to 1."""
 
     instruction: str = ""
     """What the recogniser is told beside the image, where it needs telling."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
 

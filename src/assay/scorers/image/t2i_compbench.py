@@ -11,13 +11,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score, Text
+from ...core import Image, ModelError, Outcome, Output, Sample, Score, Text
 from ...registry import scorers
 from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
+from ..given_models import GivenModels
 from ..judge.exchange import question_of
 from ..saved import read_json
 from .geneval import Box, as_detection
@@ -35,12 +36,11 @@ _KINDS = {"color": "vqa", "shape": "vqa", "texture": "vqa", "spatial": "detector
 
 @scorers.register("t2i_compbench")
 @dataclass(frozen=True)
-class T2ICompBench:
+class T2ICompBench(GivenModels):
     """One value from 0 to 1 an image, by the kind of its prompt."""
 
     category: str = "category"
     """The column that says which kind a prompt is."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
 

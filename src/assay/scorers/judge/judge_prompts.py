@@ -82,10 +82,9 @@ def single_prompt(
     *,
     criteria: str,
     given: Sequence[Media] = (),
-    made: Sequence[Media] = (),
 ) -> Prompt:
-    """Asks for a verdict on one answer; `given` are the media of the question, `made` those of the answer."""
-    answer = exchange.output.text
+    """Asks for a verdict on one answer; `given` are the media of the question."""
+    answer, made = exchange.output.text, shown_media(exchange.output)
     material = {**_turns(exchange.turns), "ANSWER": answer or _NO_TEXT if made else answer}
     task = task_of(template, pairwise=False, is_dialogue=exchange.is_dialogue)
     media = {"QUESTION": given, "ANSWER": made}

@@ -14,6 +14,7 @@ from ...core import Audio, MissingExtra, Output, Requirement, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
 from ..answers import named
+from ..options import library
 from .mel import mel_spectrogram, power_to_db
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ SILENT_PEAK = 1e-3
 """-60 dB: silence would score above noise, so it gets no rating."""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
+_ONNXRUNTIME = Requirement("onnxruntime", "onnxruntime", "assay[speech]")
 _CALIBRATION = {
     "sig": (-0.08397278, 1.22083953, 0.0052439),
     "bak": (-0.13166888, 1.60915514, -0.39604546),
@@ -48,7 +50,7 @@ class Dnsmos:
     bounds: ClassVar[tuple[float, float] | None] = None
     requires: ClassVar[tuple[Requirement, ...]] = (
         Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"),
-        Requirement("onnxruntime", "onnxruntime", "assay[speech]"),
+        _ONNXRUNTIME,
     )
     """The scale is 1 to 5, but the calibration leaves it for audio clips that are no speech."""
     blocking: ClassVar[bool] = True
@@ -107,10 +109,7 @@ def _networks() -> tuple[Any, Any]:
     found = find_spec("speechmos")
     if found is None or not found.submodule_search_locations:
         raise MissingExtra("speechmos, which holds the DNSMOS networks,", "assay[speech]", where="scorer 'dnsmos'")
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("onnxruntime", "assay[speech]", where="scorer 'dnsmos'") from error
+    onnxruntime = library("onnxruntime", _ONNXRUNTIME, "scorer 'dnsmos'")
     folder = Path(found.submodule_search_locations[0]) / "dnsmos_models"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -7,25 +7,24 @@ Numbers of different encoders cannot be compared, so the encoder's name is part 
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Audio, Message, ModelError, Output, Prompt, Sample, Score, Spec
+from ...core import Audio, Message, ModelError, Output, Prompt, Sample, Score, Spec
 from ...registry import scorers
 from ..answers import no_target, no_verdict
-from ..given_models import ask_model
+from ..given_models import GivenModels, ask_model
 
 
 @scorers.register("speaker_similarity")
 @dataclass(frozen=True)
-class SpeakerSimilarity:
+class SpeakerSimilarity(GivenModels):
     """Cosine of the output's voice with that of the reference recording, -1 to 1."""
 
     encoder: str
     """The name of encoder and checkpoint, as it is to stand beside the number."""
     reference: str = "target"
     """Where the voice to match is: `target`, `input` (the first audio clip of the question), or a column."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("speaker",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
+from ..options import check_option
 from ..spans import with_span
 
 _ANSWER = re.compile(r"(?i:the answer is) ?(.*)")
@@ -30,10 +31,7 @@ class Bbh:
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
-        if self.answer not in ("declared", "first_line"):
-            raise UsageError(
-                f"scorer 'bbh' cannot look for an answer {self.answer!r}", fix="answer: declared, or answer: first_line"
-            )
+        check_option("bbh", "answer", self.answer, ("declared", "first_line"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from ...core import MissingExtra, Output, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, no_target, with_counts
 from ._ptb import ptb_tokens
 
 SIZE = 23
@@ -46,8 +46,7 @@ class Meteor:
         program = _program(self.jar, self.language)
         counts, value = program.judge(_line(output.text), [_line(target) for target in targets])
         details = {"stats": counts, "references": len(targets)}
-        silence = no_answer(output)
-        return Score(value, silence.outcome, details=details) if silence else Score(value, details=details)
+        return with_counts(value, output, details)
 
 
 class Program:

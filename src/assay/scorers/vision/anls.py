@@ -5,11 +5,12 @@ counts.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
+from ..options import check_option
 
 Lengths = Literal["definition", "vlmevalkit"]
 THRESHOLD = 0.5
@@ -17,23 +18,17 @@ THRESHOLD = 0.5
 
 @scorers.register("anls")
 @dataclass(frozen=True)
-class Anls:
+class Anls(AgainstTargets):
     """Normalized edit similarity to the best target, 0 below one half."""
 
     v: Lengths = "definition"
     """`vlmevalkit` measures lengths before blanks are squeezed, so that extra blanks raise the score."""
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
     def __post_init__(self) -> None:
-        if self.v not in get_args(Lengths):
-            raise UsageError(f"scorer 'anls' has no variant {self.v!r}", fix="v: definition, or v: vlmevalkit")
+        check_option("anls", "v", self.v, get_args(Lengths))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer against the best target."""
         answer = output.text
         best = max(similarity(target, answer, self.v) for target in targets)
         return Score(kept(best), answer=squeezed(answer), details={"similarity": best, "v": self.v})

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import data_error, named, no_answer, no_target
+from ..options import check_option
 
 Scale = Literal["pixels", "unit", "thousand"]
 Corners = Literal["xyxy", "xywh"]
@@ -42,16 +43,9 @@ class BoxIou:
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
-        for option, known in (("scale", Scale), ("target_scale", Scale), ("corners", Corners)):
-            if getattr(self, option) not in get_args(known):
-                raise UsageError(
-                    f"scorer 'box_iou' cannot read {option}: {getattr(self, option)!r}",
-                    fix=f"one of {', '.join(get_args(known))}",
-                )
-        if self.target_corners not in get_args(Corners):
-            raise UsageError(
-                f"scorer 'box_iou' cannot read target_corners: {self.target_corners!r}", fix="xyxy, or xywh"
-            )
+        for option, words in {"scale": Scale, "corners": Corners}.items():
+            for name in (option, f"target_{option}"):
+                check_option("box_iou", name, getattr(self, name), get_args(words))
 
     @property
     def accuracy(self) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
+from ..options import check_option
 from ..text._ptb import ptb_tokens
 
 ORDERS = 4
@@ -29,10 +30,7 @@ class Caption:
     summarizers: ClassVar[tuple[str, ...]] = ("caption",)
 
     def __post_init__(self) -> None:
-        if self.tokenize not in ("ptb", "none"):
-            raise UsageError(
-                f"scorer 'caption' has no tokenizer {self.tokenize!r}", fix="tokenize: ptb, or tokenize: none"
-            )
+        check_option("caption", "tokenize", self.tokenize, ("ptb", "none"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
+from ..options import check_option
 from ..text.vqa_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]
@@ -30,9 +31,7 @@ class VqaAccuracy:
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
-        if self.v not in get_args(Behaviour):
-            fix = "v: always, v: a013f00, or v: vlmevalkit"
-            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix=fix)
+        check_option("vqa_accuracy", "v", self.v, get_args(Behaviour))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         answers = annotations(sample, self.answers)
