@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..core import DataError, MissingExtra, UsageError
 from .files import open_every_file, open_files
 from .memory import as_row
-from .shards import Row, RowData, Shard
+from .shards import Row, RowData, Shard, row_by_counting
 from .undecoded import without_decoding
 
 PREFIXES = ("hf://", "hub:")
@@ -71,8 +71,8 @@ class HubRows:
             yield number, 0, as_row(row, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number, found by reading up to it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        """The row with this number."""
+        return row_by_counting(self, number)
 
 
 def is_hub_name(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ..code.sources import digest_behind
 from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
 from .faults import RowFault
-from .shards import Row, RowData
+from .shards import Row, RowData, row_by_counting
 from .undecoded import without_decoding
 
 
@@ -71,8 +71,8 @@ class Called:
             yield number, 0, as_row(item, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number, found by reading up to it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        """The row with this number."""
+        return row_by_counting(self, number)
 
     def _items(self) -> Iterable[Any]:
         if self._kept is not None:

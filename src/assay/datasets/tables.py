@@ -13,14 +13,14 @@ from pathlib import Path
 from ..core import DataError
 from . import faults
 from .faults import RowFault, too_long
-from .lines import Line, Witness, is_compressed, read_lines
-from .shards import Row, RowData
+from .lines import Line, Witness, read_lines
+from .shards import FileShard, Row, RowData
 
 LONG_LINE_BYTES = 16 * 1024
 
 
 @dataclass(slots=True)
-class Table:
+class Table(FileShard):
     """A CSV or TSV file, plain or packed."""
 
     path: Path
@@ -29,16 +29,6 @@ class Table:
     _header: tuple[str, ...] = field(default=(), init=False, repr=False)
     _seen: tuple[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
     """sha256 of the file as some pass found it, and the size and time it then had."""
-
-    @property
-    def name(self) -> str:
-        """The file as faults name it."""
-        return str(self.path)
-
-    @property
-    def seekable(self) -> bool:
-        """A packed file can only be read from its start."""
-        return not is_compressed(self.path)
 
     @property
     def columns(self) -> tuple[str, ...]:
