@@ -37,8 +37,6 @@ class Comparison:
     mean_b: float
     difference: Estimate
     """a - b over the common samples, with the paired standard error and an interval cut to what the scale allows."""
-    unpaired_stderr: float | None
-    """What the error would be had the models seen different samples; pairing is worth the gap."""
     p: float
     """How often equal models would differ this much; below 1 - level exactly where the interval excludes 0."""
     test: str
@@ -92,12 +90,10 @@ def compare_paired(
         p = difference_p(difference)
         test = "paired t" if clusters is None else "paired t on clusters"
 
-    apart = (mean_interval(first).stderr, mean_interval(second).stderr)
     return Comparison(
         mean_a=math.fsum(first) / n,
         mean_b=math.fsum(second) / n,
         difference=_cut(difference, ends),
-        unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
         p=p,
         test=test,
         wins=wins,

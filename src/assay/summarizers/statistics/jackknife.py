@@ -45,7 +45,7 @@ def jackknife(
     n = len(table)
     units, labels = unit_sums(table, clusters, strata)
     total = table.sum(axis=0)
-    value = _value(function, total)
+    value = value_of(function, total)
     count = len(units) if clusters is not None else None
     sizes = np.bincount(labels)
     if sizes.min() < 2:
@@ -102,7 +102,7 @@ def ratio_estimate(
     table = _checked(np.column_stack([np.asarray(numerators, float), np.asarray(denominators, float)]))
     if ends is None or math.isinf(ends[1]):
         return jackknife(table, ratio_of_sums, clusters, ends=_open_scale(table, ends), level=level)
-    value = _value(ratio_of_sums, table.sum(axis=0))
+    value = value_of(ratio_of_sums, table.sum(axis=0))
     counting = table[:, 1] != 0
     if ends == UNIT and np.isin(table, (0.0, 1.0)).all():
         own = None if clusters is None else [key for key, counts in zip(clusters, counting, strict=True) if counts]
@@ -186,7 +186,8 @@ def _checked(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
     return table
 
 
-def _value(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
+def value_of(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
+    """The value of a metric from the sums of its counts; an error where it has none."""
     value = float(function(total[None, :])[0])
     if not math.isfinite(value):
         raise ValueError("the statistic is undefined on the full data: is the denominator 0?")
