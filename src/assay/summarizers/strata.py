@@ -6,7 +6,7 @@ the sums of every group side by side.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core import COUNTED_AS_ZERO, EMPTY, Outcome, Result, ScoreRecord, SummaryContext
@@ -132,6 +132,25 @@ def grouped_result(
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
     return Result(**interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks), **common)
+
+
+def results_by_group(
+    rows: Sequence[Row],
+    members: Mapping[str, Sequence[ScoreRecord]],
+    formula: "Callable[[Mapping[str, Floats]], Floats]",
+    context: SummaryContext,
+    metric: str,
+    estimator: Callable[[Sequence[Row]], Estimate],
+    counted: Counting | None = None,
+) -> dict[str, Result]:
+    """The value of each group by itself, by the same formula: over a single group it is that group's own."""
+    results = {}
+    for name in sorted(members):
+        own = [row for row in rows if row[0] == name]
+        heading = Heading(metric)
+        result = grouped_result(own, formula, members[name], context, heading, counted=counted, estimator=estimator)
+        results[name] = replace(result, n_expected=None)
+    return results
 
 
 def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:

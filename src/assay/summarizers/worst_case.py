@@ -12,7 +12,17 @@ from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate
 from .statistics.estimate import Ends, Floats
-from .strata import Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
+from .strata import (
+    Heading,
+    OneEach,
+    Row,
+    expected_of,
+    grouped_result,
+    mean_of_rows,
+    results_by_group,
+    scale_of,
+    unit_of,
+)
 from .units import lacking_flags
 
 
@@ -77,11 +87,7 @@ class WorstCase:
         def estimator(own: Sequence[Row]) -> Estimate:
             return estimate_worst(own, ends, highest=not context.higher_is_better)
 
-        levels = {}
-        for level in sorted(members):
-            own = [row for row in rows if row[0] == level]
-            made = grouped_result(own, formula, members[level], context, Heading(name), estimator=estimator)
-            levels[level] = replace(made, n_expected=None, higher_is_better=context.higher_is_better)
+        levels = results_by_group(rows, members, formula, context, name, estimator)
         known = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
         details = {"worst": pick(known, key=lambda level: (known[level], level))} if known else {}
@@ -94,8 +100,7 @@ class WorstCase:
         leveled = [record for member in members.values() for record in member]
         heading = Heading(name, {self.by: levels}, flags, details)
         result = grouped_result(rows, formula, leveled, context, heading, estimator=estimator)
-        expected = expected_of(leveled, records, context)
-        return replace(result, higher_is_better=context.higher_is_better, n_expected=expected)
+        return replace(result, n_expected=expected_of(leveled, records, context))
 
     def _number(self, record: ScoreRecord, context: SummaryContext) -> float | None:
         return number_of(record, self.metric or next(iter(record.values), context.scorer), context)

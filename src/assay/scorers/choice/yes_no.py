@@ -4,7 +4,7 @@
 no: what precision, recall and the rest are made of.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -66,18 +66,12 @@ def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
 
 def read_words(text: str) -> Verdict | None:
     """Yes or no if exactly one of them is among the words."""
-    words = set(strip_marks(text.lower(), as_vlmeval=True).split())
-    if ("yes" in words) == ("no" in words):
-        return None
-    return "yes" if "yes" in words else "no"
+    return _only_one(strip_marks(text.lower(), as_vlmeval=True).split())
 
 
 def read_substring(text: str) -> Verdict | None:
     """Yes or no if exactly one of them occurs, in a word or by itself."""
-    lowered = text.lower()
-    if ("yes" in lowered) == ("no" in lowered):
-        return None
-    return "yes" if "yes" in lowered else "no"
+    return _only_one(text.lower())
 
 
 def read_pope(text: str) -> Verdict:
@@ -96,10 +90,12 @@ def read_mme(text: str) -> Verdict | None:
 
 def read_exact(text: str) -> Verdict | None:
     """Yes or no if the answer is nothing else: `Yes.` is neither."""
-    said = text.strip().lower()
-    if said == "yes":
-        return "yes"
-    return "no" if said == "no" else None
+    return _only_one([text.strip().lower()])
+
+
+def _only_one(said: Container[str]) -> Verdict | None:
+    has_yes, has_no = "yes" in said, "no" in said
+    return None if has_yes == has_no else "yes" if has_yes else "no"
 
 
 _READERS: dict[str, Callable[[str], Verdict | None]] = {

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...core import (
     COUNTED_AS_ZERO,
@@ -31,13 +31,7 @@ from ...registry import scorers
 from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
 from ..given_models import GivenModels
-from .frechet import distance_of_moments, few_images, frechet_distance
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .frechet import Floats, distance_of_moments, few_images, frechet_distance
 
 
 @scorers.register("fid")
@@ -120,8 +114,7 @@ class FrechetSummary:
             value = distance_of_moments(made.mean(axis=0), np.cov(made, rowvar=False), mean, covariance)
             flags: tuple[str, ...] = ("the reference images are known by their statistics alone",)
         else:
-            found = frechet_distance(made, reference, fewest=width)
-            value, flags = found.value, found.flags
+            value, flags = frechet_distance(made, reference, fewest=width)
         yield Result(
             value=value,
             interval="none: a set-level metric",

@@ -53,8 +53,7 @@ def edit_similarity(wanted: str, said: str) -> float:
     """1 - edits / length of the longer one; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
-    length = max(len(wanted), len(said))
-    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+    return float(Levenshtein.normalized_similarity(wanted, said))
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:

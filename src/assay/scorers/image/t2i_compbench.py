@@ -21,6 +21,7 @@ from ..asked import ask_specialist, structure_of
 from ..given_models import GivenModels
 from ..judge.exchange import question_of
 from ..saved import read_json
+from ..vision.boxes import iou
 from .geneval import Box, as_detection
 
 PLACES = ("on side of", "next to", "near", "on the left of", "on the right of", "on the bottom of", "on the top of")
@@ -139,17 +140,8 @@ def place_score(
     ahead, aside = sides[place]
     if ahead <= 0 or ahead <= abs(aside):
         return 0.0
-    overlap = overlap_of(one, other)
+    overlap = iou(one, other)
     return 1.0 if overlap < most_overlap else most_overlap / overlap
-
-
-def overlap_of(one: Box, other: Box) -> float:
-    """The shared area of two boxes over the area of both."""
-    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
-    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
-    whole = sum(areas) - width * height
-    return width * height / whole if whole else 0.0
 
 
 def _entry(reply: Any, name: str) -> Any:

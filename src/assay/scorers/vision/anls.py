@@ -39,10 +39,7 @@ def similarity(target: str, answer: str, v: Lengths = "definition") -> float:
     from rapidfuzz.distance import Levenshtein
 
     wanted, said = squeezed(target), squeezed(answer)
-    if v == "vlmevalkit":
-        length = max(len(target), len(answer))
-    else:
-        length = max(len(wanted), len(said))
+    length = max(map(len, (target, answer) if v == "vlmevalkit" else (wanted, said)))
     return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
 
 
