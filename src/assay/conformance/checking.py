@@ -105,8 +105,8 @@ def _function_differences(fixture: Fixture) -> Iterator[Difference]:
     function = getattr(import_module(f"{__package__.partition('.')[0]}.{module}"), name)
     for number, case in enumerate(fixture.cases, 1):
         options = {key: as_argument(value) for key, value in case.options.items()}
-        made = function(*(as_argument(value) for value in case.args), **options)
-        plain = asdict(made) if is_dataclass(made) and not isinstance(made, type) else made
+        result = function(*(as_argument(value) for value in case.args), **options)
+        plain = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
         yield from _unlike(str(number), case.score, plain, fixture.tolerance)
 
 
@@ -117,13 +117,13 @@ def _corpus_differences(fixture: Fixture, name: str, records: list[ScoreRecord])
             "conformance", "official", "conformance", name, len(records), seed=0, higher_is_better=True, bounds=None,
             options=EMPTY,
         )  # fmt: skip
-        made = {result.metric: result.value for result in summarizer(records, context)}
-        yield from _unlike(f"corpus {place}", entry["results"], made, fixture.tolerance)
+        values = {result.metric: result.value for result in summarizer(records, context)}
+        yield from _unlike(f"corpus {place}", entry["results"], values, fixture.tolerance)
 
 
 def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
-    made = scorer(sample, output)
-    return as_score(asyncio.run(made) if inspect.iscoroutine(made) else made)
+    score = scorer(sample, output)
+    return as_score(asyncio.run(score) if inspect.iscoroutine(score) else score)
 
 
 def _unlike(case: str, official: Any, ours: Any, tolerance: float) -> Iterator[Difference]:

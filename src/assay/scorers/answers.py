@@ -125,5 +125,5 @@ def named(score: Score, *names: str) -> Score:
 
 def last_of(things: Iterable[T]) -> T | None:
     """The last one, or `None`; answers mostly stand at the end."""
-    kept = deque(things, maxlen=1)
-    return kept[0] if kept else None
+    latest = deque(things, maxlen=1)
+    return latest[0] if latest else None

@@ -86,14 +86,14 @@ class Asked(GivenModels, LikeInner):
             reply = await self._reply(sample, medium)
         except ModelError as error:
             return no_verdict(str(error), shown=medium.digest)
-        kept = replace(output, details={**output.details, self.entry: reply})
+        with_reply = replace(output, details={**output.details, self.entry: reply})
         # What the model wrote beside the image must not pass for the specialist's words.
-        score = as_score(self.scorer(sample, only_media(kept)))
+        score = as_score(self.scorer(sample, only_media(with_reply)))
         return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
-        said = self.request(sample) if callable(self.request) else self.request
-        parts: tuple[Part, ...] = (medium, Text(said)) if said else (medium,)
+        text = self.request(sample) if callable(self.request) else self.request
+        parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
         reply = await ask_specialist(self.models, self.role, parts, "json" if self.wants == "json" else "text")
         if self.wants != "json":
             return reply.text if self.wants == "text" else reply.text.splitlines()
@@ -116,6 +116,6 @@ def structure_of(reply: Output) -> Any:
 
 def only_media(output: Output) -> Output:
     """The output with nothing but its media: neither text nor structure of the model's own."""
-    kept = (Image, Audio, Video)
-    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kept))) for one in output.candidates)
+    kinds = (Image, Audio, Video)
+    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kinds))) for one in output.candidates)
     return replace(output, candidates=tuple(candidates))

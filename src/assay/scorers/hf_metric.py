@@ -66,12 +66,12 @@ class HfMetric:
         module = load_file(self._file())
         classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
         metrics = [thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)]
-        own = [thing for thing in metrics if thing.__module__ == module.__name__]
-        if len(own) != 1:
+        candidates = [thing for thing in metrics if thing.__module__ == module.__name__]
+        if len(candidates) != 1:
             raise UsageError(
-                f"expected one class derived from evaluate.Metric, found {len(own)}", where=str(self._file())
+                f"expected one class derived from evaluate.Metric, found {len(candidates)}", where=str(self._file())
             )
-        return own[0]
+        return candidates[0]
 
     def _file(self) -> Path:
         path = Path(self.path).expanduser()

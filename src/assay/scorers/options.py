@@ -9,9 +9,9 @@ from ..core import MissingExtra, Requirement, UsageError
 
 def check_option(scorer: str, option: str, value: object, words: Iterable[str]) -> None:
     """Refuses a value that is none of an option's words."""
-    known = tuple(words)
-    if value not in known:
-        fix = f"{option}: one of {', '.join(known)}"
+    allowed = tuple(words)
+    if value not in allowed:
+        fix = f"{option}: one of {', '.join(allowed)}"
         raise UsageError(f"scorer {scorer!r} does not know {option}={value!r}", fix=fix)
 
 

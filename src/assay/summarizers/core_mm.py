@@ -31,9 +31,9 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     flags = one_each.flags
     yield corpus_result(records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags)
     for category in sorted({record.tags.get("category", "") for record in records} - {""}):
-        own = [record for record in records if record.tags.get("category") == category]
-        result = corpus_result(own, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
-        yield replace(result, n_expected=expected_of(own, records, context))
+        members = [record for record in records if record.tags.get("category") == category]
+        result = corpus_result(members, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
+        yield replace(result, n_expected=expected_of(members, records, context))
 
 
 def _complexity(record: ScoreRecord) -> str:

@@ -29,10 +29,10 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
     """
     import numpy as np
 
-    said, meant, said_function, meant_function = sums[:, :4].T
+    length, meant, said_function, meant_function = sums[:, :4].T
     matched = sums[:, 4:20].reshape(len(sums), len(STAGES), 4)
     worth = np.asarray(STAGES)
-    precision = _share(matched[:, :, 0] @ worth, matched[:, :, 2] @ worth, said - said_function, said_function)
+    precision = _share(matched[:, :, 0] @ worth, matched[:, :, 2] @ worth, length - said_function, said_function)
     recall = _share(matched[:, :, 1] @ worth, matched[:, :, 3] @ worth, meant - meant_function, meant_function)
     below = ALPHA * precision + (1 - ALPHA) * recall
     mean = np.where(below > 0, precision * recall / np.where(below > 0, below, 1.0), 0.0)

@@ -19,13 +19,13 @@ class MmVet:
         (overall, *_) = Mean()([replace(record, tags={}) for record in records], context)
         groups: dict[str, dict[str, Result]] = {"capability": {}, "combination": {}}
         for capability in CAPABILITIES:
-            own = [record for record in records if capability in record.tags.get("category", "")]
-            if own:
-                groups["capability"][capability] = _mean_of(own, context)
+            members = [record for record in records if capability in record.tags.get("category", "")]
+            if members:
+                groups["capability"][capability] = _mean_of(members, context)
         combinations = sorted({record.tags.get("category", "") for record in records})
         for combination in combinations:
-            own = [record for record in records if record.tags.get("category", "") == combination]
-            groups["combination"][combination] = _mean_of(own, context)
+            members = [record for record in records if record.tags.get("category", "") == combination]
+            groups["combination"][combination] = _mean_of(members, context)
         yield replace(_percent(overall), metric="mmvet", groups=groups)
 
 

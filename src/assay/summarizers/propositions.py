@@ -30,8 +30,8 @@ def _by_question(record: ScoreRecord) -> Sequence[float] | None:
 def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
     sums: dict[str, list[int]] = {}
     for record in records:
-        for name, (yes, asked) in record.details.get("categories", {}).items():
+        for name, (yes, count) in record.details.get("categories", {}).items():
             cell = sums.setdefault(name, [0, 0])
             cell[0] += yes
-            cell[1] += asked
-    return {name: {"value": yes / asked, "n": asked} for name, (yes, asked) in sorted(sums.items())}
+            cell[1] += count
+    return {name: {"value": yes / count, "n": count} for name, (yes, count) in sorted(sums.items())}

@@ -33,8 +33,8 @@ class Counting:
     @classmethod
     def of(cls, records: Sequence[ScoreRecord], context: SummaryContext, metric: str | None = None) -> "Counting":
         """As the scale of the scorer and the values it gave have it."""
-        own = cls(None, metric)
-        scored = [value for record in records if (value := own(record)) is not None]
+        reader = cls(None, metric)
+        scored = [value for record in records if (value := reader(record)) is not None]
         return cls(unread_value(scored, context), metric)
 
     def __call__(self, record: ScoreRecord) -> float | None:
@@ -146,9 +146,9 @@ def results_by_group(
     """The value of each group by itself, by the same formula: over a single group it is that group's own."""
     results = {}
     for name in sorted(members):
-        own = [row for row in rows if row[0] == name]
+        part = [row for row in rows if row[0] == name]
         heading = Heading(metric)
-        result = grouped_result(own, formula, members[name], context, heading, counted=counted, estimator=estimator)
+        result = grouped_result(part, formula, members[name], context, heading, counted=counted, estimator=estimator)
         results[name] = replace(result, n_expected=None)
     return results
 
@@ -174,11 +174,11 @@ def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) ->
     return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
 
 
-def expected_of(own: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
+def expected_of(members: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
     """How many samples a number of some records is of: all that are expected, less those that belong elsewhere."""
     if context.n_expected is None:
         return None
-    return context.n_expected - len({record.id for record in records} - {record.id for record in own})
+    return context.n_expected - len({record.id for record in records} - {record.id for record in members})
 
 
 def unit_of(record: ScoreRecord) -> str:

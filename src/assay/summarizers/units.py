@@ -67,22 +67,22 @@ def _reduced(
 ) -> Units:
     """One value for each sample from the answers of all its epochs."""
     assert table.samples is not None
-    known: list[list[float]] = [[] for _ in range(table.n_samples)]
-    missing = [0] * len(known)
-    first_row = [-1] * len(known)
+    answers_of: list[list[float]] = [[] for _ in range(table.n_samples)]
+    missing = [0] * len(answers_of)
+    first_row = [-1] * len(answers_of)
     for row, (sample, value) in enumerate(zip(table.samples, cells, strict=True)):
         if value < UNKNOWN:
-            known[sample].append(value)
+            answers_of[sample].append(value)
         elif value == UNKNOWN:
             missing[sample] += 1
         if first_row[sample] < 0:
             first_row[sample] = row
-    units = Units([], [], sum(missing), sum(map(len, known)) + sum(missing))
+    units = Units([], [], sum(missing), sum(map(len, answers_of)) + sum(missing))
     values, rows, repeats = [], [], []
     worst: list[float] = []
     best: list[float] = []
     try:
-        for sample, answers in enumerate(known):
+        for sample, answers in enumerate(answers_of):
             lost = missing[sample]
             if not answers and not lost:
                 continue

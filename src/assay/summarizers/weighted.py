@@ -69,17 +69,17 @@ class GroupMean:
 
         ends = scale_of(rows, context)
 
-        def estimator(own: Sequence[Row]) -> Estimate:
-            names = sorted({group for group, _, _ in own})
-            parts = [mean_of_rows([row for row in own if row[0] == name], ends) for name in names]
+        def estimator(group_rows: Sequence[Row]) -> Estimate:
+            names = sorted({group for group, _, _ in group_rows})
+            parts = [mean_of_rows([row for row in group_rows if row[0] == name], ends) for name in names]
             return parts[0] if len(parts) == 1 else weighted_mean(parts, [shares[name] for name in names], "macro")
 
         each = results_by_group(rows, members, formula, context, self.name, estimator, counted) if rows else {}
         groups = {self.by: each} if rows else {}
-        own = [record for group in members.values() for record in group]
+        everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
-        result = grouped_result(rows, formula, own, context, heading, counted=counted, estimator=estimator)
-        yield replace(result, n_expected=expected_of(own, records, context))
+        result = grouped_result(rows, formula, everyone, context, heading, counted=counted, estimator=estimator)
+        yield replace(result, n_expected=expected_of(everyone, records, context))
 
 
 def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":

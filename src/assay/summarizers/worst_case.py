@@ -84,17 +84,17 @@ class WorstCase:
 
         ends = POSITIVE if self.pools else scale_of(rows, context)
 
-        def estimator(own: Sequence[Row]) -> Estimate:
-            return estimate_worst(own, ends, highest=not context.higher_is_better)
+        def estimator(group_rows: Sequence[Row]) -> Estimate:
+            return estimate_worst(group_rows, ends, highest=not context.higher_is_better)
 
         levels = results_by_group(rows, members, formula, context, name, estimator)
-        known = {level: result.value for level, result in levels.items() if result.value is not None}
+        values = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
-        details = {"worst": pick(known, key=lambda level: (known[level], level))} if known else {}
+        details = {"worst": pick(values, key=lambda level: (values[level], level))} if values else {}
         flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
         if without:
             flags.append(f"without {self.by}: {without} samples left out")
-        unknown = sorted(levels.keys() - known.keys())
+        unknown = sorted(levels.keys() - values.keys())
         if unknown:
             flags.append(f"no value for {', '.join(unknown[:5])}")
         leveled = [record for member in members.values() for record in member]

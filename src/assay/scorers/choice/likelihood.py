@@ -46,17 +46,17 @@ class ChoiceLikelihood:
         if len(weights) not in (len(choices), 2 * len(choices)) or any(not w < math.inf for w in weights):
             reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
-        given = weights[: len(choices)]
-        if not any(math.isfinite(weight) for weight in given):
+        option_weights = weights[: len(choices)]
+        if not any(math.isfinite(weight) for weight in option_weights):
             reason = "every option has probability 0, so none is the most probable"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason, "logprobs": _plain(weights)})
-        columns = {"acc": given}
+        columns = {"acc": option_weights}
         if self.continuation == "text":
             # Letters are all of one length: dividing by it says nothing new.
-            columns |= _normalized(given, self._weighed(choices, output))
+            columns |= _normalized(option_weights, self._weighed(choices, output))
         alone = _unconditioned(output, weights[len(choices) :], len(choices))
         if alone is not None:
-            columns["acc_pmi"] = [weight - before for weight, before in zip(given, alone, strict=True)]
+            columns["acc_pmi"] = [weight - before for weight, before in zip(option_weights, alone, strict=True)]
         picks = {name: _best(column) for name, column in columns.items()}
         return Score(
             {name: float(pick in golds) for name, (pick, _) in picks.items()},
@@ -70,9 +70,9 @@ class ChoiceLikelihood:
 
     @staticmethod
     def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
-        told: Sequence[str] = output.details.get("continuations", ())
-        if len(told) >= len(choices):
-            return [text.removeprefix(" ") for text in told[: len(choices)]]
+        continuations: Sequence[str] = output.details.get("continuations", ())
+        if len(continuations) >= len(choices):
+            return [text.removeprefix(" ") for text in continuations[: len(choices)]]
         return choices
 
 
@@ -93,10 +93,10 @@ def _normalized(weights: Sequence[float], texts: Sequence[str]) -> dict[str, lis
 
 def _unconditioned(output: Output, extra: Sequence[float], count: int) -> Sequence[float] | None:
     """What each option is worth without the question: weighed as further continuations, or told in the details."""
-    told: Any = output.details.get("unconditioned", extra)
-    if len(told) != count:
+    logprobs: Any = output.details.get("unconditioned", extra)
+    if len(logprobs) != count:
         return None
-    numbers = [float(number) for number in told]
+    numbers = [float(number) for number in logprobs]
     return numbers if all(math.isfinite(number) for number in numbers) else None
 
 

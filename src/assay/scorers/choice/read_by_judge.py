@@ -57,9 +57,9 @@ class JudgedChoice(GivenModels, Choice):
 def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
     """What the model is asked: the options, and the answer without its reasoning."""
     listed = "\n".join(f"{letter}. {option}" if option else letter for letter, option in options.items())
-    said = strip_reasoning(text).strip()
-    shown = said if len(said) <= _LONGEST else said[: _LONGEST // 4] + "\n…\n" + said[-3 * _LONGEST // 4 :]
-    return Prompt((Message("user", (Text(_INSTRUCTION.format(options=listed, answer=shown)),)),))
+    answer = strip_reasoning(text).strip()
+    excerpt = answer if len(answer) <= _LONGEST else answer[: _LONGEST // 4] + "\n…\n" + answer[-3 * _LONGEST // 4 :]
+    return Prompt((Message("user", (Text(_INSTRUCTION.format(options=listed, answer=excerpt)),)),))
 
 
 async def read_letter(models: Mapping[str, Any], text: str, options: Mapping[str, str]) -> str | None:

@@ -44,14 +44,14 @@ class YesNo:
             return data_error(f"target {targets[0]!r} is neither yes nor no")
         silence = no_answer(output)
         # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
-        said = None if silence else _READERS[self.rule](output.text)
-        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, said)}
-        if said is None:
+        answer = None if silence else _READERS[self.rule](output.text)
+        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, answer)}
+        if answer is None:
             return Score(0.0, silence.outcome if silence else Outcome.UNPARSED, details=details)
-        return Score(float(said == gold), answer=said, details=details)
+        return Score(float(answer == gold), answer=answer, details=details)
 
 
-def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
+def confusion(gold: Verdict, answer: Verdict | None) -> list[int]:
     """True yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
     cell = {
         ("yes", "yes"): 0,
@@ -60,7 +60,7 @@ def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
         ("no", "no"): 3,
         ("yes", None): 4,
         ("no", None): 5,
-    }[gold, said]
+    }[gold, answer]
     return [int(place == cell) for place in range(6)]
 
 
@@ -93,8 +93,8 @@ def read_exact(text: str) -> Verdict | None:
     return _only_one([text.strip().lower()])
 
 
-def _only_one(said: Container[str]) -> Verdict | None:
-    has_yes, has_no = "yes" in said, "no" in said
+def _only_one(words: Container[str]) -> Verdict | None:
+    has_yes, has_no = "yes" in words, "no" in words
     return None if has_yes == has_no else "yes" if has_yes else "no"
 
 

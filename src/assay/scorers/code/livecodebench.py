@@ -93,13 +93,13 @@ class LiveCodeBench(InSandbox):
         if not code.strip():
             return Score.unparsed(reason="no program between fences")
         if not name:
-            asked = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
+            execution = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
         else:
             pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
             method = f"Solution().{name}" if "class Solution" in code else name
             tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
-            asked = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
-        return await run_program(self.models, asked, "fence", answer=code)
+            execution = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
+        return await run_program(self.models, execution, "fence", answer=code)
 
 
 def _cases(cell: Any) -> list[Case]:

@@ -72,7 +72,7 @@ class Runs(InSandbox):
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
         if cases is not None:
-            asked = ToRun(program, cases=cases, language=self.language, limits=limits)
+            execution = ToRun(program, cases=cases, language=self.language, limits=limits)
         elif self.language not in PYTHON:
             return data_error(f"{self.language} is tested by cases, not code")
         else:
@@ -81,34 +81,34 @@ class Runs(InSandbox):
                 code = "\n".join(filter(None, map(code_in, parts)))
             except ValueError as error:
                 return data_error(str(error))
-            asked = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
-        return await run_program(self.models, asked, rule)
+            execution = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
+        return await run_program(self.models, execution, rule)
 
 
-async def run_program(models: Mapping[str, Any], asked: ToRun, rule: Rule, answer: str | None = None) -> Score:
+async def run_program(models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None) -> Score:
     """The verdict on a program as a score; `judge_error` where the sandbox gave none."""
-    shown = asked.program if answer is None else answer
+    code = execution.program if answer is None else answer
     try:
-        reply = await ask_model(models, ROLE, Prompt((Message.of("user", asked.to_text()),)))
+        reply = await ask_model(models, ROLE, Prompt((Message.of("user", execution.to_text()),)))
     except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, answer=shown, details={"reason": error.what, "kind": ROLE})
+        return Score(None, Outcome.JUDGE_ERROR, answer=code, details={"reason": error.what, "kind": ROLE})
     verdict = json.loads(reply.text)
     details = {"rule": rule, "tier": verdict["tier"], **({"reason": verdict["reason"]} if verdict["reason"] else {})}
-    return Score(float(verdict["passed"]), answer=shown, details=details)
+    return Score(float(verdict["passed"]), answer=code, details=details)
 
 
-def cases_in(given: Any) -> tuple[Case, ...] | None:
+def cases_in(tests: Any) -> tuple[Case, ...] | None:
     """The cases that tests are, as a list or its JSON; `None` where they are code."""
-    if isinstance(given, str) and given.lstrip().startswith("["):
+    if isinstance(tests, str) and tests.lstrip().startswith("["):
         try:
-            given = json.loads(given)
+            tests = json.loads(tests)
         except ValueError:
             return None
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+    if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
-    if not all(isinstance(one, Mapping) and "input" in one and "output" in one for one in given):
+    if not all(isinstance(one, Mapping) and "input" in one and "output" in one for one in tests):
         return None
-    return tuple(Case(str(one["input"]), str(one["output"])) for one in given)
+    return tuple(Case(str(one["input"]), str(one["output"])) for one in tests)
 
 
 def code_in(cell: Any) -> str:

@@ -66,8 +66,8 @@ class ClipScoreAsked(GivenModels):
         return 0.0, WEIGHTS[self.variant]
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        said = f"{PREFIXES[self.variant]}{question_of(sample)}"
-        return await Asked("clip", "cosine", ClipScore(self.variant), said, models=self.models)(sample, output)
+        caption = f"{PREFIXES[self.variant]}{question_of(sample)}"
+        return await Asked("clip", "cosine", ClipScore(self.variant), caption, models=self.models)(sample, output)
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:

@@ -38,9 +38,9 @@ class DigitAccuracy:
         image = next((medium for medium in output.media if isinstance(medium, Image)), None)
         if image is None:
             return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
-        seen = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
+        digit = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
         details = {"split": digits().digest[:16], "judge_on_real_digits": judge_accuracy()}
-        return Score(float(seen in targets), answer=seen, details=details)
+        return Score(float(digit in targets), answer=digit, details=details)
 
 
 @cache

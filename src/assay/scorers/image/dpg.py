@@ -62,8 +62,8 @@ def settle(answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]) ->
 
 def parents_of(question: Mapping[str, Any]) -> list[str]:
     """The ids a proposition depends on; `0` stands for none."""
-    given = question.get("dependency")
-    entries = given if isinstance(given, list) else str("" if given is None else given).split(",")
+    cell = question.get("dependency")
+    entries = cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
     names = (str(entry).strip() for entry in entries)
     return [name for name in names if name not in ("", "0", "-")]
 

@@ -142,9 +142,9 @@ def _faults_of_clause(
             return [f"no target for {name} to be {relation}"]
         for thing in things:
             for other in others:
-                seen = directions(thing.box, other.box, threshold)
-                if relation not in seen:
-                    return [f"expected {name} {relation} target, found {' and '.join(sorted(seen)) or 'neither'}"]
+                relations = directions(thing.box, other.box, threshold)
+                if relation not in relations:
+                    return [f"expected {name} {relation} target, found {' and '.join(sorted(relations)) or 'neither'}"]
     return []
 
 
@@ -158,8 +158,8 @@ def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
     if all(abs(shift) < 1e-3 for shift in beyond):
         return set()
     across, down = (shift / math.hypot(*offset) for shift in beyond)
-    seen = {"left of": across < -0.5, "right of": across > 0.5, "above": down < -0.5, "below": down > 0.5}
-    return {name for name, holds in seen.items() if holds}
+    sides = {"left of": across < -0.5, "right of": across > 0.5, "above": down < -0.5, "below": down > 0.5}
+    return {name for name, holds in sides.items() if holds}
 
 
 def as_detection(thing: Any) -> Detection:

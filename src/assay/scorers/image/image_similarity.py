@@ -57,17 +57,17 @@ class ImageSimilarity:
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no image was made"})
         wanted = pixels_of(reference)
         try:
-            made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+            pixels = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
         except DataError as error:  # what the model made is no image: its fault, not the scorer's
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
-        if made.shape != wanted.shape:
-            reason = f"the image is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
+        if pixels.shape != wanted.shape:
+            reason = f"the image is {_shown(pixels)}, the reference {_shown(wanted)}: resize: true compares them"
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
         mask = None
         if self.keep:
             mask = pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2) > 127
-        ratio = psnr(wanted, made, mask=mask)
-        similar = ssim(wanted, made, window=self.ssim_window, mask=mask)
+        ratio = psnr(wanted, pixels, mask=mask)
+        similar = ssim(wanted, pixels, window=self.ssim_window, mask=mask)
         details = {"identical": math.isinf(ratio), "window": self.ssim_window}
         return Score({"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details)
 

@@ -32,12 +32,12 @@ class Lpips(GivenModels):
         wanted = sample.fields.get(self.reference) if self.reference else sample.target
         if not isinstance(wanted, Image):
             return no_target(sample, "image to compare with")
-        made = next((one for one in output.media if isinstance(one, Image)), None)
-        if made is None:
+        image = next((one for one in output.media if isinstance(one, Image)), None)
+        if image is None:
             # There is no worst distance to give an image that is not there.
             return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
         try:
-            found = structure_of(await ask_specialist(self.models, "lpips", (wanted, made)))
+            found = structure_of(await ask_specialist(self.models, "lpips", (wanted, image)))
         except ModelError as error:
             return no_verdict(str(error))
         distance = found.get("distance") if isinstance(found, Mapping) else found
@@ -45,4 +45,4 @@ class Lpips(GivenModels):
             return no_verdict("no distance was given")
         if distance < 0:
             return no_verdict(f"the distance is {distance:g}, below 0")
-        return Score(float(distance), details={"shown": made.digest, "reference": wanted.digest})
+        return Score(float(distance), details={"shown": image.digest, "reference": wanted.digest})

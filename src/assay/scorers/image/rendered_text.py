@@ -53,10 +53,10 @@ class ReadText:
 
 def read_score(targets: tuple[str, ...], text: str) -> Score:
     """Against the nearest target. Recognisers disagree on blanks and on where lines end, so neither counts."""
-    said = _letters(text)
+    letters = _letters(text)
     wanted = [_letters(target) for target in targets]
-    similar = max(edit_similarity(target, said) for target in wanted)
-    return Score({"exact": float(said in wanted), "ned": similar}, answer=" ".join(text.split()))
+    similar = max(edit_similarity(target, letters) for target in wanted)
+    return Score({"exact": float(letters in wanted), "ned": similar}, answer=" ".join(text.split()))
 
 
 def _letters(text: str) -> str:

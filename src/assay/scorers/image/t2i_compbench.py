@@ -52,13 +52,13 @@ class T2ICompBench(GivenModels):
         parts = parts_of(sample.fields, self.category)
         if not parts:
             return no_target(sample, f"known kind of prompt in column {self.category!r}")
-        values, said = {}, {}
+        values, replies = {}, {}
         try:
             for role in parts:
-                values[role], said[role] = await self._value(role, sample, image)
+                values[role], replies[role] = await self._value(role, sample, image)
         except (ModelError, LookupError, TypeError, ValueError) as error:
             return no_verdict(str(error))
-        details = {"shown": image.digest, "parts": values, "said": said}
+        details = {"shown": image.digest, "parts": values, "said": replies}
         return Score(sum(values.values()) / len(values), details=details)
 
     async def _value(self, role: str, sample: Sample, image: Image) -> tuple[float, Any]:
@@ -77,8 +77,8 @@ class T2ICompBench(GivenModels):
         found = _entry(await self._ask(role, image, json.dumps({"classes": [first, second]})), "detections")
         return spatial_score(prompt, first, second, found), found
 
-    async def _ask(self, role: str, image: Image, said: str) -> Any:
-        return structure_of(await ask_specialist(self.models, role, (image, Text(said))))
+    async def _ask(self, role: str, image: Image, text: str) -> Any:
+        return structure_of(await ask_specialist(self.models, role, (image, Text(text))))
 
 
 def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:

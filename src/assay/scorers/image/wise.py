@@ -52,20 +52,20 @@ class WiseVerified:
         return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))
 
 
-def read_ratings(given: Any) -> dict[str, float] | None:
+def read_ratings(reply: Any) -> dict[str, float] | None:
     """The three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
-    if isinstance(given, Mapping):
-        pairs = [(str(name), value) for name, value in given.items()]
+    if isinstance(reply, Mapping):
+        pairs = [(str(name), value) for name, value in reply.items()]
     else:
-        pairs = _RATING.findall(str(given).lower())
+        pairs = _RATING.findall(str(reply).lower())
     ratings: dict[str, float] = {}
     for name, value in pairs:
-        known = next((key for key in WEIGHTS if name.lower().startswith(key)), None)
+        aspect = next((key for key in WEIGHTS if name.lower().startswith(key)), None)
         try:
             number = float(value)
         except (TypeError, ValueError):
             return None
-        if known is not None:
-            ratings[known] = number
+        if aspect is not None:
+            ratings[aspect] = number
     is_whole = set(ratings) == set(WEIGHTS) and all(0 <= value <= HIGHEST for value in ratings.values())
     return ratings if is_whole else None

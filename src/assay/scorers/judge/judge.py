@@ -153,14 +153,14 @@ class Judge(ModelAsJudge):
     def _ask_for(self, sample: Sample, exchange: Exchange) -> tuple[Prompt, dict[str, Any]]:
         """What the judge is asked, and what the record says of it."""
         scale, template = SCALES[self.scale], template_for(self.template, exchange)
-        given, made = question_media(sample) if self.shows_question else (), shown_media(exchange.output)
+        context, answer_media = question_media(sample) if self.shows_question else (), shown_media(exchange.output)
         if self._own is not None:
-            prompt = self._own.single(scale, sample, exchange, self.criteria, given, self.verdict == "json")
+            prompt = self._own.single(scale, sample, exchange, self.criteria, context, self.verdict == "json")
         else:
-            prompt = single_prompt(template, scale, sample.id, exchange, criteria=self.criteria, given=given)
-        details: dict[str, Any] = {"prompt": self.wording(scale, exchange, has_media=bool(given or made))}
-        if made:
-            details["shown"] = [medium.digest for medium in made]
+            prompt = single_prompt(template, scale, sample.id, exchange, criteria=self.criteria, context=context)
+        details: dict[str, Any] = {"prompt": self.wording(scale, exchange, has_media=bool(context or answer_media))}
+        if answer_media:
+            details["shown"] = [medium.digest for medium in answer_media]
         return prompt, details
 
 
@@ -203,18 +203,18 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     A round that could not be judged leaves the whole without a value, so that it is judged again; one in which nothing
     was said counts as the lowest mark.
     """
-    kept = [{"outcome": score.outcome.value, **score.details} for score in scores]
+    verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)
     if failed is not None:
         reasons = {name: failed.details[name] for name in ("reason", "reply") if name in failed.details}
-        return Score(None, failed.outcome, details={**reasons, "rounds": kept})
+        return Score(None, failed.outcome, details={**reasons, "rounds": verdicts})
     marks = [score.value if score.outcome is Outcome.SCORED else lowest for score in scores]
     values = [float(mark) for mark in marks if isinstance(mark, (int, float))]
     named = {"overall": sum(values) / len(values)} | {f"round_{number}": one for number, one in enumerate(values, 1)}
     spoken = any(score.outcome is Outcome.SCORED for score in scores)
     replies = [score.details.get("reply", "") for score in scores]
     outcome = Outcome.SCORED if spoken else scores[-1].outcome
-    return Score(named, outcome, answer=scores[-1].answer, details={"rounds": kept, "replies": replies})
+    return Score(named, outcome, answer=scores[-1].answer, details={"rounds": verdicts, "replies": replies})
 
 
 def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:

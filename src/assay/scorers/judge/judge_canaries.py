@@ -88,9 +88,9 @@ def written(order: str) -> Image:
 
     image = Pillow.new("RGB", (640, 160), "white")
     ImageDraw.Draw(image).multiline_text((12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black")
-    kept = io.BytesIO()
-    image.save(kept, "PNG")
-    return Image(kept.getvalue())
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return Image(stream.getvalue())
 
 
 def _mark(score: Score) -> float:

@@ -43,25 +43,25 @@ class PairwiseJudge(ModelAsJudge):
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
         """Which of the two answers of one round the judge prefers."""
         output, other = exchange.output, self._other(sample, exchange)
-        seen = shown_media(output)
+        media = shown_media(output)
         lacks = self._lacks(sample, exchange) if other is None else ""
-        if (score := self.not_judged(sample, exchange, seen, lacks)) is not None:
+        if (score := self.not_judged(sample, exchange, media, lacks)) is not None:
             return score
         assert other is not None
         others = shown_media(other.output)
-        given = question_media(sample) if self.shows_question else ()
-        wording = self.wording(PAIR_SCALE, exchange, has_media=bool(given or seen or others))
+        context = question_media(sample) if self.shows_question else ()
+        wording = self.wording(PAIR_SCALE, exchange, has_media=bool(context or media or others))
         details: dict[str, Any] = {"prompt": wording}
-        if seen or others:
-            details["shown"] = {"answer": _digests(seen), "other": _digests(others)}
+        if media or others:
+            details["shown"] = {"answer": _digests(media), "other": _digests(others)}
         try:
-            verdicts, replies = await self._both_orders(sample, exchange, other, given)
+            verdicts, replies = await self._both_orders(sample, exchange, other, context)
         except JudgeFailure as failure:
             return judge_error(details, failure)
         value = {("A", "A"): 1.0, ("B", "B"): 0.0}.get(verdicts, 0.5)
         is_consistent = verdicts[0] == verdicts[1]
-        said = {"verdicts": list(verdicts), "consistent": is_consistent, "replies": replies}
-        return Score(value, answer=output.text, details={**details, **said})
+        preference = {"verdicts": list(verdicts), "consistent": is_consistent, "replies": replies}
+        return Score(value, answer=output.text, details={**details, **preference})
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
         """The other answer in its conversation; `None` where the row has none that can be shown."""
@@ -95,13 +95,13 @@ class PairwiseJudge(ModelAsJudge):
         return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}"
 
     async def _both_orders(
-        self, sample: Sample, mine: Exchange, other: Exchange, given: Sequence[Media]
+        self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
         """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
         judged = (mine.question, other.question, mine.output.text, other.output.text, *mine.references)
 
         async def ask(first: Exchange, second: Exchange) -> tuple[float | int | str, str]:
-            prompt = self._ask_for(sample, first, second, given)
+            prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(self.models, prompt, self.options, PAIR_SCALE, judged, self.verdict)
 
         forward, backward = await asyncio.gather(ask(mine, other), ask(other, mine), return_exceptions=True)
@@ -111,11 +111,11 @@ class PairwiseJudge(ModelAsJudge):
         assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
         return (str(forward[0]), _SWAPPED[str(backward[0])]), [forward[1], backward[1]]
 
-    def _ask_for(self, sample: Sample, first: Exchange, second: Exchange, given: Sequence[Media]) -> Prompt:
+    def _ask_for(self, sample: Sample, first: Exchange, second: Exchange, context: Sequence[Media]) -> Prompt:
         if self._own is not None:
             return self._own.pair(PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json")
         template = template_for(self.template, first)
-        return pair_prompt(template, sample.id, first, second, criteria=self.criteria, given=given)
+        return pair_prompt(template, sample.id, first, second, criteria=self.criteria, context=context)
 
 
 def _with_answer(exchange: Exchange, answer: str | Media) -> Exchange:

@@ -85,20 +85,20 @@ class JudgeRatings(GivenModels):
         if self.capped_by:
             criteria += f"\nNo other rating may be higher than that of {self.capped_by}."
         exchange = exchanges(sample, output)[-1]
-        given, made = question_media(sample) if self.shows_question else (), shown_media(output)
-        prompt = single_prompt("rubric", self.scale, sample.id, exchange, criteria=criteria, given=given)
+        context, media = question_media(sample) if self.shows_question else (), shown_media(output)
+        prompt = single_prompt("rubric", self.scale, sample.id, exchange, criteria=criteria, context=context)
         wording = prompt_hash(
-            "rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made),
+            "rubric", self.scale, criteria, pairwise=False, has_media=bool(context or media),
             is_dialogue=exchange.is_dialogue,
         )  # fmt: skip
-        kept: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in made]}
+        record: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in media]}
         reply = ""
         try:
             reply = await self._reply(prompt)
             ratings = self.read(reply, (exchange.question, output.text))
         except (ModelError, NoVerdict) as error:
-            return no_verdict(str(error), **kept, reply=reply[:2000])
-        return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
+            return no_verdict(str(error), **record, reply=reply[:2000])
+        return Score({**ratings, "overall": self.overall(ratings)}, details={**record, "reply": reply})
 
     async def _reply(self, prompt: Prompt) -> str:
         return (await ask_model(self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options))).text

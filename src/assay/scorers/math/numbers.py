@@ -214,8 +214,8 @@ class _Golds:
         found = _final(text, self.has_blanks, self.has_comma)
         if found is None:
             return None, False, None
-        number, written = _quantity(found), found[0].strip()
-        span = occurrence_span(text, found.string, found.start(), written)
+        number, digits = _quantity(found), found[0].strip()
+        span = occurrence_span(text, found.string, found.start(), digits)
         if self._have(number, tolerance):
             return number, True, span
         alone = _alone(text)
@@ -323,10 +323,10 @@ def _quantity(found: re.Match[str]) -> Quantity:
     return Quantity(value, _factor(found["factor"]))
 
 
-def _factor(written: str | None) -> Fraction:
-    if written is None:
+def _factor(word: str | None) -> Fraction:
+    if word is None:
         return Fraction(1)
-    return Fraction(1, 100) if "%" in written else Fraction(_SCALES.get(written.lower(), 10**3))
+    return Fraction(1, 100) if "%" in word else Fraction(_SCALES.get(word.lower(), 10**3))
 
 
 def _magnitude(found: re.Match[str]) -> Fraction:

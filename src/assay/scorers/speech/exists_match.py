@@ -46,15 +46,15 @@ def spoken_tokens(text: str) -> list[str]:
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().translate(_separators()))
 
 
-def _find(wanted: Any, said: str) -> tuple[str, ...]:
+def _find(wanted: Any, tokens: str) -> tuple[str, ...]:
     """The references that fulfil `wanted`; empty if they do not."""
     if isinstance(wanted, AllOf):
-        parts = [_find(part, said) for part in wanted.parts]
+        parts = [_find(part, tokens) for part in wanted.parts]
         return tuple(one for part in parts for one in part) if all(parts) else ()
     if isinstance(wanted, (tuple, list)):
-        return next((found for one in wanted if (found := _find(one, said))), ())
+        return next((found for one in wanted if (found := _find(one, tokens))), ())
     reference = str(wanted)
-    return (reference,) if _spaced_reference(reference) in said else ()
+    return (reference,) if _spaced_reference(reference) in tokens else ()
 
 
 def _is_text(wanted: Any) -> bool:

@@ -43,11 +43,11 @@ class SpeakerSimilarity(GivenModels):
         reference = self._reference(sample)
         if reference is None:
             return no_target(sample, f"audio in {self.reference!r}")
-        made = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-        if made is None:
+        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if speech is None:
             return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
         try:
-            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(made))
+            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(speech))
             value = cosine(wanted, heard)
         except ModelError as error:
             return no_verdict(str(error))

@@ -75,10 +75,10 @@ class ErrorRate(PooledRate, ABC):
     def compare(self, references: Sequence[str], text: str) -> tuple[Edits, str]:
         """The edits to the nearest of the references, and the text as it was compared."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
-        said = self.tokens(plain)
+        tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
-        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, said))
-        return count_edits(nearest, said), plain
+        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, tokens))
+        return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:
         if not self.any_script:

@@ -71,9 +71,9 @@ def first_line(text: str) -> str | None:
 
 def same_answer(found: str, target: str) -> bool:
     """Whether both say the same, form aside; an option `(B)` is known by its letter."""
-    wanted, said = target.strip(), found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
+    wanted, answer = target.strip(), found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
     option = _OPTION_TARGET.fullmatch(wanted)
     if option:
-        letter = _OPTION.match(said)
+        letter = _OPTION.match(answer)
         return letter is not None and (letter[1] or letter[2]).upper() == option[1]
-    return " ".join(said.split()).casefold() == " ".join(wanted.split()).casefold()
+    return " ".join(answer.split()).casefold() == " ".join(wanted.split()).casefold()

@@ -119,10 +119,10 @@ class Regex:
             raise UsageError(
                 f"scorer 'regex' cannot read its pattern {self.pattern!r}: {error}", fix="correct the pattern"
             ) from error
-        known = {*range(compiled.groups + 1), *compiled.groupindex}
-        if self.group not in known:
+        groups = {*range(compiled.groups + 1), *compiled.groupindex}
+        if self.group not in groups:
             raise UsageError(
-                f"scorer 'regex' has no group {self.group!r} in its pattern", fix=f"one of {sorted(map(str, known))}"
+                f"scorer 'regex' has no group {self.group!r} in its pattern", fix=f"one of {sorted(map(str, groups))}"
             )
         check_option("regex", "match", self.match, ("first", "last"))
 

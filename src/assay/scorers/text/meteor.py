@@ -58,10 +58,10 @@ class Program:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
         )
 
-    def judge(self, said: str, references: Sequence[str]) -> tuple[list[float], float]:
+    def judge(self, caption: str, references: Sequence[str]) -> tuple[list[float], float]:
         """The counts to pool and the score of the segment."""
         with self._lock:
-            counts = self._ask(" ||| ".join(["SCORE", *references, said]))
+            counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
             segment = self._ask(f"EVAL ||| {counts}")
             self._answer()  # the score over all segments, of which there is one
         numbers = [float(number) for number in counts.split()]

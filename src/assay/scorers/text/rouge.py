@@ -66,8 +66,8 @@ class Rouge:
 
     def rouge_l(self, reference: str, answer: str) -> float:
         """ROUGE-L of one pair of texts alone."""
-        wanted, said = self._tokens(reference), self._tokens(answer)
-        return _f_measure(_common(wanted, said), len(wanted), len(said))[0]
+        wanted, answer_tokens = self._tokens(reference), self._tokens(answer)
+        return _f_measure(_common(wanted, answer_tokens), len(wanted), len(answer_tokens))[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
         module = library("rouge_score.rouge_scorer", _ROUGE_SCORE, "scorer 'rouge', option `lsum`")
@@ -104,14 +104,14 @@ def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
 
 
 def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
-    wanted, said = _ngrams(reference, n), _ngrams(answer, n)
+    wanted, grams = _ngrams(reference, n), _ngrams(answer, n)
     left = Counter(wanted)
     shared = 0
-    for gram in said:
+    for gram in grams:
         if left[gram] > 0:
             left[gram] -= 1
             shared += 1
-    return _f_measure(shared, len(wanted), len(said))
+    return _f_measure(shared, len(wanted), len(grams))
 
 
 def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:

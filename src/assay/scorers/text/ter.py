@@ -70,8 +70,8 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()
         expected = [metric._preprocess_segment(reference).split() for reference in references]
-        seen = set(words)
-        if all(one and len(words) > len(one) and seen.isdisjoint(one) for one in expected):
+        vocabulary = set(words)
+        if all(one and len(words) > len(one) and vocabulary.isdisjoint(one) for one in expected):
             length = sum(map(len, expected)) / len(expected)
             return 100 * len(words) / length, float(len(words)), length
     found = metric.sentence_score(text, list(references))

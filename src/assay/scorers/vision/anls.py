@@ -38,9 +38,9 @@ def similarity(target: str, answer: str, v: Lengths = "definition") -> float:
     """1 - edits / longer length; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
-    wanted, said = squeezed(target), squeezed(answer)
-    length = max(map(len, (target, answer) if v == "vlmevalkit" else (wanted, said)))
-    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+    wanted, plain = squeezed(target), squeezed(answer)
+    length = max(map(len, (target, answer) if v == "vlmevalkit" else (wanted, plain)))
+    return 1.0 - int(Levenshtein.distance(wanted, plain)) / length if length else 1.0
 
 
 def kept(similar: float) -> float:

@@ -61,15 +61,15 @@ class BoxIou:
             return data_error("columns width and height are needed to compare boxes of unlike scale")
         if silence := no_answer(output):
             return named(silence, self.accuracy, "iou")
-        said = as_box(output.json) or find_box(output.text)
-        if said is None:
+        box = as_box(output.json) or find_box(output.text)
+        if box is None:
             return Score({self.accuracy: 0.0, "iou": 0.0}, Outcome.UNPARSED, details={"reason": "no box in the answer"})
         overlap = iou(
-            _in_shares(corners_of(said, self.corners), self.scale, size),
+            _in_shares(corners_of(box, self.corners), self.scale, size),
             _in_shares(corners_of(wanted, self.target_corners), self.target_scale, size),
         )
         value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
-        return Score(value, answer=", ".join(f"{edge:g}" for edge in said))
+        return Score(value, answer=", ".join(f"{edge:g}" for edge in box))
 
 
 def find_box(text: str) -> Box | None:

@@ -32,9 +32,9 @@ class RelaxedAccuracy(AgainstTargets):
 
 def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
     """Whether the answer is close to a number other than 0, or equal to a text."""
-    wanted, said = _number(target), _number(answer)
-    if wanted and said is not None:
-        return abs(said - wanted) / abs(wanted) <= tolerance
+    wanted, number = _number(target), _number(answer)
+    if wanted and number is not None:
+        return abs(number - wanted) / abs(wanted) <= tolerance
     return answer.lower() == target.lower()
 
 

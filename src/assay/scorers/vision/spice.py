@@ -39,19 +39,19 @@ class Spice:
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
         """SPICE's own mean over all captions; one without a reference is left out."""
-        asked = [
+        captions = [
             {"image_id": sample.id, "test": output.text, "refs": list(accepted(sample))}
             for sample, output in rows
             if sample.targets
         ]
-        if not asked:
+        if not captions:
             return {}
         command = self._command()
-        with TemporaryDirectory() as made:
-            given, answered = Path(made) / "captions.json", Path(made) / "scores.json"
-            given.write_text(json.dumps(asked), encoding="utf-8")
+        with TemporaryDirectory() as folder:
+            request, answered = Path(folder) / "captions.json", Path(folder) / "scores.json"
+            request.write_text(json.dumps(captions), encoding="utf-8")
             done = subprocess.run(
-                [*command, str(given), "-out", str(answered), "-subset", "-silent"],
+                [*command, str(request), "-out", str(answered), "-subset", "-silent"],
                 cwd=self._place(),
                 capture_output=True,
                 encoding="utf-8",
@@ -100,7 +100,7 @@ def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
     means: dict[str, float] = {}
     for kind in kinds:
         values = [float(score[kind]["f"]) for score in scores if kind in score]
-        known = [value for value in values if value == value]  # NaN: no such statement in caption or references
-        if known:
-            means["" if kind == "All" else kind.lower()] = sum(known) / len(known)
+        numbers = [value for value in values if value == value]  # NaN: no such statement in caption or references
+        if numbers:
+            means["" if kind == "All" else kind.lower()] = sum(numbers) / len(numbers)
     return means

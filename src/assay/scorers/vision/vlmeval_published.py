@@ -66,14 +66,14 @@ class YesNoVlmeval(GivenModels):
         if not targets:
             return no_target(sample)
         gold = targets[0].strip().lower()
-        said: Verdict | Score | None = read_words(output.text)
+        answer: Verdict | Score | None = read_words(output.text)
         details: dict[str, Any] = {"rule": "words"}
-        if said is None:
-            said, replies = await ask_again(self.models, yes_or_no(sample, output.text), HOTTER, read_words)
+        if answer is None:
+            answer, replies = await ask_again(self.models, yes_or_no(sample, output.text), HOTTER, read_words)
             details = {"rule": "judge", "replies": replies}
-        if said is None or isinstance(said, Score):
-            return said or Score.unparsed(**details)
-        return Score(float(said == gold), answer=said, details=details)
+        if answer is None or isinstance(answer, Score):
+            return answer or Score.unparsed(**details)
+        return Score(float(answer == gold), answer=answer, details=details)
 
 
 @scorers.register("mmvet_vlmeval")

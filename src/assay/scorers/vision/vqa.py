@@ -41,8 +41,8 @@ class VqaAccuracy:
             return data_error("one annotator only: leaving that one out leaves nobody to agree with")
         if silence := no_answer(output):
             return silence
-        said, given = compared(output.text, answers, self.v)
-        return Score(agreement(said, given), answer=said, details={"v": self.v, "matches": given.count(said)})
+        answer, normal = compared(output.text, answers, self.v)
+        return Score(agreement(answer, normal), answer=answer, details={"v": self.v, "matches": normal.count(answer)})
 
 
 def vqa_accuracy(prediction: str, answers: Sequence[str], v: Behaviour = "always") -> float:
@@ -61,11 +61,11 @@ def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str
     return vqa_normal(prediction, as_vlmeval=as_vlmeval), [normal[answer] for answer in flat]
 
 
-def agreement(said: str, given: Sequence[str]) -> float:
+def agreement(prediction: str, answers: Sequence[str]) -> float:
     """The mean over annotators of min(1, matches among the others / 3)."""
-    matches = given.count(said)
-    others = (matches - (answer == said) for answer in given)
-    return sum(min(1.0, count / 3) for count in others) / len(given)
+    matches = answers.count(prediction)
+    others = (matches - (answer == prediction) for answer in answers)
+    return sum(min(1.0, count / 3) for count in others) / len(answers)
 
 
 def annotations(sample: Sample, column: str) -> tuple[str, ...]:

@@ -70,9 +70,9 @@ class BettingSequence:
         # Both sides excluding everything happens with probability below alpha; the last interval then stands.
         if low < high:
             self._low, self._high = low, high
-            kept = (self._candidates >= low) & (self._candidates <= high)
-            self._candidates = self._candidates[kept]
-            self._up, self._down = self._up[:, kept], self._down[:, kept]
+            inside = (self._candidates >= low) & (self._candidates <= high)
+            self._candidates = self._candidates[inside]
+            self._up, self._down = self._up[:, inside], self._down[:, inside]
 
     def _is_rich(self, capital: Any) -> Any:
         """The candidates against which a gambler's capital, the sum over his bets, has grown enough."""

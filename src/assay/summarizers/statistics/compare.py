@@ -144,12 +144,12 @@ def _mean_difference(
 ) -> Estimate:
     """The mean difference with its t interval, or, where all are equal, with the one the ends of the scale allow."""
     if clusters is None:
-        made = mean_interval(differences, level)
+        estimate = mean_interval(differences, level)
     else:
-        made = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
-    if made.stderr != 0.0:
-        return made
-    return without_spread(made.value, made.n, made.clusters, ends, level)
+        estimate = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
+    if estimate.stderr != 0.0:
+        return estimate
+    return without_spread(estimate.value, estimate.n, estimate.clusters, ends, level)
 
 
 def cluster_keys(ids: Sequence[str], clusters: Mapping[str, Hashable]) -> list[Hashable]:
