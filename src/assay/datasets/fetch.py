@@ -21,6 +21,7 @@ from ..core import DataError, UsageError
 from ..core.certificates import trust_context
 from .addresses import is_public
 from .deadlines import hold_to
+from .lines import file_digest
 
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3
@@ -43,7 +44,7 @@ def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, m
         )
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[-40:].lstrip(".") or "data"
     path = folder / f"{wanted[:12]}-{name}"
-    if path.is_file() and _digest(path) == wanted:
+    if path.is_file() and file_digest(path) == wanted:
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
@@ -168,8 +169,3 @@ def _checked_address(host: str, port: int, url: str, allow_private: bool) -> tup
             f"{host} is the private address {private[0]}: not fetched", where=url, fix="--allow-private-urls permits it"
         )
     return addresses[0], port
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -19,6 +19,7 @@ from .converted import ToSample, converted
 from .faults import RowFault
 from .json_arrays import JsonArray
 from .json_lines import JsonLines
+from .lines import file_digest
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
 from .reading import Head, OnDuplicate, Reading, RowRules, sample_of
@@ -170,7 +171,7 @@ class Samples:
 
     def _digest_of(self, shard: Shard, path: Path) -> str:
         digest = shard.known_digest() if isinstance(shard, Table) else None
-        return digest or (_file_digest(path) if self._was_read else _file_sign(path))
+        return digest or (file_digest(path) if self._was_read else _file_sign(path))
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, RowData]]:
         position, split = 0, self.split
@@ -299,11 +300,6 @@ def _kind_of(sample: Sample) -> Kind:
     return "completion" if sample.target is None else "qa"
 
 
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _signs(path: Path) -> dict[str, Any]:
     """What tells a file from an earlier one of its name; the time alone does not: unpackers and `cp -p` set it."""
     state = path.stat()
@@ -316,6 +312,6 @@ def _file_sign(path: Path) -> str:
     """The digest of a small file; of a large one, that of its size and first bytes."""
     size = path.stat().st_size
     if size <= SMALL_FILE_BYTES:
-        return _file_digest(path)
+        return file_digest(path)
     with path.open("rb") as stream:
         return f"beginning:{hashlib.sha256(str(size).encode() + stream.read(SIGN_BYTES)).hexdigest()}"

@@ -1,7 +1,10 @@
-"""What scorers look at before a run: options that must be one of a few words, and libraries not everybody has."""
+"""What scorers look at before a run: the words of an option, and libraries and programs that not everybody has."""
 
+import shutil
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from ..core import MissingExtra, Requirement, UsageError
@@ -13,6 +16,24 @@ def check_option(scorer: str, option: str, value: object, words: Iterable[str]) 
     if value not in allowed:
         fix = f"{option}: one of {', '.join(allowed)}"
         raise UsageError(f"scorer {scorer!r} does not know {option}={value!r}", fix=fix)
+
+
+def package_folder(requirement: Requirement, where: str) -> Path:
+    """Where the files of a package lie that is used for its data; `MissingExtra` where it is not installed."""
+    requirement.check(where)
+    found = find_spec(requirement.package)
+    return Path(next(iter(found.submodule_search_locations or ()), ".") if found else ".")
+
+
+def java_command(scorer: str) -> str:
+    """The `java` on the PATH."""
+    java = shutil.which("java")
+    if java is None:
+        raise UsageError(
+            f"scorer {scorer!r} needs Java, and there is no `java` on the PATH",
+            fix="install a Java runtime; a headless one will do",
+        )
+    return java
 
 
 def library(module: str, requirement: Requirement, where: str) -> Any:

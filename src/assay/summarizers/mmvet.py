@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
@@ -35,17 +36,10 @@ def _mean_of(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
 
 
 def _percent(result: Result) -> Result:
-    def times(value: float | None) -> float | None:
+    def times(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(100 * end for end in value)
         return None if value is None else 100 * value
 
-    def both(ends: tuple[float, float] | None) -> tuple[float, float] | None:
-        return None if ends is None else (100 * ends[0], 100 * ends[1])
-
-    return replace(
-        result,
-        value=times(result.value),
-        stderr=times(result.stderr),
-        ci=both(result.ci),
-        bounds=both(result.bounds),
-        parsed_value=times(result.parsed_value),
-    )
+    numbers = ("value", "stderr", "ci", "bounds", "parsed_value")
+    return replace(result, **{name: times(getattr(result, name)) for name in numbers})

@@ -49,23 +49,14 @@ class ClipScore:
 
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
-class ClipScoreAsked(GivenModels):
+class ClipScoreAsked(GivenModels, ClipScore):
     """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
 
-    variant: Variant = "official"
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"
     needs: ClassVar[tuple[str, ...]] = ("clip",)
 
-    def __post_init__(self) -> None:
-        ClipScore(self.variant)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """0 and the weight."""
-        return 0.0, WEIGHTS[self.variant]
-
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         caption = f"{PREFIXES[self.variant]}{question_of(sample)}"
         return await Asked("clip", "cosine", ClipScore(self.variant), caption, models=self.models)(sample, output)
 

@@ -5,8 +5,6 @@ The value of one sample is its segment score; the number to report is made by th
 and is not their mean.
 """
 
-import importlib.util
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +13,13 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
-from ...core import MissingExtra, Output, Sample, Score, ScorerError, UsageError, trust
+from ...core import Output, Requirement, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted, no_target, with_counts
+from ..options import java_command, package_folder
 from ._ptb import ptb_tokens
 
+_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap")
 SIZE = 23
 """Numbers in a line of METEOR's counts."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
@@ -104,22 +104,10 @@ def _program(jar: str, language: str) -> Program:
 
 
 def _command(jar: str, language: str) -> list[str]:
-    java = shutil.which("java")
-    if java is None:
-        raise UsageError(
-            "scorer 'meteor' needs Java, and there is no `java` on the PATH",
-            fix="install a Java runtime; a headless one will do",
-        )
-    path = Path(jar) if jar else _shipped_jar()
+    java = java_command("meteor")
+    path = Path(jar) if jar else package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
     if jar:
         trust.check(path)
     if not path.is_file():
         raise UsageError("there is no METEOR jar", where=str(path), fix="jar: the path of meteor-1.5.jar")
     return [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(path), "-", "-", "-stdio", "-l", language, "-norm"]
-
-
-def _shipped_jar() -> Path:
-    found = importlib.util.find_spec("pycocoevalcap")
-    if found is None or not found.submodule_search_locations:
-        raise MissingExtra("pycocoevalcap, which has METEOR's jar,", "pycocoevalcap", where="scorer 'meteor'")
-    return Path(found.submodule_search_locations[0]) / "meteor" / "meteor-1.5.jar"

@@ -4,9 +4,7 @@ It needs Java, the program of the `pycocoevalcap` package, and the two jars of S
 with: no package carries those. All captions are judged at once, since the parser is slow to start.
 """
 
-import importlib.util
 import json
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from ...core import MissingExtra, Output, Sample, ScorerError, UsageError, trust
+from ...core import Output, Requirement, Sample, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted
+from ..options import java_command, package_folder
 
+_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap")
 JAR = "spice-1.0.jar"
 PARSER = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 ARCHIVE = "stanford-corenlp-full-2015-12-09.zip"
@@ -69,18 +69,10 @@ class Spice:
         if self.folder:
             trust.check(Path(self.folder) / JAR)
             return Path(self.folder).expanduser()
-        found = importlib.util.find_spec("pycocoevalcap")
-        if found is None or not found.submodule_search_locations:
-            raise MissingExtra("pycocoevalcap, which has SPICE's program,", "pycocoevalcap", where="scorer 'spice'")
-        return Path(found.submodule_search_locations[0]) / "spice"
+        return package_folder(_CARRIER, "scorer 'spice'") / "spice"
 
     def _command(self) -> list[str]:
-        java = shutil.which("java")
-        if java is None:
-            raise UsageError(
-                "scorer 'spice' needs Java, and there is no `java` on the PATH",
-                fix="install a Java runtime; a headless one will do",
-            )
+        java = java_command("spice")
         place = self._place()
         if not (place / JAR).is_file():
             raise UsageError(f"there is no {JAR}", where=str(place), fix="folder: the one that holds it")
