@@ -1,9 +1,9 @@
 """What scorers look at before a run: the words of an option, and libraries and programs that not everybody has."""
 
+import importlib.util
 import shutil
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ def check_option(scorer: str, option: str, value: object, words: Iterable[str]) 
 
 def package_folder(requirement: Requirement, where: str) -> Path:
     """Where the files of a package lie that is used for its data; `MissingExtra` where it is not installed."""
-    requirement.check(where)
-    found = find_spec(requirement.package)
-    return Path(next(iter(found.submodule_search_locations or ()), ".") if found else ".")
+    found = importlib.util.find_spec(requirement.package)
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtra(requirement.feature, requirement.pip, where=where)
+    return Path(found.submodule_search_locations[0])
 
 
 def java_command(scorer: str) -> str:
