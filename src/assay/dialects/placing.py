@@ -112,7 +112,7 @@ def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path
         file = modules.get(target)
         if file is None:
             continue
-        exported = names_in(file).exported
+        exported = _offered(file)
         found = sum(there in exported or f"{target}.{there}" in modules for there, _ in node.names)
         # A module that is there is a hint, the names that are asked of it are the evidence.
         score += 1 + 2 * found
@@ -121,15 +121,25 @@ def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path
 
 def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
     """Whether an import finds a file of the user's own, which says nothing; a copy of upstream's does not count."""
-    place = file.parent
-    for _ in range(node.level - 1):
-        place = place.parent
-    found = module_file(place.joinpath(*node.module.split("."))) if node.module else None
+    found = _imported_file(file, node)
     if found is None:
         return False
     last = node.module.rpartition(".")[2]
     ours = [f for name, f in facade_files(tuple(names.items())).items() if name.rpartition(".")[2] == last]
-    return not any(names_in(found).exported & names_in(own).exported for own in ours)
+    return not any(names_in(found).exported & _offered(own) for own in ours)
+
+
+def _imported_file(file: Path, node: ImportFrom) -> Path | None:
+    """The file that a relative import names, as files lie on the disk; `None` without a module, or without its file."""
+    folder = file.parents[min(node.level, len(file.parents)) - 1]
+    return module_file(folder.joinpath(*node.module.split("."))) if node.module else None
+
+
+def _offered(ours: Path) -> frozenset[str]:
+    """What a module of the façade offers, with the names of modules that it takes whole."""
+    names = names_in(ours)
+    taken = [found for node in names.imports if node.is_star and node.level and (found := _imported_file(ours, node))]
+    return names.exported.union(*map(_offered, taken))
 
 
 def absolute_name(package: str, module: str, level: int) -> str | None:
@@ -190,7 +200,7 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
         if not offered and not any(file != theirs for file in folder.glob("*.py")):
             return True  # an empty package hides nothing
     ours = modules.get(name)
-    return ours is not None and bool(offered & names_in(ours).exported)
+    return ours is not None and bool(offered & _offered(ours))
 
 
 def _children(name: str, modules: Mapping[str, Path]) -> set[str]:

@@ -11,6 +11,11 @@ from typing import Any
 
 from .smp.files import dump, load
 
+__all__ = [
+    "async_recv_process_message", "async_wait_process", "cpu_count", "terminate_processes",
+    "track_progress_rich",
+]  # fmt: skip
+
 
 def track_progress_rich(
     func: Callable[..., Any],

@@ -24,6 +24,11 @@ from ..state import current
 from ..suffix_files import dump_by_suffix, load_by_suffix
 from ..upstream_tables import dump_table, is_table, load_table
 
+__all__ = [
+    "download_file", "dump", "file_size", "last_modified", "LMUDataRoot", "load", "ls", "md5", "mrlines",
+    "mwlines", "NumpyEncoder", "parquet_to_tsv", "parse_file",
+]  # fmt: skip
+
 LONGEST_PATH = 4096
 _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 

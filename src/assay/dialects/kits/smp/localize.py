@@ -7,6 +7,8 @@ from ..base64_images import decode_base64_to_image_file
 from .files import LMUDataRoot, load
 from .texts import toliststr
 
+__all__ = ["decode_img_omni", "localize_df", "MMBenchOfficialServer"]
+
 SHORTEST_IMAGE = 64
 """A cell that is no longer is the index of the row whose image is meant."""
 

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "get_cache_path", "get_cuda_visible_devices", "get_gpu_memory", "get_rank_and_world_size", "githash",
+    "load_env", "modelscope_flag_set", "pip_install_robust", "proxy_set", "run_command", "version_cmp",
+    "youtube_dl",
+]  # fmt: skip
+
 _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 

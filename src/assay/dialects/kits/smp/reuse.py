@@ -13,6 +13,13 @@ from typing import Any
 
 from .files import dump, load, ls
 
+__all__ = [
+    "build_eval_id", "copy_prediction_file", "fetch_aux_files", "find_prediction_files",
+    "get_infer_aux_file_names", "INFER_FAIL_MSG", "is_eval_run_id", "is_prediction_complete",
+    "LEGACY_EVAL_ID_PATTERN", "list_eval_run_dirs", "NEW_EVAL_ID_PATTERN", "prepare_reuse_files",
+    "RUN_STATUS_NAME", "select_reuse_run",
+]  # fmt: skip
+
 NEW_EVAL_ID_PATTERN = re.compile(r"^T\d{8}-\d{6}$")
 LEGACY_EVAL_ID_PATTERN = re.compile(r"^T\d{8}_G([0-9a-fA-F]+)$")
 RUN_STATUS_NAME = "status.json"

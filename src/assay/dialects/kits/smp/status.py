@@ -9,6 +9,11 @@ from typing import Any
 from .files import NumpyEncoder
 from .reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, find_prediction_files, prediction_table
 
+__all__ = [
+    "collect_run_benchmark_report", "flatten_summary_metrics", "is_number", "load_run_status", "to_number",
+    "upsert_dataset_status", "upsert_run_status",
+]  # fmt: skip
+
 ORDER = {"pending": 0, "infer": 1, "eval": 2, "done": 3}
 _KEPT = "keep what is there"
 

@@ -12,6 +12,11 @@ from ....datasets.faults import RowFault
 from ....datasets.list_literals import as_text_list
 from ..rules import as_upstream
 
+__all__ = [
+    "bincount", "cn_string", "colored", "d2df", "dict_merge", "extract_json_objects", "fg", "h2r", "istype",
+    "listinstr", "process_punctuation", "r2h", "splitlen", "timestr", "toliststr",
+]  # fmt: skip
+
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _KEPT = {"second": 14, "minute": 12, "hour": 10, "day": 8}
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
