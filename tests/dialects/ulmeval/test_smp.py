@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import UsageError
-from assay.dialects.ulmeval.context import Surroundings, around
+from assay.dialects.kits.state import Surroundings, around
 from assay.dialects.ulmeval.facade import smp
 
 

@@ -20,8 +20,8 @@ from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
 from ..file_names import file_name
 from ..kits.evaluation_files import files_of, forget
+from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
-from .context import evaluating_in
 from .dataset_tasks import shipped_class, tasks_of
 from .evaluation import file_label
 from .facade.smp.misc import githash, timestr
@@ -59,7 +59,7 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     if not settings.reuse_aux:
         forget(today, stem)
     finished = (folder / "summary.json").exists()
-    with evaluating_in(today):
+    with working_in(today):
         if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
             changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
             result = score(folder, watcher=watcher, **changes, scorers=options.scorers)

@@ -5,20 +5,10 @@ import inspect
 import io
 from typing import Any
 
-from ...code.userfiles import is_reference
 from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
 from ...models import build_model
-from ...models.embedded import CATALOGUE
-from ...registry import models as registry
 from .facade.ulm.base import BaseModel
 from .messages import as_prompt
-
-
-def is_known(name: str) -> bool:
-    """Whether a name is one of assay's own models; nothing is loaded to find out."""
-    scheme, slash, rest = name.partition("/")
-    known = name in registry or name in CATALOGUE or (bool(slash and rest) and scheme in registry)
-    return known or is_reference(name) or name.endswith(".gguf")
 
 
 class CoreUlm(BaseModel):

@@ -8,9 +8,9 @@ from ...code.fingerprint import code_digest
 from ...code.userfiles import split_reference
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
+from ..kits.state import Surroundings
 from ..protocol import is_upstream
 from .config_file import read_config
-from .context import Surroundings
 from .evaluation import Evaluation, ImagesDrawn
 from .facade.dataset import SHIPPED, ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table

@@ -9,10 +9,10 @@ from ... import registry
 from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
+from ..kits.judging import is_known
 from ..recognise import imported_names
 from .claims import claims
 from .config_file import read_config
-from .core_models import is_known
 from .dataset_tasks import shipped_class, tasks_of
 from .facade.config import supported_ULM
 from .facade.smp.file import LMUDataRoot

@@ -13,7 +13,7 @@ from ...core import AssayError, ComponentError, DataError, MissingExtra, Sample,
 from ...datasets import Samples
 from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
-from .context import Surroundings, around
+from ..kits.state import Surroundings, around
 from .tables import FAULTS, TABLE, objects
 
 DIGEST_ROWS = 256

@@ -13,8 +13,8 @@ from ...datasets.files import open_file
 from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import RowImages, is_blank
 from ..declared_fetch import fetch_declared, has_checksum
+from ..kits.state import current
 from ..kits.suffix_files import frame_of
-from .context import current
 
 ALWAYS_TEXT = ("index", "prompt", "text")
 """What names a row or is said to a model is read as text, even where every cell looks like a number."""

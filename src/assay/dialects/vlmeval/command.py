@@ -15,19 +15,20 @@ from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
+from ..kits.judging import assay_name
+from ..kits.state import working_in
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .formats import prediction_format
 from .imported import imported, prediction_file
-from .judging import assay_name, model_args
+from .judging import model_args
 from .models import is_early
 from .outputs import noted_revision, write_files
 from .pairs import Pair, json_object, pairs_of
 from .places import SNAPSHOT
 from .planning import tasks
-from .session import session
 
 GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
 
@@ -82,8 +83,7 @@ def _run(
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
     is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
-    session.work_folder, session.label = folder.resolve(), pair.label
-    try:
+    with working_in(folder.resolve(), pair.label):
         if prediction_format() == "xlsx" or _writes_matches(options):
             need_excel()
         if given.mode == "eval" or is_kept:
@@ -99,8 +99,6 @@ def _run(
             result = run(model=answers, options=options, watcher=watcher)
         stem = f"{pair.label}_{name}"
         write_files(folder, stem, _task(options), options.data, run_folder, result, documented=documented)
-    finally:
-        session.work_folder, session.label = None, None
     return result
 
 

@@ -16,6 +16,7 @@ from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
+from ..kits.state import of_process
 from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
 from .era import upstreams_rule
@@ -27,7 +28,6 @@ from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
 from .samples import ToSample
 from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, yes_no_rule
-from .session import session
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
 TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI")
@@ -36,9 +36,9 @@ TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEV
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
-    session.trust_pickle = run.trust_pickle
-    session.allow_private_urls = run.allow_private_urls
-    session.media_root = Path(run.media_root).expanduser() if run.media_root else None
+    process = of_process()
+    process.trust_pickle, process.allow_private_urls = run.trust_pickle, run.allow_private_urls
+    process.media_root = Path(run.media_root).expanduser() if run.media_root else None
     _check_data(run.data)
     config, _, entry = reference.rpartition("#")
     if config.endswith(".json"):
@@ -128,7 +128,8 @@ def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, s
     """The model's name, for the datasets that upstream's command tells who will answer them."""
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
-    models = [session.label] if session.label else [model_label(str(model)) for model in run.models]
+    label = of_process().label
+    models = [label] if label else [model_label(str(model)) for model in run.models]
     return {"model": models[0]} if len(models) == 1 else {}
 
 

@@ -2,18 +2,17 @@
 
 import string
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
-from ..declared_fetch import fetch_declared
-from ..kits.message_lists import SUFFIX_KINDS, message_turns
+from ..kits.message_lists import message_turns
+from ..kits.smp.files import media_path
 from .kinds import Kind
 from .loading import parameters_of
-from .places import data_root
 from .rows import LineRow
-from .session import session
 
 IMAGE_LIST = "image_list"
 """Detail of a prompt whose images came as a list: an early model is asked by `multi_generate` even for one."""
@@ -189,13 +188,6 @@ def checked(prompt: Prompt, sample: Sample) -> Prompt:
     return prompt
 
 
-def fetched(url: str) -> Any:
+def fetched(url: str) -> Path:
     """The file behind a URL in a prompt, under `$LMUData/files`."""
-    import hashlib
-    import os
-    from urllib.parse import urlsplit
-
-    suffix = os.path.splitext(urlsplit(url).path)[1].lower()
-    name = hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
-    path = data_root() / "files" / f"{name}{suffix if suffix in SUFFIX_KINDS else ''}"
-    return fetch_declared(url, path, allow_private=session.allow_private_urls)
+    return Path(media_path(url))

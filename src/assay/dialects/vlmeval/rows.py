@@ -13,10 +13,10 @@ from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
 from ..kits.image_files import file_path
 from ..kits.row_images import file_names, image_file_path, keeps_bytes
+from ..kits.state import current
 from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import added_url, data_root, image_folder
-from .session import session
 
 
 class Source:
@@ -61,7 +61,8 @@ class Source:
     def images(self) -> RowImages:
         """The images of these rows."""
         beside = [self.path.parent] if self.path is not None else []
-        folders = [self.folder, *beside, *([session.media_root] if session.media_root is not None else [])]
+        media_root = current().media_root
+        folders = [self.folder, *beside, *([media_root] if media_root is not None else [])]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
         return RowImages(lookup, folders, lambda row: lender(self.name, row), trusts_absolute=self._is_own)
 

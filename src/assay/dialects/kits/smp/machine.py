@@ -118,7 +118,7 @@ def gpt_key_set() -> bool:
     """Whether a judge can be asked: one was given to this run, or the environment has a key."""
     from ..state import current
 
-    if current().judge is not None or current().ask_judge is not None:
+    if current().judge is not None:
         return True
     key = os.environ.get("OPENAI_API_KEY")
     return key.startswith("sk-") if key is not None else "AZURE_OPENAI_API_KEY" in os.environ

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..core_models import CoreUlm, is_known
+from ...kits.judging import is_known
+from ..core_models import CoreUlm
 
 __all__ = ["api_models", "partial", "supported_ULM"]
 

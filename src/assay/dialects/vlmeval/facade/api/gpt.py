@@ -20,7 +20,7 @@ class OpenAIWrapper(BaseAPI):
     def __init__(self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any) -> None:
         super().__init__(retry=retry, wait=wait, **kwargs)
         self.model = model
-        self._assay_judge = GuestJudge.of_session({"model": model, **kwargs})
+        self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
         """True: a judge that cannot answer says so at the question."""

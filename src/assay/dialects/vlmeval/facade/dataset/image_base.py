@@ -13,10 +13,10 @@ from .....datasets.faults import RowFault
 from .....datasets.files import open_file
 from .....datasets.tsv_images import is_blank, pieces_of
 from ....declared_fetch import fetch_declared
+from ....kits.state import current
 from ...era import note_class, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
-from ...session import session
 from ...tables import shows_images
 from ..smp.file import load
 from .reporting import Reporting
@@ -131,7 +131,7 @@ class ImageBaseDataset(Reporting):
         if not path.exists() and legacy.exists():
             path = legacy
         if url.startswith(("http://", "https://")):
-            path = fetch_declared(url, path, checksum=file_md5, allow_private=session.allow_private_urls)
+            path = fetch_declared(url, path, checksum=file_md5, allow_private=current().allow_private_urls)
         elif not path.exists():
             raise UsageError(
                 f"class {type(self).__name__} finds no TSV and declares no URL for {self.dataset_name!r}",
