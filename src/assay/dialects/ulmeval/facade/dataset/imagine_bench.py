@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..smp.ulm import encode_image_to_base64
-from .judged_prompts import JudgedPrompts
-from .shipped import FAIL_MSG, only_image, rounded_mean, table_url
+from .shipped import FAIL_MSG, JudgedPrompts, only_image, rounded_mean, table_url
 
 STANDS_IN = True
 __all__ = ["ImagineBench"]
@@ -27,9 +26,6 @@ class ImagineBench(JudgedPrompts):
 
     DATASET_URL: ClassVar[dict[str, str]] = {"ImagineBench": table_url("ImagineBench")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"ImagineBench": "dd65cfbb5672946a439b16b7696af2a0"}
-
-    def __init__(self, dataset: str = "ImagineBench") -> None:
-        super().__init__(dataset)
 
     def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """Ratings of each item, their means by type, and the mean of all; items without a reply are left out."""
