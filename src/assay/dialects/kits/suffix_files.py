@@ -53,7 +53,7 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
 
 def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
     """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
-    pandas = _pandas()
+    pandas = import_pandas()
     names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
     made = {}
     for name in names:
@@ -118,7 +118,7 @@ def _read_jsonl(path: Path) -> Any:
 
 def _read_excel(path: Path) -> Any:
     header, rows = read_excel(path)
-    pandas = _pandas()
+    pandas = import_pandas()
     made = {}
     for place, name in enumerate(header):
         cells = [row[place] for row in rows]
@@ -161,7 +161,7 @@ def _write_jsonl(data: Any, path: Path) -> None:
 
 
 def _write_frame(data: Any, path: Path) -> None:
-    frame = data if hasattr(data, "columns") else _pandas().DataFrame(data)
+    frame = data if hasattr(data, "columns") else import_pandas().DataFrame(data)
     names = [str(name) for name in frame.columns]
     write_table(path, names, ([_bare(value) for value in row] for row in frame.itertuples(index=False, name=None)))
 
@@ -196,7 +196,19 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _pandas() -> Any:
+def objects(cells: Sequence[Any], like: Any) -> Any:
+    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
+    columns of strings, which pandas would make of it."""
+    import numpy
+
+    column = numpy.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        column[place] = cell
+    return import_pandas().Series(column, index=like.index, dtype=object)
+
+
+def import_pandas() -> Any:
+    """pandas, which guest code expects."""
     try:
         import pandas
     except ImportError as error:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ...core import Candidate, Media, Output, Sample
+from ..kits.suffix_files import objects
 from .rows import GuestData
-from .tables import objects
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

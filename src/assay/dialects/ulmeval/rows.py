@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core import AssayError, ComponentError, DataError, MissingExtra, Sample, UsageError, blamed
+from ...core import AssayError, ComponentError, DataError, Sample, UsageError, blamed
 from ...datasets import Samples
 from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
 from ..kits.state import Surroundings, around
-from .tables import FAULTS, TABLE, objects
+from ..kits.suffix_files import import_pandas, objects
+from .tables import FAULTS, TABLE
 
 DIGEST_ROWS = 256
 """Rows whose cells are written out at once; an image in a cell may have megabytes."""
@@ -76,7 +77,7 @@ class GuestData:
 
     def _build(self) -> Any:
         where = f"dataset class {self.cls.__name__}({self.name!r})"
-        _check_pandas()
+        import_pandas()
         try:
             with around(self.surroundings):
                 dataset = self.cls(dataset=self.name, **self.settings)
@@ -199,10 +200,3 @@ def _frame_digest(frame: Any) -> str:
             cells = column.iloc[start : start + DIGEST_ROWS].tolist()
             digest.update(repr(cells).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
-
-
-def _check_pandas() -> None:
-    try:
-        import pandas  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error

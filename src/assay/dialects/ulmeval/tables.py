@@ -14,7 +14,7 @@ from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import RowImages, is_blank
 from ..declared_fetch import fetch_declared, has_checksum
 from ..kits.state import current
-from ..kits.suffix_files import frame_of
+from ..kits.suffix_files import frame_of, objects
 
 ALWAYS_TEXT = ("index", "prompt", "text")
 """What names a row or is said to a model is read as text, even where every cell looks like a number."""
@@ -112,15 +112,3 @@ def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
         return row[column]
     pieces = images.cells(row) if column == "image" else as_text_list(row[column], column)
     return pieces[0] if len(pieces) == 1 else pieces
-
-
-def objects(values: list[Any], like: Any) -> Any:
-    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
-    columns of strings, which pandas would make of it."""
-    import numpy
-    import pandas
-
-    column = numpy.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
-        column[place] = value
-    return pandas.Series(column, index=like.index, dtype=object)

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import Image, MissingExtra, Prompt, Sample, TemplateError
+from ...core import Image, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
@@ -14,6 +14,7 @@ from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
 from ..kits.image_files import file_path
 from ..kits.row_images import file_names, image_file_path, keeps_bytes
 from ..kits.state import current
+from ..kits.suffix_files import import_pandas
 from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import added_url, data_root, image_folder
@@ -236,15 +237,6 @@ def lender(name: str, row: Mapping[str, Any]) -> str | None:
     if is_circular(name) and index >= ROTATION:
         return str(index % ROTATION)
     return str(index - 1) if is_mme(name) and index % 2 else None
-
-
-def import_pandas() -> Any:
-    """pandas, which guest code expects."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which vlmeval files expect,", "assay[guests]") from error
-    return pandas
 
 
 def _bare(value: Any) -> Any:

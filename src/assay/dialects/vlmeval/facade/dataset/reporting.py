@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ....kits.smp.reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, fetch_aux_files, prediction_table
 from ....kits.smp.status import is_number, to_number
+from ....kits.table_rows import TableRows
 from ..smp.file import load
 
 _SCORES = (("overall", 100, 95, 90), ("acc", 80, 80, 70), ("score", 60, 60, 50))
@@ -19,7 +20,7 @@ CLASSES: list[Any] = []
 """Dataset classes of user files, in the order they were defined: the newest that knows a name is the one meant."""
 
 
-class Reporting:
+class Reporting(TableRows):
     """The class methods by which VLMEvalKit's driver and its scripts ask a dataset class for these."""
 
     DEFAULT_JUDGE: ClassVar[str | list[str]] = "gpt-4o-mini"

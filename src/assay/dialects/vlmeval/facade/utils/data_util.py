@@ -6,6 +6,7 @@ from typing import Any
 from .....datasets.faults import RowFault
 from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
 from ....kits.row_images import image_file_path
+from ....kits.suffix_files import objects
 from ...era import note_documented, upstreams_rule
 from ...kinds import early_type
 from ...places import DATASET_URLS as dataset_URLs
@@ -83,9 +84,9 @@ class TSVDataset(ImageBaseDataset):
         cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
         frame = frame.copy()
         rows = frame.to_dict(orient="records")
-        frame["image"] = _objects([self._assay_cell(row, cells) for row in rows])
+        frame["image"] = objects([self._assay_cell(row, cells) for row in rows], frame)
         if "image_path" in frame:
-            frame["image_path"] = _objects([_listed(row["image_path"], "image_path") for row in rows])
+            frame["image_path"] = objects([_listed(row["image_path"], "image_path") for row in rows], frame)
         return frame
 
     def _assay_cell(self, row: Any, cells: Any) -> Any:
@@ -103,9 +104,3 @@ def _listed(cell: Any, column: str) -> Any:
         return pieces_of(cell, column) if isinstance(cell, str) and cell.startswith("[") else cell
     except RowFault:
         return cell  # the fault of its row, met when its image is asked for
-
-
-def _objects(cells: list[Any]) -> Any:
-    import pandas
-
-    return pandas.Series(cells, dtype=object).to_numpy()
