@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core import Image, UsageError, shorten
 from ...media import image_from, to_rgb
-from .messages import Entries
+from ..kits.message_content import Entries
 
 HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"

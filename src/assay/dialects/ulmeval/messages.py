@@ -6,9 +6,9 @@ from typing import Any
 
 from ...core import Media, Message, Prompt, Text, UsageError, shorten
 from ..kits.image_files import media_file
+from ..kits.message_content import Entries, checked
 from ..kits.message_lists import flat_list, message_turns
-
-Entries = list[dict[str, str]]
+from ..kits.rules import as_upstream
 
 
 def as_entries(message: Any) -> Entries:
@@ -28,6 +28,15 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 def as_prompt(message: Any) -> Prompt:
     """What a guest's `build_prompt` returned, as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
+
+
+def entries_for(model: Any, message: Any) -> Entries:
+    """A message as a model takes it; an error for a kind of entry that it does not."""
+    if as_upstream():
+        return checked(message, model.allowed_types, type(model).__name__)
+    entries = as_entries(message)
+    check_types(entries, model)
+    return entries
 
 
 def check_types(entries: Entries, model: Any) -> None:

@@ -3,24 +3,14 @@
 import os
 from typing import Any
 
-from ...era import upstreams_rule
-from ...ratings import mme_rating
 from ..chat_api import OpenAIWrapper
+from ..dataset.utils.yorn import MME_rating, YOrN_match_prompt
 from ..smp.file import dump, load
 from ..utils.mp_util import track_progress_rich
 
 STANDS_IN = True
 __all__ = ["MME_answer_extraction", "MME_auxeval", "MME_build_matching_prompt", "MME_eval", "MME_postproc",
            "MME_rating"]  # fmt: skip
-
-
-def MME_rating(data_file: str) -> Any:
-    """Acc and acc+ of each category added up, and their sums over perception and reasoning, as one row."""
-    import pandas
-
-    data = load(data_file)
-    rows = zip(data["category"], data["image_path"], data["score"], strict=True)
-    return pandas.DataFrame([mme_rating(rows, strict=upstreams_rule())])
 
 
 def MME_postproc(data: Any) -> Any:
@@ -41,10 +31,7 @@ def MME_answer_extraction(output: str) -> str:
 
 def MME_build_matching_prompt(line: Any) -> str:
     """What the judge is asked."""
-    return (
-        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
-        f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['raw_prediction']}\nVerdict: "
-    )
+    return YOrN_match_prompt({"question": line["question"], "prediction": line["raw_prediction"]})
 
 
 def MME_auxeval(model: Any, line: Any) -> str:

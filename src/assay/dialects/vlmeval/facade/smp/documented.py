@@ -7,11 +7,11 @@ from typing import Any
 from .....datasets.tsv_images import is_blank
 from ....kits.smp.images import stack_image
 from ....kits.smp.machine import default_set, fnp
+from ...kinds import ROTATION
 
 __all__ = ["build_options", "circular_pred", "default_set", "fnp", "fout", "stack_image"]
 
 fout = None
-ROTATION = 1_000_000
 LETTERS = "ABCDE"
 
 

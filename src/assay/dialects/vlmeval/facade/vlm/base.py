@@ -1,11 +1,11 @@
 """`vlmeval.vlm.base`: `BaseModel`, the base class of newer model classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ....kits.api_calls import without_first
 from ....kits.image_files import media_file
-from ....kits.message_content import checked, content_kind, prepared
+from ....kits.message_content import MessageModel, checked, prepared
 from ....kits.message_lists import chat_list, flat_list, message_turns
 from ....kits.smp.files import media_path
 from ....kits.smp.images import concat_images
@@ -16,50 +16,23 @@ from ...prompts import fetched
 __all__ = ["BaseModel"]
 
 
-class BaseModel:
+class BaseModel(MessageModel):
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
     allowed_types: Sequence[str] = ["text", "image", "video"]
     is_api = False
     VIDEO_LLM = False
-    dump_image_func: Callable[[Any], list[str]] | None = None
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         note_class(cls)
 
-    def use_custom_prompt(self, dataset: str) -> bool:
-        """Whether the model builds its own prompt for a dataset."""
-        return False
-
-    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
-        """The model's own prompt of a line."""
-        raise NotImplementedError(f"{type(self).__name__} says it builds its own prompt and has no build_prompt")
-
-    def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """How images of a line become files."""
-        self.dump_image_func = dump_image_func
-
-    def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
-        """The images of a line as files."""
-        if self.dump_image_func is None:
-            raise RuntimeError("dump_image is only known while a dataset is run")
-        return self.dump_image_func(line)
-
-    def generate_inner(self, message: Any, dataset: str | None = None) -> Any:
-        """The answer to a message list."""
-        raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
-
-    def check_content(self, msgs: Any) -> str:
-        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
-        return content_kind(msgs)
-
     def generate(self, message: Any, dataset: str | None = None) -> Any:
         """The answer to a string, a dict, or a list of either; media are brought to local files first."""
-        return self.generate_inner(self._assay_taken(message), dataset)
+        return self.generate_inner(self._assay_entries(message), dataset)
 
-    def _assay_taken(self, message: Any) -> list[dict[str, Any]]:
+    def _assay_entries(self, message: Any) -> list[dict[str, Any]]:
         if upstreams_rule():
             return checked(message, self.allowed_types, type(self).__name__)
         content: list[dict[str, Any]] = self.preproc_content(message)
