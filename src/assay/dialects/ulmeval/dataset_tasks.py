@@ -8,6 +8,7 @@ from ...code.fingerprint import code_digest
 from ...code.userfiles import split_reference
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
+from ..kits.guest_files import most_derived
 from ..kits.state import Surroundings
 from ..protocol import is_upstream
 from .config_file import read_config
@@ -48,18 +49,6 @@ def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
         chosen = [(cls, name) for cls, name in named if wanted in (cls.__name__, name)] or _unknown(wanted, named, path)
         named = [(cls, name) for cls, name in chosen if dataset in ("", name)] or _unknown(dataset, chosen, path)
     return [make_task(cls, name, run) for cls, name in most_derived(named)]
-
-
-def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Classes with names, without those another class of the list derives from and has the name too.
-
-    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
-    """
-    return [
-        (cls, name)
-        for cls, name in named
-        if not any(other is not cls and name == own and issubclass(other, cls) for other, own in named)
-    ]
 
 
 def shipped_class(name: str) -> Any:

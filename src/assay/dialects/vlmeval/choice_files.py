@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UNRESOLVED, Output, Sample, ScoreRecord
+from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .era import upstreams_rule
-from .formats import evaluation_format, prediction_format
 from .frames import put_frame, with_lower_names
 from .kinds import ROTATION, whole_index
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
@@ -40,8 +40,8 @@ def choice_files(
         if hit == hit
     }
     return [
-        put_frame(folder / f"{named}_acc.{evaluation_format()}", accuracy),
-        put_frame(folder / f"{result}.{prediction_format()}", table),
+        put_frame(folder / f"{named}_acc.{get_eval_file_format()}", accuracy),
+        put_frame(folder / f"{result}.{get_pred_file_format()}", table),
         put_frame(folder / f"{result}.pkl", verdicts),
     ]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...core import EMPTY, ComponentError, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
+from ..kits.guest_files import most_derived, own_classes
 from .kinds import Kind, kind_of
-from .loading import own_classes, parameters_of
+from .loading import parameters_of
 from .places import DATASET_URLS, added_url, data_root
 from .rows import FrameRows, Source
 from .tables import RowsWithImages
@@ -44,18 +45,6 @@ def dataset_classes(
         return named
     known = [kind.__name__ for kind in classes]
     raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
-
-
-def most_derived(named: Sequence[tuple[type, str]]) -> list[tuple[type, str]]:
-    """Classes with names, without those another class of the list derives from and has the name too.
-
-    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
-    """
-    return [
-        (kind, name)
-        for kind, name in named
-        if not any(other is not kind and name == own and issubclass(other, kind) for other, own in named)
-    ]
 
 
 def idle_classes(module: ModuleType) -> list[type]:

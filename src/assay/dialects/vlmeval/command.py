@@ -16,12 +16,12 @@ from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
 from ..kits.judging import assay_name
+from ..kits.smp.result_files import get_pred_file_format
 from ..kits.state import working_in
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
-from .formats import prediction_format
 from .imported import imported, prediction_file
 from .judging import model_args
 from .models import is_early
@@ -84,7 +84,7 @@ def _run(
     options = options.but(output=str(run_folder))
     is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
     with working_in(folder.resolve(), pair.label):
-        if prediction_format() == "xlsx" or _writes_matches(options):
+        if get_pred_file_format() == "xlsx" or _writes_matches(options):
             need_excel()
         if given.mode == "eval" or is_kept:
             data = None if _has_data(options) else str(run_folder / SNAPSHOT)

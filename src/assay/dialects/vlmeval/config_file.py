@@ -4,19 +4,17 @@ Classes are looked up in the files given by `--register`, then among those of th
 known to a run as `config.json#name`, so that it can be scored again.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, UnknownName, UsageError, shorten
+from ...core import EMPTY, UnknownName, UsageError
 from ...core.request import OPTION_NAMES
+from ..kits.guest_files import HINT, own_classes
 from .facade import dataset as datasets
 from .facade.config import supported_VLM
-from .loading import load_guest, own_classes
+from .loading import load_guest
 
-HINT = "--register FILE names the file that defines it"
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit that ask an OpenAI-compatible endpoint: assay has a model of its own for that."""
 
@@ -40,28 +38,6 @@ class ModelEntry:
     reference: str
     args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-def read_config(path: Path, keys: Sequence[str] = ("model", "data")) -> dict[str, dict[str, Any]]:
-    """The members of a config file, each an object of objects."""
-    try:
-        plain = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
-    return checked_config(plain, keys, str(path))
-
-
-def checked_config(plain: Any, keys: Sequence[str], where: str) -> dict[str, dict[str, Any]]:
-    """A config of the right shape; the first fault otherwise."""
-    for key in keys:
-        if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
-            raise UsageError(f"`{key}` must be an object of names", where=where, fix='{"model": {…}, "data": {…}}')
-        for name, entry in plain[key].items():
-            if not isinstance(entry, Mapping):
-                raise UsageError(f"expected an object, got {shorten(entry)}", where=f"{where}, key `{key}.{name}`")
-    return {key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys}
 
 
 def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> DatasetEntry | None:

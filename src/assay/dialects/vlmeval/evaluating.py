@@ -20,10 +20,10 @@ from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
 from ..kits.judge_desk import Desk
 from ..kits.numbers import as_numbers
+from ..kits.smp.result_files import get_pred_file_format
 from ..kits.state import around, of_process
 from ..kits.suffix_files import frame_of, write_table
 from .classes import ClassDataset
-from .formats import prediction_format
 from .judging import model_args
 
 FILES = "vlmeval"
@@ -71,7 +71,7 @@ class SetEvaluation:
         folder = process.work_folder or self.writer.layout.folder.absolute() / FILES
         label = process.label or label_among(self.cell.model_name, run.models)
         stem = f"{label}_{file_name(self.dataset_name, 80)}"
-        eval_file = folder / f"{stem}.{prediction_format()}"
+        eval_file = folder / f"{stem}.{get_pred_file_format()}"
         columns, table = prediction_rows(rows, self.dialogue)
         write_table(FileLedger(folder).claim(eval_file), columns, table)
         judge = run.judges.get("judge")

@@ -27,16 +27,17 @@ from ...core import (
     Text,
     UnknownName,
     UsageError,
+    shorten,
 )
 from ...models.answers import failure
 from ...models.building import Builder
+from ..kits.guest_files import own_classes
 from ..kits.image_files import file_path, media_path
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import file_names, image_file_path, is_written
-from .answers import read_answer
 from .era import upstreams_rule
 from .facade.config import supported_VLM
-from .loading import load_guest, own_classes, parameters_of
+from .loading import load_guest, parameters_of
 from .places import IMAGE_FOLDERS, data_root
 from .prompts import IMAGE_LIST, fetched, list_details, named_image, with_names_for_unreadable
 from .rows import LineRow
@@ -122,7 +123,7 @@ class GuestModel:
         try:
             built = self._builder.build()
             value = self._ask_newer(built, request) if self.is_newer else self._ask_early(built, request)
-            return read_answer(value, self.reference)
+            return _read_answer(value, self.reference)
         except ModelError:
             raise
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
@@ -244,6 +245,20 @@ class GuestApiModel(GuestModel):
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One answer for each request."""
         return [await asyncio.to_thread(self._answer, request) for request in requests]
+
+
+def _read_answer(value: Any, reference: str) -> Output:
+    """An output from what a model returned; falsy answers are kept, a wrong shape is an error that names the model."""
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
+        code, answer, log = value
+        if code != 0:
+            return Output.failed("api", f"{reference} returned code {code}: {shorten(log, 200)}")
+        value = answer
+    if isinstance(value, str):
+        return Output.of(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Output.of(str(value))
+    raise TypeError(f"{reference} returned {shorten(value)}; it must return the answer as text")
 
 
 def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:

@@ -15,14 +15,14 @@ from ...runner.result import RunResult
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, table_digest
+from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .choice_files import choice_files, prefetch_files
 from .era import upstreams_rule
 from .evaluating import model_label, plain_cell, prediction_of
-from .formats import prediction_format
 from .frames import prediction_frame, put_frame, put_table
 from .kinds import is_mme
 from .places import SNAPSHOT
-from .score_files import mmvet_files
+from .reports import capability_tables
 from .scoring import YES_NO, rule_record
 from .yes_no_files import prefetch_rating, yes_no_files, yes_no_frame
 
@@ -88,12 +88,12 @@ def write_files(
         write_snapshot(run_folder, samples)
     model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
     found = Predictions(reader, task, model, samples)
-    predictions = f"{stem}.{prediction_format()}"
+    predictions = f"{stem}.{get_pred_file_format()}"
     digest = table_digest(found.columns, found.rows())
     # Tables of a judge that is not asked this time stay as long as they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
         names = _ScoreTables(folder, stem, task, reader, model, found, documented).write()
-    if f"{stem}.{prediction_format()}" not in names:
+    if f"{stem}.{get_pred_file_format()}" not in names:
         put_table(folder / predictions, found.columns, found.rows())
         names = [predictions, *names]
     _write_status(folder, task.name, result, names, "documented" if documented else "newest")
@@ -152,7 +152,7 @@ class _ScoreTables:
         names: list[str] = []
         if self.documented and is_mme(self.found.dataset):
             by_rule = yes_no_frame(frame, self._rule_records(frame, scorers), documented=True)
-            names.append(put_frame(self.folder / f"{self.stem}.{prediction_format()}", by_rule))
+            names.append(put_frame(self.folder / f"{self.stem}.{get_pred_file_format()}", by_rule))
             names += prefetch_rating(self.folder, self.stem, self.found.dataset, by_rule)
         if scorers:
             chosen = "judge" if "judge" in scorers else scorers[-1]
@@ -171,6 +171,22 @@ class _ScoreTables:
     @property
     def _judge(self) -> str:
         return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
+
+
+def mmvet_files(folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any) -> list[str]:
+    """Every prediction with its grade and what the judge said; means by capability and by combination."""
+    graded = {record.id: record for record in records}
+    own = [graded.get(str(index)) for index in frame["index"]]
+    table = frame.copy()
+    table["score"] = [None if record is None else record.value for record in own]
+    table["log"] = ["" if r is None else "\n".join(map(str, r.details.get("replies", ()))) for r in own]
+    names = [put_frame(folder / f"{stem}_{judge}.{get_pred_file_format()}", table)]
+    known = [(str(r.tags.get("category", "")), r.value) for r in own if r is not None and r.value is not None]
+    if known:
+        tables = capability_tables(known, counts_twice=upstreams_rule())
+        for kind, means in zip(("score", "score_fine"), tables, strict=True):
+            names.append(put_frame(folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means))
+    return names
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:

@@ -13,8 +13,9 @@ from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
+from ..kits.guest_files import HINT, checked_config, read_config
 from .classes import dataset_classes
-from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model
+from .config_file import dataset_entry, model_entry, registered_model
 from .evaluating import model_label
 from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of

@@ -16,9 +16,10 @@ from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
+from ..kits.guest_files import read_config
 from ..kits.state import of_process
 from .classes import ClassDataset, dataset_classes, idle_classes
-from .config_file import dataset_entry, read_config
+from .config_file import dataset_entry
 from .era import upstreams_rule
 from .evaluating import SetEvaluation, model_label
 from .kinds import Kind, is_mme, kind_of
