@@ -122,9 +122,9 @@ class Guest:
         except Exception as error:
             raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
 
-    def module(self, name: str) -> ModuleType:
-        """The module a guest file would get under this dotted name; raises `ImportError` as it would there."""
-        return self._import(name, fromlist=("*",))
+    def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:
+        """What an `import` statement in a guest file gets for a dotted name; raises `ImportError` as it would there."""
+        return self._import(name, fromlist=wanted)
 
     def provides(self, name: str) -> bool:
         """Whether a dotted name is one of the dialect's, or a library's in which the dialect has names of its own."""
@@ -133,10 +133,6 @@ class Guest:
     def is_library(self, name: str) -> bool:
         """Whether a name is a library's, which only the guest's own files get with names of ours in it."""
         return name in self._libraries
-
-    def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
-        """What an `import` statement gets for a name the dialect provides."""
-        return self._import(name, fromlist=wanted)
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
         """`importlib.import_module` as a guest's file has it: names made at run time are served like written ones."""

@@ -80,6 +80,15 @@ def forget(folder: Path, stem: str) -> None:
         _write(folder, notes)
 
 
+def link_up(file: Path) -> None:
+    """A link one folder up to the newest file of that name; what others put in its place is left alone."""
+    home = file.parents[1]
+    link, ledger = home / file.name, FileLedger(home)
+    if ledger.holds(link) or not os.path.lexists(link):
+        ledger.claim(link).unlink(missing_ok=True)
+        link.symlink_to(file.relative_to(home))
+
+
 def judge_digest(judge: str | None) -> str:
     """A judge by name; one that lies in a user's file also by what stands in that file."""
     path = Path(split_reference(judge)[0]).expanduser() if judge is not None and is_reference(judge) else None

@@ -44,7 +44,7 @@ def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = Fal
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
-    data = _encoded(image, name) if encodes else _own_bytes(image)
+    data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
@@ -65,7 +65,8 @@ def keeps_bytes(image: Image, *, encodes: bool) -> bool:
     return not encodes and not needs_rgb(image)
 
 
-def _own_bytes(image: Image) -> bytes:
+def plain_bytes(image: Image) -> bytes:
+    """The bytes of an image; a PNG in RGB of one with a palette or alpha."""
     if not needs_rgb(image):
         return image.data()
     buffer = io.BytesIO()
@@ -100,8 +101,14 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
             return
         except OSError:
             pass  # a disk without links, or another process was first
+    write_file(path, data)
+    _kept[key] = os.path.abspath(path)
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Writes a file that is whole as soon as it is there; the folder is made."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), prefix=".part-", delete=False) as part:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)
-    _kept[key] = os.path.abspath(path)

@@ -17,7 +17,7 @@ from .facade.dataset import SHIPPED, ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table
 from .loading import load_guest
 from .messages import as_prompt
-from .rows import GuestData, GuestSource
+from .rows import GuestData, GuestSamples
 
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
@@ -107,7 +107,7 @@ def make_task(
     as_theirs = is_upstream("ulmeval")
     return Task(
         name=name,
-        dataset=GuestSource(data),
+        dataset=GuestSamples(data),
         template=GuestPrompt(data),
         scorers=(ImagesDrawn(), *judged),
         options=DEFAULT_OPTIONS.set(n=generations(cls, name)),

@@ -161,11 +161,15 @@ class FrameRows:
 
 
 class GuestSamples(Samples):
-    """The samples of a guest's dataset; known by the digest of its frame."""
+    """The samples of a guest's dataset, known by the digest of its frame; a table of `--data` is read by its class."""
 
     def __init__(self, data: GuestData) -> None:
         super().__init__([FrameRows(data)])
         self.data = data
+
+    def reading_from(self, data: str | None) -> "GuestSamples":
+        """The samples; the guest's class already knows about `data`."""
+        return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
@@ -179,17 +183,6 @@ class GuestSamples(Samples):
     def digest(self) -> str:
         """The digest of the frame."""
         return self.data.digest()
-
-
-class GuestSource:
-    """Where a task's samples come from; a table named by `--data` is read by the guest's own class."""
-
-    def __init__(self, data: GuestData) -> None:
-        self.data = data
-
-    def reading_from(self, data: str | None) -> GuestSamples:
-        """The samples; the guest's class already knows about `data`."""
-        return GuestSamples(self.data)
 
 
 def _frame_digest(frame: Any) -> str:

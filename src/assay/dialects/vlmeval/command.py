@@ -19,6 +19,7 @@ from ..kits.judging import assay_name
 from ..kits.smp.result_files import get_pred_file_format
 from ..kits.state import working_in
 from ..protocol import DOCUMENTED, UPSTREAM, choose
+from .config_file import Pair
 from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
@@ -26,7 +27,7 @@ from .imported import imported, prediction_file
 from .judging import model_args
 from .models import is_early
 from .outputs import noted_revision, write_files
-from .pairs import Pair, json_object, pairs_of
+from .pairs import json_object, pairs_of
 from .places import SNAPSHOT
 from .planning import tasks
 

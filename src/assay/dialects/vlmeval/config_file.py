@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core import EMPTY, UnknownName, UsageError
 from ...core.request import OPTION_NAMES
+from ..file_names import file_name
 from ..kits.guest_files import HINT, own_classes
 from .facade import dataset as datasets
 from .facade.config import supported_VLM
@@ -32,12 +33,18 @@ class DatasetEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelEntry:
-    """A model of a config, as assay names it."""
+class Pair:
+    """One model on one dataset."""
 
-    reference: str
-    args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    model: str
+    label: str
+    """What folders and files call the model."""
+    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: str = ""
+    """The dataset as a reference that a run can be repeated from; empty as long as only the model is known."""
+    name: str = ""
+    """What files call the dataset."""
 
 
 def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> DatasetEntry | None:
@@ -59,12 +66,12 @@ def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], 
     return DatasetEntry(kind, str(settings.pop("dataset", name)), settings, file_of)
 
 
-def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> ModelEntry:
+def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Pair:
     """The model a config names, as assay names it, with its options."""
-    settings = dict(entry)
+    settings, label = dict(entry), file_name(name, 80)
     wanted = settings.pop("class", None)
     if wanted is None:
-        return ModelEntry(registered_model(name, register) or name, settings)
+        return Pair(registered_model(name, register) or name, label, settings)
     if wanted in ENDPOINTS:
         return _endpoint(name, settings, f"{where}, key `model.{name}`")
     known: dict[str, str] = {}
@@ -73,7 +80,7 @@ def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], wh
     if wanted not in known:
         names = [*known, *ENDPOINTS]
         raise UnknownName("model class", str(wanted), names, where=f"{where}, key `model.{name}.class`", hint=HINT)
-    return ModelEntry(f"{known[wanted]}:{wanted}", settings)
+    return Pair(f"{known[wanted]}:{wanted}", label, settings)
 
 
 def registered_model(name: str, register: Sequence[str]) -> str | None:
@@ -86,7 +93,7 @@ def registered_model(name: str, register: Sequence[str]) -> str | None:
     return f"{register[-1]}:{name}" if name in supported_VLM and register else None
 
 
-def _endpoint(name: str, settings: dict[str, Any], where: str) -> ModelEntry:
+def _endpoint(name: str, settings: dict[str, Any], where: str) -> Pair:
     """A class of VLMEvalKit that asks an endpoint, as assay's own model of one."""
     if "key" in settings:
         raise UsageError(
@@ -98,4 +105,4 @@ def _endpoint(name: str, settings: dict[str, Any], where: str) -> ModelEntry:
     for idle in ("retry", "wait", "verbose"):
         settings.pop(idle, None)
     generation = {key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES}
-    return ModelEntry(f"openai/{model}", settings, generation)
+    return Pair(f"openai/{model}", file_name(name, 80), settings, generation)

@@ -1,7 +1,6 @@
 """The files VLMEvalKit promises, made from a run: predictions, score tables, `status.json`, links one level up."""
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -14,7 +13,7 @@ from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
-from ..kits.evaluation_files import evaluation_files, table_digest
+from ..kits.evaluation_files import evaluation_files, link_up, table_digest
 from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .choice_files import choice_files, prefetch_files
 from .era import upstreams_rule
@@ -99,7 +98,7 @@ def write_files(
     _write_status(folder, task.name, result, names, "documented" if documented else "newest")
     written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
     for name in sorted({*names, *written}):
-        _link(folder, name)
+        link_up(folder / name)
     _unlink_dangling(folder.parent)
     return names
 
@@ -223,14 +222,6 @@ def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence
         "revision": revision,
     }
     path.write_text(json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8")
-
-
-def _link(folder: Path, name: str) -> None:
-    """A link one level up to the newest file of that name; what others put in its place is left alone."""
-    link, ledger = folder.parent / name, FileLedger(folder.parent)
-    if ledger.holds(link) or not os.path.lexists(link):
-        ledger.claim(link).unlink(missing_ok=True)
-        os.symlink(Path(folder.name) / name, link)
 
 
 def _unlink_dangling(home: Path) -> None:

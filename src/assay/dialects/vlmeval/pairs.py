@@ -3,37 +3,21 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import EMPTY, UnknownName, UsageError, digest_of
+from ...core import UnknownName, UsageError, digest_of
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
-from ..file_names import file_name
 from ..kits.guest_files import HINT, checked_config, read_config
 from .classes import dataset_classes
-from .config_file import dataset_entry, model_entry, registered_model
+from .config_file import Pair, dataset_entry, model_entry, registered_model
 from .evaluating import model_label
 from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One model on one dataset."""
-
-    data: str
-    """The dataset as a reference that a run can be repeated from."""
-    name: str
-    """What files call the dataset."""
-    model: str
-    label: str
-    """What folders and files call the model."""
-    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 def pairs_of(given: argparse.Namespace, work_dir: Path) -> list[Pair]:
@@ -44,11 +28,7 @@ def pairs_of(given: argparse.Namespace, work_dir: Path) -> list[Pair]:
         path = Path(given.config).expanduser()
         config = read_config(path)
         data = _configured(config["data"], path, given.register)
-        entries = {name: model_entry(name, entry, given.register, str(path)) for name, entry in config["model"].items()}
-        models = [
-            Pair("", "", entry.reference, file_name(name, 80), entry.args, entry.generation)
-            for name, entry in entries.items()
-        ]
+        models = [model_entry(name, entry, given.register, str(path)) for name, entry in config["model"].items()]
     else:
         own = _data_config(given, work_dir)
         data = [own.get(name) or (name, dataset_name(name)) for name in given.data]
@@ -122,7 +102,7 @@ def _model(name: str, given: argparse.Namespace) -> Pair:
         else:
             names = [*supported_VLM, *registry.names(), *CATALOGUE]
             raise UnknownName("model", name, names, where="--model", hint=f"{HINT}, --base-url URL the endpoint")
-    return Pair("", "", reference, model_label(name))
+    return Pair(reference, model_label(name))
 
 
 def _built_with(model: Pair, given: argparse.Namespace) -> dict[str, Any]:

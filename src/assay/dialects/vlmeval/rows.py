@@ -123,10 +123,6 @@ class Source:
         kind = numpy.dtype(object)
         return lambda length: numpy.empty(length, dtype=kind)
 
-    def pictures(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The images of a row or a line."""
-        return self.images.of(row)
-
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """The images of a line as files, under the names upstream gives them."""
         try:

@@ -230,27 +230,18 @@ def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iter
 
 def _which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items() if text)
-    return Prompt(
-        (
-            Message.of(
-                "user",
-                "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
-                "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
-                f"the options.\n\nQuestion: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\n"
-                "Letter:",
-            ),
-        )
+    text = (
+        "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
+        "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
+        f"the options.\n\nQuestion: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
     )
+    return Prompt((Message.of("user", text),))
 
 
 def _yes_or_no(sample: Sample, answer: str) -> Prompt:
-    return Prompt(
-        (
-            Message.of(
-                "user",
-                "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Do not answer "
-                "the question yourself. Reply with one word: Yes, No, or Unknown.\n\n"
-                f"Question: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:",
-            ),
-        )
+    text = (
+        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Do not answer "
+        "the question yourself. Reply with one word: Yes, No, or Unknown.\n\n"
+        f"Question: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
     )
+    return Prompt((Message.of("user", text),))

@@ -20,7 +20,9 @@ class OpenAIWrapper(BaseAPI):
         self.model = model
         self._assay_judge = Judge(assay_name(model), options)
 
-    def generate_inner(self, inputs: Any, **kwargs: Any) -> tuple[int, Any, Any]:
+    def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
+        self, inputs: Any, **kwargs: Any
+    ) -> tuple[int, Any, Any]:
         """One question; assay's scheduler has already tried again where that may help."""
         output = self._assay_judge.ask(as_prompt(inputs).messages, self.system_prompt, kwargs)
         if output.error is not None:

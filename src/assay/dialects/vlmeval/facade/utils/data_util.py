@@ -8,7 +8,7 @@ from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces
 from ....kits.row_images import image_file_path
 from ....kits.suffix_files import objects
 from ...era import note_documented, upstreams_rule
-from ...kinds import early_type
+from ...kinds import CHOICE
 from ...places import DATASET_URLS as dataset_URLs
 from ...places import IMAGE_FOLDERS as img_root_map
 from ...places import data_root
@@ -23,7 +23,9 @@ CHOICES = ("MMBench", "CCBench", "SEEDBench")
 
 def DATASET_TYPE(dataset: str) -> str:
     """`multi-choice`, `Y/N` or `QA`, by the dataset's name."""
-    return early_type(dataset)
+    if CHOICE.search(dataset):
+        return "multi-choice"
+    return "Y/N" if "MME" in dataset else "QA"
 
 
 class TSVDataset(ImageBaseDataset):
