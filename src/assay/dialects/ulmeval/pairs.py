@@ -118,7 +118,8 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
         return [(name, f"{path}:{name}" if attribute == name else f"{lead}{name}") for name in sorted(names)]
     known: dict[str, str] = {}
     for file in register:
-        known |= {name: f"{file}:{name}" for cls in load_guest(file, force=True).datasets for name in _names(cls)}
+        datasets: list[Any] = load_guest(file, force=True).datasets
+        known |= {name: f"{file}:{name}" for cls in datasets for name in cls.supported_datasets()}
     if entry in known:
         return [(entry, known[entry])]
     own = built_in(entry)
@@ -146,10 +147,6 @@ def built_in(name: str) -> str | None:
     if shipped_class(name) is not None:
         return name
     return "t2i_compbench" if name.startswith("T2ICompBench_") else BENCHMARKS.get(name)
-
-
-def _names(cls: Any) -> list[str]:
-    return list(cls.supported_datasets())
 
 
 def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core import EMPTY, ComponentError, UnknownName, UsageError, blamed
+from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
 from ..kits.guest_files import most_derived, own_classes
 from .kinds import Kind, kind_of
@@ -163,11 +163,7 @@ class ClassDataset:
         """The columns of the rows."""
         if self.path is None:
             return frozenset(str(name) for name in self._frame().columns)
-        shard = open_file(self.path)
-        if shard.columns is not None:
-            return frozenset(shard.columns)
-        first: Any = next((row for _, _, row in shard.rows()), {})
-        return frozenset(first)
+        return columns_of(self.path)
 
     @property
     def evaluates(self) -> bool:
@@ -189,6 +185,15 @@ class ClassDataset:
                 fix="let __init__ set self.data to a DataFrame, or give --data FILE.tsv",
             )
         return frame
+
+
+def columns_of(path: Path) -> frozenset[str]:
+    """The columns of a table: those of its header, else of its first row."""
+    shard = open_file(path)
+    if shard.columns is not None:
+        return frozenset(shard.columns)
+    first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
+    return frozenset(first.fields if isinstance(first, Sample) else first)
 
 
 def _is_dataset(kind: type) -> bool:

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
-from ...core import EMPTY, Sample, Task, UnknownName, UsageError
-from ...datasets.files import open_file
+from ...core import EMPTY, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
 from ...scorers.vision.mmvet import MmVet
@@ -18,7 +17,7 @@ from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
 from ..kits.guest_files import read_config
 from ..kits.state import of_process
-from .classes import ClassDataset, dataset_classes, idle_classes
+from .classes import ClassDataset, columns_of, dataset_classes, idle_classes
 from .config_file import dataset_entry
 from .era import upstreams_rule
 from .evaluating import SetEvaluation, model_label
@@ -67,7 +66,9 @@ def _check_data(data: str | None) -> None:
 def table_task(path: Path, name: str, run: RunOptions) -> Task:
     """A plain TSV under VLMEvalKit's rules for its name and its columns."""
     source_path = Path(run.data) if run.data else path
-    columns = _columns(source_path)
+    if not source_path.exists():
+        raise UsageError("no such file", where=str(source_path))
+    columns = columns_of(source_path)
     if "question" not in columns:
         raise UsageError(
             "a benchmark of vlmeval needs a `question` column", where=str(source_path), fix=f"it has {sorted(columns)}"
@@ -205,13 +206,3 @@ def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
         for kind in idle_classes(load_guest(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"
             warnings.warn(f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}", stacklevel=3)
-
-
-def _columns(path: Path) -> frozenset[str]:
-    if not path.exists():
-        raise UsageError("no such file", where=str(path))
-    shard = open_file(path)
-    if shard.columns is not None:
-        return frozenset(shard.columns)
-    first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
-    return frozenset(first.fields if isinstance(first, Sample) else first)

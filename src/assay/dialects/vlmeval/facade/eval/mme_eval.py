@@ -3,8 +3,9 @@
 import os
 from typing import Any
 
+from .....scorers.choice.yes_no import read_substring
 from ..chat_api import OpenAIWrapper
-from ..dataset.utils.yorn import MME_rating, YOrN_match_prompt
+from ..dataset.utils.yorn import VERDICTS, MME_rating, YOrN_match_prompt
 from ..smp.file import dump, load
 from ..utils.mp_util import track_progress_rich
 
@@ -23,10 +24,7 @@ def MME_postproc(data: Any) -> Any:
 
 def MME_answer_extraction(output: str) -> str:
     """Yes or No if only one of them occurs, in words or within them."""
-    lowered = output.lower()
-    if ("yes" in lowered) == ("no" in lowered):
-        return "Unknown"
-    return "Yes" if "yes" in lowered else "No"
+    return VERDICTS[read_substring(output)]
 
 
 def MME_build_matching_prompt(line: Any) -> str:

@@ -15,11 +15,12 @@ __all__ = ["AMBER_rating", "Hallusion_rating", "MME_rating", "POPE_rating", "VSR
            "YOrN_auxeval", "YOrN_match_prompt", "default_rating"]  # fmt: skip
 
 TRIES = 5
+VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
 
 
 def YOrN_Extraction(output: str) -> str:
     """Yes or No if exactly one of the two is among the words."""
-    return {"yes": "Yes", "no": "No"}.get(read_words(output) or "", "Unknown")
+    return VERDICTS[read_words(output)]
 
 
 def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
