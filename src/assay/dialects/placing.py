@@ -126,7 +126,7 @@ def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
         return False
     last = node.module.rpartition(".")[2]
     ours = [f for name, f in facade_files(tuple(names.items())).items() if name.rpartition(".")[2] == last]
-    return not any(names_in(found).exported & _offered(own) for own in ours)
+    return not any(names_in(found).exported & _offered(facade_file) for facade_file in ours)
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
@@ -138,8 +138,8 @@ def _imported_file(file: Path, node: ImportFrom) -> Path | None:
 def _offered(ours: Path) -> frozenset[str]:
     """What a module of the façade offers, with the names of modules that it takes whole."""
     names = names_in(ours)
-    taken = [found for node in names.imports if node.is_star and node.level and (found := _imported_file(ours, node))]
-    return names.exported.union(*map(_offered, taken))
+    files = [found for node in names.imports if node.is_star and node.level and (found := _imported_file(ours, node))]
+    return names.exported.union(*map(_offered, files))
 
 
 def absolute_name(package: str, module: str, level: int) -> str | None:

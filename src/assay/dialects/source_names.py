@@ -40,8 +40,8 @@ class SourceNames:
         """What the file offers to others: its `__all__`, else every public name but those of star imports."""
         if self.declared is not None:
             return self.declared
-        taken = {here for node in self.imports if not node.is_star for _, here in node.names}
-        return frozenset(name for name in self.defined | taken if not name.startswith("_"))
+        imported = {here for node in self.imports if not node.is_star for _, here in node.names}
+        return frozenset(name for name in self.defined | imported if not name.startswith("_"))
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
         """The import that brings a name in, and what the name is called there."""

@@ -27,9 +27,9 @@ def media_file(medium: Media, folder: Path) -> Path:
 
 def media_path(medium: Media, folder: str) -> str:
     """`media_file` in plain strings, for loops over many rows."""
-    own = file_path(medium)
-    if own is not None:
-        return own
+    file = file_path(medium)
+    if file is not None:
+        return file
     is_converted = isinstance(medium, Image) and needs_rgb(medium)
     kind = medium.format or "bin"
     suffix = CONVERTED if is_converted else f".{_SUFFIXES.get(kind, kind)}"

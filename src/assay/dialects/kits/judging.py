@@ -23,16 +23,16 @@ class Judge:
     def ask(self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]) -> Output:
         """The answer to one message."""
         before = (Message("system", (Text(system),)),) if system else ()
-        known = _known(options)
-        chosen = self._options.set(**known) if known else self._options
+        changes = _known(options)
+        chosen = self._options.set(**changes) if changes else self._options
         return self._desk.ask(self.model, Prompt((*before, *turns)), chosen)
 
 
 def is_known(name: str) -> bool:
     """Whether a name is one of assay's own models; nothing is loaded to find out."""
     scheme, slash, rest = name.partition("/")
-    known = name in registry or name in CATALOGUE or (bool(slash and rest) and scheme in registry)
-    return known or is_reference(name) or name.endswith(".gguf")
+    is_name = name in registry or name in CATALOGUE or (bool(slash and rest) and scheme in registry)
+    return is_name or is_reference(name) or name.endswith(".gguf")
 
 
 def assay_name(judge: str) -> str:

@@ -26,16 +26,16 @@ PathOf = Callable[[Media], str]
 
 
 def message_turns(
-    value: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY
+    value: Any, fetch: Fetch | None = None, media: Mapping[str, Media] = EMPTY
 ) -> tuple[Message, ...]:
     """Whatever a guest's prompt function returned, as messages.
 
     `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
-    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `known` are media by the paths
+    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `media` are known by the paths
     they were written to, so that none is read again.
     """
     if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
-        return (Message("user", _image_text_parts(value, fetch, known)),)
+        return (Message("user", _image_text_parts(value, fetch, media)),)
     entries: Any = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
     if not isinstance(entries, (list, Sequence)):
         raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
@@ -47,10 +47,10 @@ def message_turns(
         if is_mapping and "content" in entry:
             content = entry["content"]
             inner = [content] if isinstance(content, (str, Mapping)) else content
-            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch, known) for p in inner)))
+            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch, media) for p in inner)))
             continue
         role = str(entry.get("role") or "user") if is_mapping else "user"
-        part = message_part(entry, fetch, known)
+        part = message_part(entry, fetch, media)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
         else:
@@ -58,11 +58,11 @@ def message_turns(
     return tuple(turns)
 
 
-def message_part(entry: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY) -> Part:
+def message_part(entry: Any, fetch: Fetch | None = None, media: Mapping[str, Media] = EMPTY) -> Part:
     """One entry of a message list."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
-        return Text(entry) if kind is None else _medium(kind, entry, fetch, known)
+        return Text(entry) if kind is None else _medium(kind, entry, fetch, media)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
     if isinstance(entry, (dict, Mapping)):
@@ -73,7 +73,7 @@ def message_part(entry: Any, fetch: Fetch | None = None, known: Mapping[str, Med
             source = entry.get("value", entry.get(str(kind_name)))
             if source is None or source == "":
                 raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
-            return _medium(KINDS[str(kind_name)], source, fetch, known)
+            return _medium(KINDS[str(kind_name)], source, fetch, media)
         raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
     if hasattr(entry, "save") and hasattr(entry, "size"):
         return Image(entry)
@@ -95,13 +95,13 @@ def detected_kind(text: str) -> type[Media] | None:
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     """A message as a list of dictionaries, its media as local files; a role other than user is said."""
-    said = {} if message.role in ("user", "") else {"role": message.role}
+    role = {} if message.role in ("user", "") else {"role": message.role}
     return [
-        {"type": part.kind, "value": path_of(part), **said}
+        {"type": part.kind, "value": path_of(part), **role}
         if isinstance(part, Media)
-        else {**part.value, **said}
+        else {**part.value, **role}
         if isinstance(part, Json)
-        else {"type": "text", "value": getattr(part, "text", ""), **said}
+        else {"type": "text", "value": getattr(part, "text", ""), **role}
         for part in message.parts or ()
     ]
 
@@ -123,28 +123,28 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
     ]
 
 
-def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, known: Mapping[str, Media]) -> tuple[Part, ...]:
+def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, media: Mapping[str, Media]) -> tuple[Part, ...]:
     """`dict(image=path or paths, text=prompt)`: the images, then the words."""
-    given = value.get("image")
-    images = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    source = value.get("image")
+    images = [] if source is None else list(source) if isinstance(source, (list, tuple)) else [source]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
-    parts: list[Part] = [_medium(Image, image, fetch, known) for image in images]
+    parts: list[Part] = [_medium(Image, image, fetch, media) for image in images]
     return (*parts, Text(text)) if text is not None else tuple(parts)
 
 
-def _medium(kind: type[Media], source: Any, fetch: Fetch | None, known: Mapping[str, Media]) -> Part:
-    made: Media
-    if isinstance(source, str) and source in known:
-        made = known[source]
+def _medium(kind: type[Media], source: Any, fetch: Fetch | None, media: Mapping[str, Media]) -> Part:
+    medium: Media
+    if isinstance(source, str) and source in media:
+        medium = media[source]
     elif isinstance(source, Media):
-        made = source
+        medium = source
     elif isinstance(source, str) and source.startswith(("http://", "https://")) and fetch is not None:
-        made = kind(fetch(source), name=source)
+        medium = kind(fetch(source), name=source)
     elif isinstance(source, str) and not source.startswith(("data:", "http://", "https://")):
-        made = kind(Path(source).expanduser(), name=source)
+        medium = kind(Path(source).expanduser(), name=source)
     else:
-        made = kind(source)
-    assert isinstance(made, (Image, Audio, Video))
-    return made
+        medium = kind(source)
+    assert isinstance(medium, (Image, Audio, Video))
+    return medium

@@ -55,7 +55,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
     """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
     names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
-    made = {}
+    columns_by_name = {}
     for name in names:
         cells = [row.get(name) for row in rows]
         kind = None if name in ALWAYS_TEXT else column_type(cells)
@@ -66,8 +66,8 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
         else:
             values = [typed(cell, kind) for cell in cells]
         whole = kind is not None and "" not in cells and None not in cells
-        made[name] = pandas.Series(values, dtype=kind if whole else object)
-    return pandas.DataFrame(made, columns=names)
+        columns_by_name[name] = pandas.Series(values, dtype=kind if whole else object)
+    return pandas.DataFrame(columns_by_name, columns=names)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -86,11 +86,11 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
                 file.write(separator.join(_cell(value, separator) for value in row) + "\n")
 
 
-def _kind(file: Path, fmt: str | None, known: Mapping[str, Any]) -> str:
+def _kind(file: Path, fmt: str | None, formats: Mapping[str, Any]) -> str:
     kind = (fmt or file.suffix).lstrip(".").lower()
-    if kind not in known:
+    if kind not in formats:
         raise UsageError(f"no way to read or write {kind or 'a file without suffix'!r}", where=str(file),
-                         fix=f"one of {', '.join(known)}")  # fmt: skip
+                         fix=f"one of {', '.join(formats)}")  # fmt: skip
     return kind
 
 
@@ -119,7 +119,7 @@ def _read_jsonl(path: Path) -> Any:
 def _read_excel(path: Path) -> Any:
     header, rows = read_excel(path)
     pandas = import_pandas()
-    made = {}
+    columns = {}
     for place, name in enumerate(header):
         cells = [row[place] for row in rows]
         kinds = {type(cell) for cell in cells}
@@ -127,16 +127,16 @@ def _read_excel(path: Path) -> Any:
             cells = ["" if cell is None else str(cell) for cell in cells]
         else:
             cells = [float("nan") if cell is None else cell for cell in cells]
-        made[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
-    return pandas.DataFrame(made, columns=header)
+        columns[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
+    return pandas.DataFrame(columns, columns=header)
 
 
 def _write_pickle(data: Any, path: Path) -> None:
     import pickle
 
-    written = pickle.dumps(data)
-    path.write_bytes(written)
-    _pickles[path.resolve()] = hashlib.sha256(written).hexdigest()
+    content = pickle.dumps(data)
+    path.write_bytes(content)
+    _pickles[path.resolve()] = hashlib.sha256(content).hexdigest()
 
 
 def _write_json(data: Any, path: Path) -> None:

@@ -99,12 +99,12 @@ def _is_guest(pair: Pair) -> bool:
 
 def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -> None:
     """The prediction file, in today's folder; links to it and to what `evaluate` wrote there one level up."""
-    written = files_of(today, stem)
+    files = files_of(today, stem)
     rows = answered(source, RunReader(folder))
     if rows:
-        written.append(today / f"{stem}.pkl")
-        write_pickle(prediction_table(source.data, rows), FileLedger(today.parent).claim(written[-1]))
-    for file in written:
+        files.append(today / f"{stem}.pkl")
+        write_pickle(prediction_table(source.data, rows), FileLedger(today.parent).claim(files[-1]))
+    for file in files:
         link_up(file)
 
 

@@ -43,18 +43,18 @@ def _model(
 ) -> tuple[Any, Mapping[str, Any], Path | None]:
     settings = dict(entry)
     wanted = settings.pop("class", None)
-    registered = {key: (made, guest.path) for guest in guests for key, made in guest.registered.items()}
+    registered = {key: (factory, guest.path) for guest in guests for key, factory in guest.registered.items()}
     if wanted is None:
         if name in registered:
             return registered[name][0], settings, registered[name][1]
         if name in supported_ULM:
             return supported_ULM[name], settings, None
         raise UnknownName("model", name, {*registered, *supported_ULM}, where=f"{path}, key `model`", hint=HINT)
-    known: dict[str, tuple[Any, Path | None]] = {n: (getattr(m, n), None) for m in (api, ulm) for n in m.__all__}
-    known |= {key: (made, guest.path) for guest in guests for key, made in guest.models.items()}
-    if wanted not in known:
-        raise UnknownName("model class", str(wanted), known, where=f"{path}, key `model.{name}.class`", hint=HINT)
-    return known[wanted][0], settings, known[wanted][1]
+    classes: dict[str, tuple[Any, Path | None]] = {n: (getattr(m, n), None) for m in (api, ulm) for n in m.__all__}
+    classes |= {key: (factory, guest.path) for guest in guests for key, factory in guest.models.items()}
+    if wanted not in classes:
+        raise UnknownName("model class", str(wanted), classes, where=f"{path}, key `model.{name}.class`", hint=HINT)
+    return classes[wanted][0], settings, classes[wanted][1]
 
 
 def _dataset(name: str, entry: Any, guests: Sequence[GuestFile], path: Path) -> tuple[type, str, Mapping[str, Any]]:

@@ -24,21 +24,21 @@ class CoreUlm(BaseModel):
         except UnknownName as error:
             raise KeyError(str(error)) from error
         if "image" not in self._model.abilities.produces:
-            made = ", ".join(sorted(self._model.abilities.produces))
-            raise UsageError(f"model {name!r} makes {made}, not images", fix="`assay ls models` says what each makes")
+            kinds = ", ".join(sorted(self._model.abilities.produces))
+            raise UsageError(f"model {name!r} makes {kinds}, not images", fix="`assay ls models` says what each makes")
 
     def batch_generate_inner(self, message: Any, dataset: str | None, num_generations: int) -> list[Any]:
         """All images from one request."""
         from PIL import Image as pillow
 
         request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
-        made = self._model.generate([request])
-        output = (asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made)[0]
+        outputs = self._model.generate([request])
+        output = (asyncio.run(_awaited(outputs)) if inspect.isawaitable(outputs) else outputs)[0]
         if output.error is not None:
             raise RuntimeError(f"{self.name}: {output.error.kind}: {output.error.message}")
         media = [medium for candidate in output.candidates for medium in candidate.media]
         return [pillow.open(io.BytesIO(medium.data())) for medium in media]
 
 
-async def _awaited(made: Any) -> Any:
-    return await made
+async def _awaited(outputs: Any) -> Any:
+    return await outputs

@@ -53,8 +53,8 @@ def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
 
 def shipped_class(name: str) -> Any:
     """The class that ships under the name of a benchmark, where upstream's own evaluation was chosen."""
-    known = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
-    return known[0] if known else None
+    classes = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
+    return classes[0] if classes else None
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
@@ -63,8 +63,8 @@ def _names(cls: Any, run: RunOptions) -> list[str]:
 
 
 def _unknown(wanted: str, named: Sequence[tuple[Any, str]], path: str) -> list[tuple[Any, str]]:
-    known = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
-    raise UnknownName("dataset", wanted, known, where=path, hint=f"it has {', '.join(known)}")
+    names = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
+    raise UnknownName("dataset", wanted, names, where=path, hint=f"it has {', '.join(names)}")
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
@@ -144,9 +144,9 @@ def generations(cls: type, name: str) -> int:
 
 def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
     """What `evaluate` is given beside its file."""
-    given = {**JUDGE_DEFAULTS, **run.judge_args}
+    arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
-    return given if judge is None else {**given, "model": judge}
+    return arguments if judge is None else {**arguments, "model": judge}
 
 
 def _own(cls: Any, method: str) -> bool:

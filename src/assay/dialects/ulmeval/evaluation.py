@@ -111,11 +111,11 @@ class Evaluation:
 
 def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
     """The digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
-    drawn = (
+    digests = (
         [sample.id, *(medium.digest for candidate in output.candidates for medium in candidate.media)]
         for sample, output in rows
     )
-    return table_digest([data.digest()], drawn)
+    return table_digest([data.digest()], digests)
 
 
 def eval_file_of(folder: Path, model: str, dataset: str) -> Path:

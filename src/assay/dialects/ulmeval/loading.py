@@ -24,10 +24,10 @@ class GuestFile:
         self.path = path
         before = dict(supported_ULM)
         self.module = guest.load(path)
-        own = own_classes(self.module)
-        self.datasets: list[type] = [t for t in own if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
-        self.models: dict[str, Any] = {t.__name__: t for t in own if t not in self.datasets and is_model_class(t)}
-        self.registered = {name: made for name, made in supported_ULM.items() if before.get(name) is not made}
+        classes = own_classes(self.module)
+        self.datasets: list[type] = [t for t in classes if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
+        self.models: dict[str, Any] = {t.__name__: t for t in classes if t not in self.datasets and is_model_class(t)}
+        self.registered = {name: factory for name, factory in supported_ULM.items() if before.get(name) is not factory}
 
     def model(self, name: str | None) -> Any:
         """A model class or factory by name; without a name the only one there is; `None` if there is none."""

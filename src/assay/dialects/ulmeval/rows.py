@@ -147,8 +147,8 @@ class FrameRows:
         """The samples in the order of the frame."""
         data = self._data
         _ = data.dataset
-        for place, own in enumerate(data.ids):
-            yield place + 1, 0, Sample(own, fields=Line(data, place))
+        for place, index in enumerate(data.ids):
+            yield place + 1, 0, Sample(index, fields=Line(data, place))
         for number, fault in enumerate(data.faults, len(data.ids) + 1):
             yield number, 0, fault
 

@@ -43,8 +43,8 @@ def dataset_classes(
     named = most_derived([(kind, wanted) for kind in classes if wanted in names_of(kind, None, quiet=True)])
     if named:
         return named
-    known = [kind.__name__ for kind in classes]
-    raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
+    names = [kind.__name__ for kind in classes]
+    raise UnknownName("dataset class", wanted, names, where=str(module.__file__), hint=f"it has {', '.join(names)}")
 
 
 def idle_classes(module: ModuleType) -> list[type]:
@@ -99,21 +99,21 @@ class ClassDataset:
         """The user's object."""
         constructor = _constructor(self.kind_class)
         accepted = parameters_of(constructor)[1:]
-        own = constructor is not object.__init__ and bool(accepted)
+        takes_arguments = constructor is not object.__init__ and bool(accepted)
         unknown = [key for key in self._settings if key not in accepted and "**" not in accepted]
         if unknown:
             fix = f"it takes {', '.join(accepted)}"
             raise UsageError(f"class {self.kind_class.__name__} takes no {unknown[0]!r}", where=self._file, fix=fix)
         try:
-            made = self._built(accepted) if own else self.kind_class(**self._settings)
+            instance = self._built(accepted) if takes_arguments else self.kind_class(**self._settings)
         except UsageError:
             raise
         except Exception as error:
             raise blamed(ComponentError, error, f"class {self.kind_class.__name__} of {self._file}") from error
         # Asked of the class: the instance would look for its own file, and fetch it.
         if self._data is not None and hasattr(self.kind_class, "data_file"):
-            made.data_file = self._data
-        return made
+            instance.data_file = self._data
+        return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
         """As upstream builds it, by keyword; by position where the user's constructor calls the name otherwise."""
@@ -136,10 +136,10 @@ class ClassDataset:
     def source(self) -> Source:
         """Where rows come from."""
         frame = None if self.path is not None else self._frame()
-        made = Source(self.name, self.path, frame, self.instance)
+        source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
-            self.instance.rows_source = made
-        return made
+            self.instance.rows_source = source
+        return source
 
     @property
     def rows(self) -> Any:

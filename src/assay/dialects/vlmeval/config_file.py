@@ -55,14 +55,14 @@ def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], 
     wanted = settings.pop("class", None)
     if wanted is None:
         raise UsageError("no `class`", where=f"{where}, key `data.{name}`", fix='{"class": "MyDataset", "dataset": …}')
-    known: dict[str, tuple[type, str | None]] = {
-        label: (made, None) for label in datasets.__all__ if isinstance(made := getattr(datasets, label), type)
+    classes: dict[str, tuple[type, str | None]] = {
+        label: (shipped, None) for label in datasets.__all__ if isinstance(shipped := getattr(datasets, label), type)
     }
     for file in register:
-        known |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
-    if wanted not in known:
-        raise UnknownName("dataset class", str(wanted), known, where=f"{where}, key `data.{name}.class`", hint=HINT)
-    kind, file_of = known[wanted]
+        classes |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
+    if wanted not in classes:
+        raise UnknownName("dataset class", str(wanted), classes, where=f"{where}, key `data.{name}.class`", hint=HINT)
+    kind, file_of = classes[wanted]
     return DatasetEntry(kind, str(settings.pop("dataset", name)), settings, file_of)
 
 
@@ -74,13 +74,13 @@ def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], wh
         return Pair(registered_model(name, register) or name, label, settings)
     if wanted in ENDPOINTS:
         return _endpoint(name, settings, f"{where}, key `model.{name}`")
-    known: dict[str, str] = {}
+    files: dict[str, str] = {}
     for file in register:
-        known |= {kind.__name__: file for kind in own_classes(load_guest(file))}
-    if wanted not in known:
-        names = [*known, *ENDPOINTS]
+        files |= {kind.__name__: file for kind in own_classes(load_guest(file))}
+    if wanted not in files:
+        names = [*files, *ENDPOINTS]
         raise UnknownName("model class", str(wanted), names, where=f"{where}, key `model.{name}.class`", hint=HINT)
-    return Pair(f"{known[wanted]}:{wanted}", label, settings)
+    return Pair(f"{files[wanted]}:{wanted}", label, settings)
 
 
 def registered_model(name: str, register: Sequence[str]) -> str | None:

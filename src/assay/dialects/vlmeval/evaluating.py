@@ -81,8 +81,8 @@ class SetEvaluation:
         inside = replace(process, judge=judge, desk=desk, served=served)
         files = evaluation_files(folder, stem, table_digest(columns, table), self._digest(judge))
         with closing(desk), around(inside), files:
-            made = self._evaluate(str(eval_file), run.concurrency or 4)
-        return as_numbers(made) or {"rows": float(len(rows))}
+            result = self._evaluate(str(eval_file), run.concurrency or 4)
+        return as_numbers(result) or {"rows": float(len(rows))}
 
     def _digest(self, judge: str | None) -> str:
         """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
@@ -92,8 +92,8 @@ class SetEvaluation:
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        given = {"nproc": nproc, **self.judge_kwargs}
-        kwargs = {name: value for name, value in given.items() if takes_any or name in accepted}
+        arguments = {"nproc": nproc, **self.judge_kwargs}
+        kwargs = {name: value for name, value in arguments.items() if takes_any or name in accepted}
         return evaluate(eval_file, **kwargs)
 
 

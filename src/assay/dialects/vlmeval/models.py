@@ -63,8 +63,8 @@ def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
     kind = target.func if isinstance(target, partial) else target
     if not _is_model(kind):
         return None
-    made = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
-    return made(target, kind, reference, args)
+    adapter = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
+    return adapter(target, kind, reference, args)
 
 
 def is_early(reference: str) -> bool:
@@ -150,16 +150,16 @@ class GuestModel:
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
         names = [f"{request.id}.jpg"] if is_only else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
         return [
-            named_image(part) or self._file(part, own if is_only else getattr(part, "name", None) or own, request)
-            for part, own in zip(parts, names, strict=True)
+            named_image(part) or self._file(part, name if is_only else getattr(part, "name", None) or name, request)
+            for part, name in zip(parts, names, strict=True)
         ]
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
         """How media of a request become files: as the row names them, else `<index>.png`, `<index>_<place>.png`."""
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
-        own = {id(medium): name for medium, name in zip(media, names, strict=True)}
-        return lambda medium: self._file(medium, medium.name or own.get(id(medium), ""), request)
+        name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
+        return lambda medium: self._file(medium, medium.name or name_of.get(id(medium), ""), request)
 
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
@@ -184,9 +184,9 @@ class GuestModel:
         """The file of a medium: its own, else one under the name that upstream would give it."""
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
-        own = file_path(medium)
-        if own is not None:
-            return own
+        path = file_path(medium)
+        if path is not None:
+            return path
         dataset = request.hints.get("dataset")
         if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
             return media_path(medium, self._folder)
@@ -222,9 +222,9 @@ class GuestModel:
                 return None
             if callable(getattr(built, "set_dump_image", None)):
                 built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
-        made = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
-        turns = message_turns(made, fetched, source.dumped)
-        details = {"prompt_by": "model", **list_details(made)}
+        value = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
+        turns = message_turns(value, fetched, source.dumped)
+        details = {"prompt_by": "model", **list_details(value)}
         return Prompt(with_names_for_unreadable(turns), details=details)
 
     def close(self) -> None:

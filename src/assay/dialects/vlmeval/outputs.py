@@ -96,8 +96,8 @@ def write_files(
         put_table(folder / predictions, found.columns, found.rows())
         names = [predictions, *names]
     _write_status(folder, task.name, result, names, "documented" if documented else "newest")
-    written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
-    for name in sorted({*names, *written}):
+    files = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
+    for name in sorted({*names, *files}):
         link_up(folder / name)
     _unlink_dangling(folder.parent)
     return names
@@ -118,14 +118,14 @@ class _ScoreTables:
     def write(self) -> list[str]:
         """Writes them; returns their names."""
         scorers = self.reader.scorers(self.task.name, self.model)
-        own = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
+        scorer_names = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
         names: list[str] = []
-        if "exact_matching" in own:
+        if "exact_matching" in scorer_names:
             names += prefetch_files(self.folder, self.stem, self.found.answered())
-        if own & YES_NO:
+        if scorer_names & YES_NO:
             names += self._yes_no([scorer for scorer in scorers if scorer in {*YES_NO, "judge"}])
         for scorer in scorers:
-            if scorer == "exact_matching" or (scorer == "judge" and not own & YES_NO):
+            if scorer == "exact_matching" or (scorer == "judge" and not scorer_names & YES_NO):
                 names += self._choice(scorer)
             elif scorer in ("mmvet", "mmvet_vlmeval"):
                 records, frame = self._records(scorer), self.found.frame()
@@ -175,14 +175,14 @@ class _ScoreTables:
 def mmvet_files(folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any) -> list[str]:
     """Every prediction with its grade and what the judge said; means by capability and by combination."""
     graded = {record.id: record for record in records}
-    own = [graded.get(str(index)) for index in frame["index"]]
+    row_records = [graded.get(str(index)) for index in frame["index"]]
     table = frame.copy()
-    table["score"] = [None if record is None else record.value for record in own]
-    table["log"] = ["" if r is None else "\n".join(map(str, r.details.get("replies", ()))) for r in own]
+    table["score"] = [None if record is None else record.value for record in row_records]
+    table["log"] = ["" if r is None else "\n".join(map(str, r.details.get("replies", ()))) for r in row_records]
     names = [put_frame(folder / f"{stem}_{judge}.{get_pred_file_format()}", table)]
-    known = [(str(r.tags.get("category", "")), r.value) for r in own if r is not None and r.value is not None]
-    if known:
-        tables = capability_tables(known, counts_twice=upstreams_rule())
+    grades = [(str(r.tags.get("category", "")), r.value) for r in row_records if r is not None and r.value is not None]
+    if grades:
+        tables = capability_tables(grades, counts_twice=upstreams_rule())
         for kind, means in zip(("score", "score_fine"), tables, strict=True):
             names.append(put_frame(folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means))
     return names

@@ -145,8 +145,8 @@ def _class_task(
 ) -> Task:
     """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
     name = name or dataset_name
-    told = {**_told_of_the_model(kind, dataset_name, run), **settings}
-    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", told)
+    arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
+    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", arguments)
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
@@ -185,9 +185,9 @@ def _named(name: str, run: RunOptions) -> Task:
     """A dataset by its name: of a registered file's class, or `$LMUData/<name>.tsv`."""
     for file in run.register:
         module = load_guest(file)
-        for kind, known in dataset_classes(module, None, None, quiet=True):
-            if name in (known, kind.__name__):
-                return _class_task(kind, known, file, run)
+        for kind, dataset in dataset_classes(module, None, None, quiet=True):
+            if name in (dataset, kind.__name__):
+                return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
     path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
     url = added_url(name)

@@ -82,11 +82,11 @@ class GuestPrompt:
         row = sample.fields
         line = row.line if isinstance(row, LineRow) else row
         if self._takes_dataset:
-            made = self._dataset.build_prompt(line, dataset=self._name)
+            message = self._dataset.build_prompt(line, dataset=self._name)
         else:
-            made = self._dataset.build_prompt(line)
-        known = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(Prompt(message_turns(made, fetched, known), details=list_details(made)), sample)
+            message = self._dataset.build_prompt(line)
+        media = row.source.dumped if isinstance(row, LineRow) else EMPTY
+        return checked(Prompt(message_turns(message, fetched, media), details=list_details(message)), sample)
 
 
 class DialoguePrompt(GuestPrompt):
@@ -98,9 +98,9 @@ class DialoguePrompt(GuestPrompt):
 
     def next(self, sample: Sample, history: Sequence[Message]) -> tuple[Message, ...] | None:
         """The turn after those that were asked; `None` when there is none left."""
-        asked = sum(message.role == "user" for message in history)
+        turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
-        return turns[asked] if asked < len(turns) else None
+        return turns[turn] if turn < len(turns) else None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
         """The user's turns, each with what is said to the model before it; the answers in between are references."""
@@ -135,8 +135,8 @@ class VideoPrompt(GuestPrompt):
 
     def _made(self, sample: Sample, whole: bool) -> Prompt:
         more = {"video_llm": whole} if self._takes_video_llm else {}
-        made = self._dataset.build_prompt(self._place(sample), **more)
-        return checked(Prompt(message_turns(made, fetched)), sample)
+        message = self._dataset.build_prompt(self._place(sample), **more)
+        return checked(Prompt(message_turns(message, fetched)), sample)
 
     def _place(self, sample: Sample) -> int:
         """The number of a row in the data frame, which is what upstream passes."""
@@ -146,9 +146,9 @@ class VideoPrompt(GuestPrompt):
         return places[sample.id]
 
 
-def list_details(made: Any) -> Mapping[str, Any]:
+def list_details(message: Any) -> Mapping[str, Any]:
     """That a `build_prompt` gave its images as a list, of one too."""
-    is_list = isinstance(made, Mapping) and isinstance(made.get("image"), (list, tuple))
+    is_list = isinstance(message, Mapping) and isinstance(message.get("image"), (list, tuple))
     return {IMAGE_LIST: True} if is_list else EMPTY
 
 

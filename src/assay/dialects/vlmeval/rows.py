@@ -138,15 +138,15 @@ class Source:
         paths = []
         encodes = upstreams_rule()
         for place, image in enumerate(pictures):
-            own = file_path(image)
-            if own is None:
+            path = file_path(image)
+            if path is None:
                 if names is None:
                     names = self._names_of(line, len(pictures))
-                own = image_file_path(image, self.target_folder, names[place], encodes=encodes)
+                path = image_file_path(image, self.target_folder, names[place], encodes=encodes)
                 if keeps_bytes(image, encodes=encodes):
-                    image.name = own
-                    self.dumped[own] = image
-            paths.append(own)
+                    image.name = path
+                    self.dumped[path] = image
+            paths.append(path)
         return paths
 
     def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
@@ -166,8 +166,8 @@ class Source:
         cell = self._cell
         if type(cell) is not str or is_image_path(cell):
             return ()
-        made, index, place = self._made
-        if line is made and line.index is index:  # type: ignore[attr-defined]
+        latest, index, place = self._made
+        if line is latest and line.index is index:  # type: ignore[attr-defined]
             # What the user's code may have put there meanwhile, at a tenth of the price of asking by name.
             there = line.values[place]  # type: ignore[index]
         else:

@@ -124,12 +124,12 @@ class JudgedChoice:
                 return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
             letter = matching.read(reply.text, options)
             if letter is not None:
-                said = {**details, "reply": reply.text[:2000]}
-                return Score(float(letter == sample.target), answer=letter, details=said)
+                log = {**details, "reply": reply.text[:2000]}
+                return Score(float(letter == sample.target), answer=letter, details=log)
         none = "E" if self.rule == "documented" else "Z"
-        drawn = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
-        said = {**details, "reply": "Failed to predict, thus randomly generate one. "}
-        return Score(float(drawn == sample.target), answer=drawn, details=said)
+        guess = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
+        log = {**details, "reply": "Failed to predict, thus randomly generate one. "}
+        return Score(float(guess == sample.target), answer=guess, details=log)
 
 
 def yes_no_rule() -> YesNo:

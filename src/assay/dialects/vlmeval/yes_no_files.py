@@ -26,15 +26,15 @@ def yes_no_frame(frame: Any, records: Sequence[ScoreRecord], *, documented: bool
     newest has it in `extracted`.
     """
     by_id = {record.id: record for record in records}
-    own = [by_id.get(str(index)) for index in frame["index"]]
+    row_records = [by_id.get(str(index)) for index in frame["index"]]
     table = frame.copy()
-    words = [read_word(record) for record in own]
+    words = [read_word(record) for record in row_records]
     if documented:
         table["raw_prediction"] = table["prediction"]
         table["prediction"] = words
     else:
         table["extracted"] = words
-    table["score"] = [record is not None and record.value == 1.0 for record in own]
+    table["score"] = [record is not None and record.value == 1.0 for record in row_records]
     return table
 
 

@@ -144,8 +144,8 @@ def ls(dirname: str = ".", match: str | Sequence[str] = (), mode: str = "all", l
     if level > 1:
         return [path for inner in paths if os.path.isdir(inner) for path in ls(inner, match, mode, level - 1)]
     wanted = [piece for piece in ([match] if isinstance(match, str) else match) if piece]
-    kept = [p for p in paths if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)]
-    return [path for path in kept if mode == "all" or os.path.isdir(path) == (mode == "dir")]
+    matches = [p for p in paths if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)]
+    return [path for path in matches if mode == "all" or os.path.isdir(path) == (mode == "dir")]
 
 
 def mrlines(fname: str, sp: str = "\n") -> list[str]:

@@ -42,8 +42,8 @@ def list_eval_run_dirs(root_dir: str, current_run_dir: str | None = None) -> lis
         return []
     here = os.path.abspath(current_run_dir) if current_run_dir is not None else None
     found = [os.path.join(root_dir, name) for name in os.listdir(root_dir) if is_eval_run_id(name)]
-    kept = [path for path in found if os.path.isdir(path) and os.path.abspath(path) != here]
-    return sorted(kept, key=os.path.getmtime, reverse=True)
+    folders = [path for path in found if os.path.isdir(path) and os.path.abspath(path) != here]
+    return sorted(folders, key=os.path.getmtime, reverse=True)
 
 
 def find_prediction_files(run_dir: str, model_name: str, dataset_name: str) -> list[str]:

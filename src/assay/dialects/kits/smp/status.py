@@ -101,10 +101,10 @@ def _flatten_table(table: Any, prefix: str, found: dict[str, Any]) -> None:
     for label, row in table.iterrows():
         texts = [name for name in table.columns if name not in numeric and row[name] == row[name]]
         cells = [(str(name).strip() or "value", str(row[name]).strip()) for name in texts]
-        told = "|".join(f"{name}={text}" for name, text in cells if text)
+        words = "|".join(f"{name}={text}" for name, text in cells if text)
         for name in numeric:
             if (number := _number(row[name])) is not None:
-                key = _joined(_joined(prefix, told), str(name).strip() or "value")
+                key = _joined(_joined(prefix, words), str(name).strip() or "value")
                 found[f"{key}#{label}" if key in found else key] = number
 
 

@@ -37,7 +37,7 @@ class DPGBench(ShippedPrompts):
              storage.replace(".pkl", f"_{rank}.pkl"))  # fmt: skip
         if rank != 0:
             return None
-        parts = [load(storage.replace(".pkl", f"_{own}.pkl")) for own in range(size)]
+        parts = [load(storage.replace(".pkl", f"_{number}.pkl")) for number in range(size)]
         everything = [score for part in parts for score in part["global_score"]]
         score = {
             "global_score": sum(everything) / len(everything),

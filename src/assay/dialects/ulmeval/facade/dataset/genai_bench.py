@@ -44,13 +44,13 @@ class GenAI_Bench(ShippedPrompts):
         """Mean, count and scores of each skill, and of all."""
         groups: dict[str, list[float]] = {name: [] for names in tag_groups.values() for name in names}
         for index, score in global_score.items():
-            for name, own in groups.items():
+            for name, scores in groups.items():
                 if name in index_to_labels.get(index, []):
-                    own.append(score.item())
+                    scores.append(score.item())
         groups["all"] = [score.item() for score in global_score.values()]
         return {
-            name: {"average": sum(own) / len(own) if own else 0.0, "count": len(own), "scores": own}
-            for name, own in groups.items()
+            name: {"average": sum(scores) / len(scores) if scores else 0.0, "count": len(scores), "scores": scores}
+            for name, scores in groups.items()
         }
 
     @staticmethod
@@ -59,9 +59,9 @@ class GenAI_Bench(ShippedPrompts):
         names = dict.fromkeys(name for results in all_rank_results for name in results)
         merged = {}
         for name in names:
-            own = [results[name] for results in all_rank_results if name in results]
-            count = sum(result["count"] for result in own)
-            total = sum(result["average"] * result["count"] for result in own)
+            parts = [results[name] for results in all_rank_results if name in results]
+            count = sum(result["count"] for result in parts)
+            total = sum(result["average"] * result["count"] for result in parts)
             merged[name] = {"average": total / count if count else 0.0, "count": count}
         return merged
 

@@ -39,7 +39,7 @@ class GenEval(ShippedPrompts):
         clip = build_judge(**{"model": "openclip-vit-l-14", **judge_kwargs})
         jobs = [(detector, clip, data.iloc[place]) for place in range(len(data))]
         found = track_progress_rich(geneval.GenEval_auxeval_score, jobs, nproc=nproc, keys=list(range(len(jobs))))
-        data = data.assign(**{name: [own[name] for own in found] for name in ("correct", "reason", "details")})
+        data = data.assign(**{name: [verdict[name] for verdict in found] for name in ("correct", "reason", "details")})
         parts = gathered(data, eval_file, "_eval")
         if not parts:
             return None

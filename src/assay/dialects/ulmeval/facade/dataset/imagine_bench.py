@@ -33,7 +33,7 @@ class ImagineBench(JudgedPrompts):
         weighted = [item[WEIGHTED] for item in items]
         return {
             "results": items,
-            "statistics_by_type": {kind: _statistics(own) for kind, own in by_type.items()},
+            "statistics_by_type": {kind: _statistics(ratings) for kind, ratings in by_type.items()},
             "overall_statistics": {"overall": {WEIGHTED: rounded_mean(weighted), "count": len(weighted)}},
         }
 
@@ -72,5 +72,5 @@ class ImagineBench(JudgedPrompts):
 
 
 def _statistics(ratings: list[dict[str, float]]) -> dict[str, float]:
-    means = {name: rounded_mean([own[name] for own in ratings]) for name in (*WEIGHTS, WEIGHTED)}
+    means = {name: rounded_mean([rating[name] for rating in ratings]) for name in (*WEIGHTS, WEIGHTED)}
     return {**means, "count": len(ratings)}

@@ -65,7 +65,7 @@ class OmniContext(ImageBaseDataset):
         if task_type not in RULES:
             raise ValueError(f"unknown task type {task_type!r}; known: {', '.join(RULES)}")
         row = dict(item)
-        made = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
+        images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
         rule = RULES[task_type]
         if task_type == "subject_consistency" and "scene" in row["task_type"]:
             rule += SCENE
@@ -78,7 +78,7 @@ class OmniContext(ImageBaseDataset):
                  "value": f"data:image/jpeg;base64,{encode_image_to_base64(image)}"},
                 {"role": "user", "type": "text", "value": f"{rule}\n\nInstruction: {row['question']}"},
             ]
-            for image in made
+            for image in images
         ]  # fmt: skip
 
     def extract_scores(self, evaluation_text: str) -> dict[str, Any]:
@@ -89,10 +89,10 @@ class OmniContext(ImageBaseDataset):
         if found is None:
             return {"score": 0, "reasoning": "Not implemented"}
         try:
-            said = json.loads(found[0])
+            reply = json.loads(found[0])
         except ValueError as error:
             return {"score": 0, "reasoning": f"Parsing failed: {error}"}
-        return {"score": said.get("score", 0), "reasoning": said.get("reasoning", "")}
+        return {"score": reply.get("score", 0), "reasoning": reply.get("reasoning", "")}
 
 
 def _sources(cell: Any) -> list[str]:

@@ -40,21 +40,21 @@ def joined(data: Any, eval_file: str) -> Any:
     if meta["index"].dtype != answers["index"].dtype:
         answers["index"] = answers["index"].astype(str)
         meta["index"] = meta["index"].astype(str)
-    known = (set(meta.columns) & set(answers.columns)) - {"index"}
-    return pandas.merge(answers, meta.drop(columns=list(known)), on="index", how="inner")
+    columns = (set(meta.columns) & set(answers.columns)) - {"index"}
+    return pandas.merge(answers, meta.drop(columns=list(columns)), on="index", how="inner")
 
 
 def asked(
-    generate: Callable[..., Any], prompts: Mapping[Any, Any], kept: str, nproc: int
+    generate: Callable[..., Any], prompts: Mapping[Any, Any], reply_file: str, nproc: int
 ) -> dict[Any, Any]:
     """The judge's replies by key; those that an earlier evaluation kept are not asked for again."""
-    replies: dict[Any, Any] = load(kept) if os.path.exists(kept) else {}
+    replies: dict[Any, Any] = load(reply_file) if os.path.exists(reply_file) else {}
     replies = {key: reply for key, reply in replies.items() if FAIL_MSG not in reply}
     left = {key: prompt for key, prompt in prompts.items() if key not in replies}
     if left:
         jobs = [{"message": prompt} for prompt in left.values()]
-        track_progress_rich(generate, jobs, nproc=nproc, keys=list(left), save=kept)
-        replies = {**replies, **load(kept)}
+        track_progress_rich(generate, jobs, nproc=nproc, keys=list(left), save=reply_file)
+        replies = {**replies, **load(reply_file)}
     return replies
 
 
@@ -101,8 +101,8 @@ def judge_settings(judge_kwargs: dict[str, Any]) -> tuple[str, int, dict[str, An
     """The judge's name, how many are asked at once, and what the judge is built with."""
     if judge_kwargs.get("model") is None:
         raise ValueError("no judge is named: give --judge MODEL, or model=… to `evaluate`")
-    own = {name: value for name, value in judge_kwargs.items() if name not in ("nproc", "verbose", "retry")}
-    return str(own["model"]), int(judge_kwargs.get("nproc", 4)), {**own, "temperature": 0.0}
+    settings = {name: value for name, value in judge_kwargs.items() if name not in ("nproc", "verbose", "retry")}
+    return str(settings["model"]), int(judge_kwargs.get("nproc", 4)), {**settings, "temperature": 0.0}
 
 
 def own_part(rows: Any) -> Any:
@@ -136,9 +136,9 @@ def each_image(rows: Any) -> list[Any]:
     for place in range(len(rows)):
         row = rows.iloc[place]
         for image in row["prediction"]:
-            own = row.copy()
-            own["prediction"] = image
-            single.append(own)
+            copy = row.copy()
+            copy["prediction"] = image
+            single.append(copy)
     return single
 
 

@@ -35,15 +35,15 @@ class WISE(ShippedPrompts):
             model = build_judge(**settings)
             self.num_generations = len(rows["prediction"][0])
             prompts = [prompt for at in range(len(rows)) for prompt in prepare_score_prompt(rows.iloc[at])]
-            kept = eval_file.replace(".pkl", f"_{judge}_tmp.pkl")
-            replies = asked(model.generate, dict(zip(self._keys(rows), prompts, strict=True)), kept, nproc)
-            own = [
+            reply_file = eval_file.replace(".pkl", f"_{judge}_tmp.pkl")
+            replies = asked(model.generate, dict(zip(self._keys(rows), prompts, strict=True)), reply_file, nproc)
+            row_replies = [
                 [replies.get(f"{index}_{number}", FAIL_MSG) for number in range(self.num_generations)]
                 for index in rows["index"]
             ]
             for number in range(self.num_generations):
-                rows[f"score_{number}"] = [scores[number] for scores in own]
-            rows["score"] = own
+                rows[f"score_{number}"] = [scores[number] for scores in row_replies]
+            rows["score"] = row_replies
             dump(rows, score_file)
         rating = get_dimension_rating(self.mode, score_file)
         dump(rating, eval_file.replace(".pkl", f"_{judge}_rating.json"))

@@ -28,7 +28,7 @@ class OpenAIWrapper(BaseAPI):
 
     def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Code, answer and log of one question."""
-        options = {name: own for name, own in kwargs.items() if name != "dataset"}
+        options = {name: value for name, value in kwargs.items() if name != "dataset"}
         return self._assay_judge.generate_inner(inputs, **options)
 
 

@@ -61,9 +61,9 @@ class ConcatDataset(TableRows):
     def build_prompt(self, line: Any) -> Any:
         """The prompt that the row's own dataset makes."""
         line = self._assay_line(line)
-        own = self.dataset_map[line["SUB_DATASET"]]
-        rows = own.data
-        return own.build_prompt(rows[rows["index"] == line["original_index"]].iloc[0])
+        dataset = self.dataset_map[line["SUB_DATASET"]]
+        rows = dataset.data
+        return dataset.build_prompt(rows[rows["index"] == line["original_index"]].iloc[0])
 
     def dump_image(self, line: Any) -> list[str]:
         """The images of a row, which are files by now."""
@@ -75,9 +75,9 @@ class ConcatDataset(TableRows):
 
         whole, tables, numbers = load(eval_file), [], {}
         for name in self.datasets:
-            own = whole[whole["SUB_DATASET"] == name].drop(columns=["index", "SUB_DATASET"])
+            part = whole[whole["SUB_DATASET"] == name].drop(columns=["index", "SUB_DATASET"])
             file = eval_file.replace(self.dataset_name, name)
-            dump(own.rename(columns={"original_index": "index"}), file)
+            dump(part.rename(columns={"original_index": "index"}), file)
             found = self.dataset_map[name].evaluate(file, **judge_kwargs)
             if isinstance(found, dict):
                 numbers.update({f"{name}:{key}": value for key, value in found.items()})

@@ -140,8 +140,8 @@ class ImageBaseDataset(Reporting):
     @cached_property
     def rows_source(self) -> Source:
         """What understands the cells of this dataset's rows."""
-        known = vars(self)
-        return Source(self.dataset_name, None if self.is_loaded else known.get("data_file"), known.get("data"), self)
+        state = vars(self)
+        return Source(self.dataset_name, None if self.is_loaded else state.get("data_file"), state.get("data"), self)
 
     def _assay_finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without image if so wished, references and lists resolved."""
@@ -158,13 +158,13 @@ class ImageBaseDataset(Reporting):
         frame = frame.copy()
         frame["image"] = objects(cells, frame)
         if self.skip_noimg:
-            kept = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
-            frame = frame[kept].reset_index(drop=True)
+            shows = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
+            frame = frame[shows].reset_index(drop=True)
         return frame
 
     def _assay_reads_its_own_way(self) -> bool:
-        own, base = type(self), ImageBaseDataset
-        return own.load_data is not base.load_data or own.prepare_tsv is not base.prepare_tsv
+        kind, base = type(self), ImageBaseDataset
+        return kind.load_data is not base.load_data or kind.prepare_tsv is not base.prepare_tsv
 
 
 def _resolved(source: Source, row: Mapping[str, Any]) -> Any:

@@ -35,18 +35,18 @@ class Reporting(TableRows):
     @classmethod
     def get_judge_file(cls, eval_file: str | Path, judge_model: str | None = None) -> Path | None:
         """The file beside the predictions that most likely holds what a judge said; `None` without any."""
-        own = Path(eval_file).resolve()
+        predictions = Path(eval_file).resolve()
         found = [Path(file) for file in fetch_aux_files(str(eval_file))]
-        kept = [
+        candidates = [
             path
             for path in found
             if path.exists()
-            and path.resolve() != own
+            and path.resolve() != predictions
             and path.name != RUN_STATUS_NAME
             and path.suffix != ".lock"
             and not path.name.endswith(_UNFINISHED)
         ]
-        return max(kept, key=lambda path: judge_file_score(path, judge_model), default=None)
+        return max(candidates, key=lambda path: judge_file_score(path, judge_model), default=None)
 
     @classmethod
     def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:

@@ -78,7 +78,7 @@ class VideoBaseDataset(Reporting):
         video = str(line["video"])
         if video_llm or not self.split_frame:
             film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
-            shown = [{"type": "video", "value": str(film)}]
+            media = [{"type": "video", "value": str(film)}]
         else:
-            shown = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
-        return [*shown, {"type": "text", "value": str(line["question"])}]
+            media = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
+        return [*media, {"type": "text", "value": str(line["question"])}]

@@ -44,13 +44,13 @@ def MME_eval(eval_file: str, model: str = "chatgpt-0613", nproc: int = 4, verbos
         data = MME_postproc(data)
     storage = eval_file.replace(".xlsx", "_auxmatch.xlsx")
     if not os.path.exists(storage):
-        known = dict(zip(data["index"], data["prediction"], strict=True))
-        open_rows = [data.iloc[at] for at, said in enumerate(data["prediction"]) if said == "Unknown"]
+        verdicts = dict(zip(data["index"], data["prediction"], strict=True))
+        open_rows = [data.iloc[at] for at, replies in enumerate(data["prediction"]) if replies == "Unknown"]
         if open_rows:
             judge = OpenAIWrapper("gpt-3.5-turbo-0613", verbose=verbose)
-            said = track_progress_rich(MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc))
-            known.update(zip((row["index"] for row in open_rows), said, strict=True))
-        data["prediction"] = [known[index] for index in data["index"]]
+            replies = track_progress_rich(MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc))
+            verdicts.update(zip((row["index"] for row in open_rows), replies, strict=True))
+        data["prediction"] = [verdicts[index] for index in data["index"]]
         dump(data, storage)
     data = load(storage)
     data["score"] = data["answer"] == data["prediction"]

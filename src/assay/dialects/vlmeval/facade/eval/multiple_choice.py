@@ -120,8 +120,8 @@ def multiple_choice_eval(
     main["log"] = [result[index]["log"] for index in main["index"]]
     for column in ("category", "l2-category", "split"):
         if column in meta:
-            known = dict(zip(meta["index"], meta[column], strict=True))
-            main[column] = [known[index] for index in main["index"]]
+            cells = dict(zip(meta["index"], meta[column], strict=True))
+            main[column] = [cells[index] for index in main["index"]]
     dump(main, f"{stem}_{name}_result{suffix}")
     accuracy = report_acc(load(f"{stem}_{name}_result{suffix}"))
     dump(accuracy, f"{stem}_acc.csv")

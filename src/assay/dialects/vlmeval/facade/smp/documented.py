@@ -39,5 +39,5 @@ def circular_pred(df: Any, extract_func: Callable[[Any], Any] | None = None) -> 
             unread.add(index % ROTATION)
         elif (ord(letter) - ord(before)) % 4 != 1:
             moves[index % ROTATION] = False
-    kept = [moved for index, moved in moves.items() if index not in unread]
-    return sum(kept) / len(kept) if kept else float("nan")
+    flags = [moved for index, moved in moves.items() if index not in unread]
+    return sum(flags) / len(flags) if flags else float("nan")

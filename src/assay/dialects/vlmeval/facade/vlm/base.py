@@ -83,19 +83,19 @@ class BaseModel(MessageModel):
         """The texts by role, and the first video; multiple choice begins the answer where nobody else does."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
-        said = {"system": "", "user": "", "assistant": ""}
+        texts = {"system": "", "user": "", "assistant": ""}
         for entry in message:
             if entry["type"] == "text":
                 role = entry.get("role")
-                said[role if role in ("system", "assistant") else "user"] += entry["value"]
-        if not said["assistant"]:
+                texts[role if role in ("system", "assistant") else "user"] += entry["value"]
+        if not texts["assistant"]:
             from ..dataset import DATASET_TYPE
 
             if "MCQ" in DATASET_TYPE(dataset or ""):
-                said["assistant"] = "Best Option: ("
+                texts["assistant"] = "Best Option: ("
             else:
-                del said["assistant"]
-        return said, next(entry["value"] for entry in message if entry["type"] == "video")
+                del texts["assistant"]
+        return texts, next(entry["value"] for entry in message if entry["type"] == "video")
 
 
 def _file(medium: Any) -> str:

@@ -23,8 +23,8 @@ def nearest_colours(
     with torch.no_grad():
         means = torch.stack([_described(clip, colour, classname, device) for colour in COLORS])
         crops = [clip.transform(_alone(image, box, mask, bgcolor, crop)) for box, mask in bboxes]
-        seen = clip.model.encode_image(torch.stack(crops).to(device))
-        nearest = (seen / seen.norm(dim=-1, keepdim=True)) @ means.T
+        features = clip.model.encode_image(torch.stack(crops).to(device))
+        nearest = (features / features.norm(dim=-1, keepdim=True)) @ means.T
     return [COLORS[int(place)] for place in nearest.argmax(1)]
 
 

@@ -159,7 +159,8 @@ def mcq_circular_eval(
 def MMMU_preproc(data: Any) -> Any:
     """Open questions as multiple choice: the answer, or another one."""
     is_open = [is_blank(cell) for cell in data["A"]]
-    data["A"] = [own if blank else cell for cell, own, blank in zip(data["A"], data["answer"], is_open, strict=True)]
+    answers = zip(data["A"], data["answer"], is_open, strict=True)
+    data["A"] = [answer if blank else cell for cell, answer, blank in answers]
     data["B"] = ["Other Answers" if blank else cell for cell, blank in zip(data["B"], is_open, strict=True)]
     return data
 

@@ -35,9 +35,9 @@ def YOrN_auxeval(model: Any, line: Mapping[str, Any]) -> str:
     """What the judge makes of an answer, asked up to five times."""
     prompt = YOrN_match_prompt(line)
     for place in range(TRIES):
-        said = YOrN_Extraction(model.generate(prompt, temperature=0.5 * place))
-        if said != "Unknown":
-            return said
+        verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * place))
+        if verdict != "Unknown":
+            return verdict
     return "Unknown"
 
 
