@@ -1,11 +1,10 @@
 """`load` and `dump` by suffix, as guest systems have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
 Tables come back as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
-what they are. A pickle is read only if this process wrote it, or if the user said so.
+what they are. A pickle is read only if it was written here, or if the user said so.
 """
 
 import csv
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +15,9 @@ from ...core import DataError, MissingExtra, UsageError
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
+from .own_pickles import is_ours, sign
 
 KEPT_AS_TEXT = ("prediction",)
-_pickles: dict[Path, str] = {}
-"""sha256 of the pickles this process wrote."""
 
 
 def load_by_suffix(path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False) -> Any:
@@ -40,15 +38,14 @@ def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
 
 
 def load_pickle(path: Path, *, trust: bool = False) -> Any:
-    """A pickle that this process wrote, or one that the user trusts; any other is refused unread."""
-    data = path.read_bytes()
-    if not trust and _pickles.get(path.resolve()) != hashlib.sha256(data).hexdigest():
+    """A pickle that was written here, or one that the user trusts; any other is refused unread."""
+    if not trust and not is_ours(path):
         raise UsageError(
             "a pickle can run code and was not written by this run", where=str(path), fix="--trust-pickle reads it"
         )
     import pickle
 
-    return pickle.loads(data)  # noqa: S301 - our own bytes, or the user's explicit consent
+    return pickle.loads(path.read_bytes())  # noqa: S301 - our own bytes, or the user's explicit consent
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
@@ -134,9 +131,8 @@ def _read_excel(path: Path) -> Any:
 def _write_pickle(data: Any, path: Path) -> None:
     import pickle
 
-    content = pickle.dumps(data)
-    path.write_bytes(content)
-    _pickles[path.resolve()] = hashlib.sha256(content).hexdigest()
+    path.write_bytes(pickle.dumps(data))
+    sign(path)
 
 
 def _write_json(data: Any, path: Path) -> None:

@@ -19,7 +19,6 @@ from ....core import AssayError, UsageError
 from ....store.file_ledger import FileLedger
 from ...declared_fetch import fetch_declared
 from ..base64_images import decode_base64_to_image_file
-from ..own_pickles import is_ours, sign
 from ..rules import as_upstream
 from ..state import current
 from ..suffix_files import dump_by_suffix, load_by_suffix
@@ -58,8 +57,7 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
     kind = (fmt or path.suffix).lstrip(".").lower()
     if as_upstream() and kind in _TABLES and path.is_file():
         return _table_by_pandas(path, kind)
-    trust = surroundings.trust_pickle or (kind == "pkl" and path.is_file() and is_ours(path))
-    return load_by_suffix(path, fmt, trust_pickle=trust)
+    return load_by_suffix(path, fmt, trust_pickle=surroundings.trust_pickle)
 
 
 def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
@@ -70,13 +68,10 @@ def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
     folder = surroundings.work_folder
     if folder is not None and path.is_relative_to(folder):
         FileLedger(folder).claim(path)
-    kind = str(kwargs.get("fmt") or path.suffix).lstrip(".").lower()
     if as_upstream() and path.suffix[1:].lower() in _TABLES and hasattr(data, "to_csv"):
         _dump_by_pandas(data, path)
     else:
         dump_by_suffix(data, path, kwargs.get("fmt"))
-    if kind == "pkl":
-        sign(path)
 
 
 def _table_by_pandas(path: Path, kind: str) -> Any:
