@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, MissingExtra, UsageError
+from ...core import DataError, UsageError
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
+from .extras import library
 from .own_pickles import is_ours, sign
 
 KEPT_AS_TEXT = ("prediction",)
@@ -205,11 +206,7 @@ def objects(cells: Sequence[Any], like: Any) -> Any:
 
 def import_pandas() -> Any:
     """pandas, which guest code expects."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error
-    return pandas
+    return library("pandas", "pandas, which guest files expect,", "assay[guests]")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -18,18 +18,8 @@ from .loading import load_guest
 
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit that ask an OpenAI-compatible endpoint: assay has a model of its own for that."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetEntry:
-    """A dataset of a config."""
-
-    kind: type
-    dataset: str
-    """The name its class is built with."""
-    settings: Mapping[str, Any]
-    file: str | None
-    """The user's file that defines the class; `None` for a class of the dialect."""
+Entry = tuple[type, str, str | None, Mapping[str, Any]]
+"""A dataset of a config: its class, the name it is built with, the user's file that defines it, further arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,7 @@ class Pair:
     """What files call the dataset."""
 
 
-def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> DatasetEntry | None:
+def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Entry | None:
     """The dataset a config names; `None` for an empty entry, whose name alone says it."""
     if not entry:
         return None
@@ -63,7 +53,7 @@ def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], 
     if wanted not in classes:
         raise UnknownName("dataset class", str(wanted), classes, where=f"{where}, key `data.{name}.class`", hint=HINT)
     kind, file_of = classes[wanted]
-    return DatasetEntry(kind, str(settings.pop("dataset", name)), settings, file_of)
+    return kind, str(settings.pop("dataset", name)), file_of, settings
 
 
 def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Pair:

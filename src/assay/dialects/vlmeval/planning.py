@@ -123,7 +123,8 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     found = dataset_entry(name, data[name], run.register, str(path))
     if found is None:
         return _named(name, run)
-    return _class_task(found.kind, found.dataset, found.file, run, found.settings, name)
+    kind, dataset, file, settings = found
+    return _class_task(kind, dataset, file, run, settings, name)
 
 
 def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:

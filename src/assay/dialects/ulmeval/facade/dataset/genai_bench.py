@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .....core import MissingExtra
+from ....kits.extras import library
 from ....kits.rules import as_upstream
 from ..smp.file import dump, load
 from .shipped import ShippedPrompts, each_image, gathered, own_part, table_url
@@ -69,7 +69,9 @@ class GenAI_Bench(ShippedPrompts):
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:
         """VQAScore by skill and of all; `_score.pkl` beside the predictions."""
         rows = each_image(own_part(load(eval_file)))
-        scorer = _library().VQAScore(model="clip-flant5-xxl")
+        what = "t2v_metrics, which makes GenAI-Bench's VQAScore,"
+        metrics = t2v_metrics or library("t2v_metrics.t2v_metrics", what, "t2v_metrics")
+        scorer = metrics.VQAScore(model="clip-flant5-xxl")
         # Upstream's folder is shared by all models that run in one working folder.
         folder = IMAGES if as_upstream() else os.path.join(os.path.dirname(eval_file), IMAGES)
         os.makedirs(folder, exist_ok=True)
@@ -85,13 +87,3 @@ class GenAI_Bench(ShippedPrompts):
         merged = cls.merge_category_scores_weighted(parts)
         dump(merged, eval_file.replace(".pkl", "_score.pkl"))
         return merged
-
-
-def _library() -> Any:
-    if t2v_metrics is not None:
-        return t2v_metrics
-    try:
-        import t2v_metrics.t2v_metrics as library  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MissingExtra("t2v_metrics, which makes GenAI-Bench's VQAScore,", "t2v_metrics") from error
-    return library

@@ -40,8 +40,7 @@ class ImagineBench(JudgedPrompts):
     def _rated(self, rows: Any, replies: Any) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, float]]]]:
         items: list[dict[str, Any]] = []
         by_type: dict[str, list[dict[str, float]]] = {}
-        for place in range(len(rows)):
-            row = rows.iloc[place]
+        for _, row in rows.iterrows():
             reply = replies.get(str(row["index"]), FAIL_MSG)
             if reply == FAIL_MSG:
                 continue

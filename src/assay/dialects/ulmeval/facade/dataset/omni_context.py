@@ -46,8 +46,7 @@ class OmniContext(ImageBaseDataset):
             }
             replies[short] = ask(prompts, f"_tmp_{short}")
         items = []
-        for at in range(len(rows)):
-            row = rows.iloc[at]
+        for _, row in rows.iterrows():
             keys = [f"{row['index']}_{number}" for number in range(len(row["prediction"]))]
             items.append({
                 "index": str(row["index"]), "key": row["key"], "task_type": row["task_type"],

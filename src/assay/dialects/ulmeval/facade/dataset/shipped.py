@@ -133,8 +133,7 @@ def only_image(prediction: Any) -> Any:
 def each_image(rows: Any) -> list[Any]:
     """A row for each image, `prediction` being that image."""
     single = []
-    for place in range(len(rows)):
-        row = rows.iloc[place]
+    for _, row in rows.iterrows():
         for image in row["prediction"]:
             copy = row.copy()
             copy["prediction"] = image

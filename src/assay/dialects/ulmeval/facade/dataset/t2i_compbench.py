@@ -30,8 +30,7 @@ class T2ICompBench(ShippedPrompts):
 
     def save_temp_images(self, data: Any, save_dir: str) -> None:
         """The images as files, named after the prompt and their number."""
-        for place in range(len(data)):
-            row = data.iloc[place]
+        for _, row in data.iterrows():
             images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
             for number, image in enumerate(images):
                 image.save(os.path.join(save_dir, f"{row['question']}_{number:0>6}.jpg"))

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ......core import MissingExtra
 from ......scorers.image.geneval import directions
+from .....kits.extras import library
 from ...smp.file import load
 
 STANDS_IN = True
@@ -56,11 +56,8 @@ def _edges(box: Sequence[float]) -> tuple[float, float, float, float]:
 
 def inference_detector(model: Any, image: Any) -> Any:
     """What mmdet's detector finds in an image."""
-    try:
-        from mmdet.apis import inference_detector as detect  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MissingExtra("mmdet 2.x, which GenEval's detector runs in,", "mmdet") from error
-    return detect(model, image)
+    mmdet = library("mmdet.apis", "mmdet 2.x, which GenEval's detector runs in,", "mmdet")
+    return mmdet.inference_detector(model, image)
 
 
 def color_classification(

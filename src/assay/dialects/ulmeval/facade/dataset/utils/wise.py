@@ -93,8 +93,7 @@ def get_dimension_rating(mode: Any, data_path: str) -> dict[str, Any]:
     """Means by discipline and of all, rounded to two digits; `mode` adds the total that weighs disciplines."""
     buckets: dict[str, list[float]] = {name: [] for name in WISE_DIMENSIONS}
     data = load(data_path)
-    for place in range(len(data)):
-        row = data.iloc[place]
+    for _, row in data.iterrows():
         ratings = [found for reply in _replies(row.get("score")) if (found := parse_score_dict(reply)) is not None]
         if not ratings:
             continue

@@ -101,8 +101,7 @@ def get_dimension_rating(data_path: str) -> dict[str, Any]:
         task: {subtask: {} for subtask in SUBTASKS} for task in DIMENSIONS
     }
     data = load(data_path)
-    for place in range(len(data)):
-        row = data.iloc[place]
+    for _, row in data.iterrows():
         task, subtask = row["category"].split("/")[:2]
         category = row["l2-category"].lower()
         if "attribute" in category:
