@@ -115,7 +115,7 @@ def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) 
         [sample.id, *(medium.digest for candidate in output.candidates for medium in candidate.media)]
         for sample, output in rows
     )
-    return table_digest([data.digest()], digests)
+    return table_digest([data.digest], digests)
 
 
 def eval_file_of(folder: Path, model: str, dataset: str) -> Path:

@@ -6,6 +6,7 @@ is seen whatever `load_data` did to read it.
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +30,8 @@ class GuestData:
         self.name = name
         self.settings = dict(settings)
         self.surroundings = surroundings
-        self._dataset: Any = None
-        self._digest: str | None = None
-        self._row_digests: list[Any] | None = None
         self.ids: list[str] = []
         self.faults: list[DataError] = []
-
-    @property
-    def dataset(self) -> Any:
-        """The guest's own object."""
-        if self._dataset is None:
-            self._dataset = self._build()
-        return self._dataset
 
     @property
     def frame(self) -> Any:
@@ -58,24 +49,22 @@ class GuestData:
             raise UsageError(f"sample {sample.id!r} is no row of {self.name!r}")
         return fields.place
 
+    @cached_property
     def digest(self) -> str:
         """A digest of the frame's columns and cells."""
-        if self._digest is None:
-            self._digest = _frame_digest(self.frame)
-        return self._digest
+        return _frame_digest(self.frame)
 
-    def row_digest(self, place: int) -> str:
-        """A digest of one row, of all rows at once: cell by cell, pandas takes a hundred times as long."""
-        if self._row_digests is None:
-            import pandas as pd
+    @cached_property
+    def row_digests(self) -> list[str]:
+        """A digest of each row, of all at once: cell by cell, pandas takes a hundred times as long."""
+        try:
+            return [str(number) for number in import_pandas().util.hash_pandas_object(self.frame, index=False)]
+        except TypeError:  # cells that cannot be hashed, as lists
+            return [repr(cells) for cells in self.frame.itertuples(index=False, name=None)]
 
-            try:
-                self._row_digests = pd.util.hash_pandas_object(self.frame, index=False).tolist()
-            except TypeError:  # cells that cannot be hashed, as lists
-                self._row_digests = [repr(cells) for cells in self.frame.itertuples(index=False, name=None)]
-        return str(self._row_digests[place])
-
-    def _build(self) -> Any:
+    @cached_property
+    def dataset(self) -> Any:
+        """The guest's own object."""
         where = f"dataset class {self.cls.__name__}({self.name!r})"
         import_pandas()
         try:
@@ -113,7 +102,7 @@ class Line(Mapping[str, Any]):
     @property
     def row_digest(self) -> str:
         """Another where a cell is."""
-        return self.data.row_digest(self.place)
+        return self.data.row_digests[self.place]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data.frame.columns)
@@ -178,11 +167,11 @@ class GuestSamples(Samples):
 
     def fingerprint(self) -> dict[str, Any]:
         """The dataset's name and the digest of its frame."""
-        return {"dataset": self.data.name, "frame_sha256": self.data.digest()}
+        return {"dataset": self.data.name, "frame_sha256": self.data.digest}
 
     def digest(self) -> str:
         """The digest of the frame."""
-        return self.data.digest()
+        return self.data.digest
 
 
 def _frame_digest(frame: Any) -> str:

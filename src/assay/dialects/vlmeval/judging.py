@@ -50,15 +50,10 @@ class GuestJudge(Judge):
 def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """The judge arguments that build the model; all others are `evaluate`'s own."""
     arguments = {name: value for name, value in args.items() if name not in EVALUATES_OWN}
+    accepted: set[str] = set()
     if is_reference(judge):
-        if split_reference(judge)[1] is None:
-            return {}
-        kind = load_attribute(judge)
+        kind = load_attribute(judge) if split_reference(judge)[1] is not None else None
         accepted = set(inspect.signature(kind).parameters) if inspect.isclass(kind) else set()
-        return {name: value for name, value in arguments.items() if name in accepted}
-    scheme = judge.partition("/")[0]
-    kind = registry.get(scheme) if scheme in registry else None
-    if not is_dataclass(kind):
-        return {}
-    accepted = {field.name for field in fields(kind)}
+    elif (scheme := judge.partition("/")[0]) in registry and is_dataclass(kind := registry.get(scheme)):
+        accepted = {field.name for field in fields(kind)}
     return {name: value for name, value in arguments.items() if name in accepted}

@@ -3,6 +3,7 @@ name in `$LMUData`."""
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,7 @@ def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
     """How rows of a class become prompts: a dialogue turn by turn, a video as images unless the model sees videos."""
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
-        dataset.source.whole_video = video.whole
+        dataset.source.whole_video = partial(video, whole=True)
         return video
     if dataset.is_dialogue:
         dataset.source.is_dialogue = True

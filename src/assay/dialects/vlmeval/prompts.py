@@ -126,14 +126,7 @@ class VideoPrompt(GuestPrompt):
         self._takes_video_llm = "video_llm" in accepted or "**" in accepted
         self._places: dict[str, int] | None = None
 
-    def __call__(self, sample: Sample) -> Prompt:
-        return self._made(sample, whole=False)
-
-    def whole(self, sample: Sample) -> Prompt:
-        """The prompt for a model that takes videos as they are."""
-        return self._made(sample, whole=True)
-
-    def _made(self, sample: Sample, whole: bool) -> Prompt:
+    def __call__(self, sample: Sample, *, whole: bool = False) -> Prompt:
         more = {"video_llm": whole} if self._takes_video_llm else {}
         message = self._dataset.build_prompt(self._place(sample), **more)
         return checked(Prompt(message_turns(message, fetched)), sample)
