@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .....kits.extras import library
+from .geneval import COLORS
 
 STANDS_IN = True
 __all__ = ["MMDetModel", "MPLUGModel", "OpenCLIPModel"]
+
+DESCRIPTIONS = ("a photo of a {colour} {name}", "a photo of a {colour}-colored {name}", "a photo of a {colour} object")
 
 
 class MMDetModel:
@@ -32,11 +35,35 @@ class OpenCLIPModel:
         )
         self.tokenizer = open_clip.get_tokenizer(model_path)
 
-    def colours(self, image: Any, bboxes: Sequence[Any], classname: str, **settings: Any) -> list[str]:
-        """The colour of each object: the one whose description is nearest to the object alone."""
-        from .geneval_colours import nearest_colours
+    def colours(
+        self, image: Any, bboxes: Sequence[Any], classname: str, bgcolor: str = "#999", crop: bool = True,
+        device: str = "cuda",
+    ) -> list[str]:  # fmt: skip
+        """The colour of each object, a box with its mask: the one whose description is nearest to the object alone."""
+        import torch
 
-        return nearest_colours(self, image, bboxes, classname, **settings)
+        with torch.no_grad():
+            means = torch.stack([self._described(colour, classname, device) for colour in COLORS])
+            crops = [self.transform(_alone(image, box, mask, bgcolor, crop)) for box, mask in bboxes]
+            features = self.model.encode_image(torch.stack(crops).to(device))
+            nearest = (features / features.norm(dim=-1, keepdim=True)) @ means.T
+        return [COLORS[int(place)] for place in nearest.argmax(1)]
+
+    def _described(self, colour: str, name: str, device: str) -> Any:
+        texts = [text.format(colour=colour, name=name) for text in DESCRIPTIONS]
+        found = self.model.encode_text(self.tokenizer(texts).to(device))
+        mean = (found / found.norm(dim=-1, keepdim=True)).mean(0)
+        return mean / mean.norm()
+
+
+def _alone(image: Any, box: Any, mask: Any, bgcolor: str, crop: bool) -> Any:
+    from PIL import Image
+
+    picture = image.convert("RGB")
+    if mask is not None:
+        ground = picture.copy() if bgcolor == "original" else Image.new("RGB", picture.size, color=bgcolor)
+        picture = Image.composite(picture, ground, Image.fromarray(mask))
+    return picture.crop(tuple(box[:4])) if crop else picture
 
 
 class MPLUGModel:
