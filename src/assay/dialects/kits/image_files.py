@@ -5,7 +5,6 @@ that share an image share its file.
 """
 
 import os
-from pathlib import Path
 
 from ...core import Image, Media
 from ...core.media import is_inline
@@ -17,16 +16,11 @@ CONVERTED = "-rgb.png"
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
-def media_file(medium: Media, folder: Path) -> Path:
+def media_file(medium: Media, folder: str) -> str:
     """The medium's own file, or the one it is named after; else one in `folder` with its bytes.
 
     An image with a palette or alpha becomes RGB there.
     """
-    return Path(media_path(medium, str(folder)))
-
-
-def media_path(medium: Media, folder: str) -> str:
-    """`media_file` in plain strings, for loops over many rows."""
     file = file_path(medium)
     if file is not None:
         return file

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
+from .smp.files import media_path
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
@@ -20,14 +21,10 @@ SUFFIX_KINDS: Mapping[str, type[Media]] = {
 KINDS: Mapping[str, type[Media]] = {"image": Image, "video": Video, "audio": Audio}
 LONGEST_PATH = 4096
 
-Fetch = Callable[[str], Path]
-"""Brings the file behind a URL; without it a URL stays unread until somebody asks for its bytes."""
 PathOf = Callable[[Media], str]
 
 
-def message_turns(
-    value: Any, fetch: Fetch | None = None, media: Mapping[str, Media] = EMPTY
-) -> tuple[Message, ...]:
+def message_turns(value: Any, media: Mapping[str, Media] = EMPTY) -> tuple[Message, ...]:
     """Whatever a guest's prompt function returned, as messages.
 
     `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
@@ -35,7 +32,7 @@ def message_turns(
     they were written to, so that none is read again.
     """
     if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
-        return (Message("user", _image_text_parts(value, fetch, media)),)
+        return (Message("user", _image_text_parts(value, media)),)
     entries: Any = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
     if not isinstance(entries, (list, Sequence)):
         raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
@@ -47,10 +44,10 @@ def message_turns(
         if is_mapping and "content" in entry:
             content = entry["content"]
             inner = [content] if isinstance(content, (str, Mapping)) else content
-            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch, media) for p in inner)))
+            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, media) for p in inner)))
             continue
         role = str(entry.get("role") or "user") if is_mapping else "user"
-        part = message_part(entry, fetch, media)
+        part = message_part(entry, media)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
         else:
@@ -58,11 +55,11 @@ def message_turns(
     return tuple(turns)
 
 
-def message_part(entry: Any, fetch: Fetch | None = None, media: Mapping[str, Media] = EMPTY) -> Part:
+def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
     """One entry of a message list."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
-        return Text(entry) if kind is None else _medium(kind, entry, fetch, media)
+        return Text(entry) if kind is None else _medium(kind, entry, media)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
     if isinstance(entry, (dict, Mapping)):
@@ -73,7 +70,7 @@ def message_part(entry: Any, fetch: Fetch | None = None, media: Mapping[str, Med
             source = entry.get("value", entry.get(str(kind_name)))
             if source is None or source == "":
                 raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
-            return _medium(KINDS[str(kind_name)], source, fetch, media)
+            return _medium(KINDS[str(kind_name)], source, media)
         raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
     if hasattr(entry, "save") and hasattr(entry, "size"):
         return Image(entry)
@@ -123,26 +120,26 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
     ]
 
 
-def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, media: Mapping[str, Media]) -> tuple[Part, ...]:
+def _image_text_parts(value: Mapping[str, Any], media: Mapping[str, Media]) -> tuple[Part, ...]:
     """`dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")
     images = [] if source is None else list(source) if isinstance(source, (list, tuple)) else [source]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
-    parts: list[Part] = [_medium(Image, image, fetch, media) for image in images]
+    parts: list[Part] = [_medium(Image, image, media) for image in images]
     return (*parts, Text(text)) if text is not None else tuple(parts)
 
 
-def _medium(kind: type[Media], source: Any, fetch: Fetch | None, media: Mapping[str, Media]) -> Part:
+def _medium(kind: type[Media], source: Any, media: Mapping[str, Media]) -> Part:
     medium: Media
     if isinstance(source, str) and source in media:
         medium = media[source]
     elif isinstance(source, Media):
         medium = source
-    elif isinstance(source, str) and source.startswith(("http://", "https://")) and fetch is not None:
-        medium = kind(fetch(source), name=source)
-    elif isinstance(source, str) and not source.startswith(("data:", "http://", "https://")):
+    elif isinstance(source, str) and source.startswith(("http://", "https://")):
+        medium = kind(Path(media_path(source)), name=source)
+    elif isinstance(source, str) and not source.startswith("data:"):
         medium = kind(Path(source).expanduser(), name=source)
     else:
         medium = kind(source)

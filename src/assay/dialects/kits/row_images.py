@@ -60,11 +60,6 @@ def is_written(path: str, image: Image) -> bool:
     return _written.get(whole) == image.digest and os.path.exists(whole)
 
 
-def keeps_bytes(image: Image, *, encodes: bool) -> bool:
-    """Whether a file of `image_file_path` is the picture's own bytes."""
-    return not encodes and not needs_rgb(image)
-
-
 def plain_bytes(image: Image) -> bytes:
     """The bytes of an image; a PNG in RGB of one with a palette or alpha."""
     if not needs_rgb(image):

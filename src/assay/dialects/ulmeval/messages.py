@@ -1,7 +1,6 @@
 """Messages as ULMEvalKit passes them: lists of `dict(type, value)`, images as local files."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...core import Media, Message, Prompt, Text, UsageError, shorten
@@ -9,6 +8,7 @@ from ..kits.image_files import media_file
 from ..kits.message_content import Entries, checked
 from ..kits.message_lists import flat_list, message_turns
 from ..kits.rules import as_upstream
+from ..kits.smp.files import data_root
 
 
 def as_entries(message: Any) -> Entries:
@@ -65,16 +65,8 @@ def _turns(message: Any) -> tuple[Message, ...]:
         ]
     elif not isinstance(message, (Sequence, Mapping)):
         raise TypeError(f"a message is text, a dict or a list of them, not {shorten(message)}")
-    return message_turns(message, _fetched)
-
-
-def _fetched(url: str) -> Path:
-    from .facade.smp.file import media_path
-
-    return Path(media_path(url))
+    return message_turns(message)
 
 
 def _local_file(medium: Media) -> str:
-    from .facade.smp.file import LMUDataRoot
-
-    return str(media_file(medium, Path(LMUDataRoot()) / "files"))
+    return media_file(medium, str(data_root() / "files"))

@@ -12,7 +12,6 @@ from ...registry import models as registry
 from ..kits.judging import Judge, assay_name
 from ..kits.message_lists import message_turns
 from ..kits.state import current
-from .prompts import fetched
 
 EVALUATES_OWN = frozenset({"nproc", "verbose", "retry", "timeout", "use_verifier", "use_vllm", "model", *OPTION_NAMES})
 """Judge arguments that are for `evaluate` and its requests, never for building the model."""
@@ -43,7 +42,7 @@ class GuestJudge(Judge):
     def generate_inner(self, message: Any, **options: Any) -> tuple[int, str, str]:
         """Code, answer and log, as API classes answer."""
         system = None if self._system is None else str(self._system)
-        output = self.ask(message_turns(message, fetched), system, options)
+        output = self.ask(message_turns(message), system, options)
         return (0, output.text, "") if output.error is None else (-1, self.fail_msg, output.error.message)
 
 

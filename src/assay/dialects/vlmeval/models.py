@@ -32,14 +32,14 @@ from ...core import (
 from ...models.answers import failure
 from ...models.building import Builder
 from ..kits.guest_files import own_classes
-from ..kits.image_files import file_path, media_path
+from ..kits.image_files import file_path, media_file
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import file_names, image_file_path, is_written
 from .era import upstreams_rule
 from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of
 from .places import IMAGE_FOLDERS, data_root
-from .prompts import IMAGE_LIST, fetched, list_details, named_image, with_names_for_unreadable
+from .prompts import IMAGE_LIST, list_details, named_image, with_names_for_unreadable
 from .rows import LineRow
 
 
@@ -189,14 +189,9 @@ class GuestModel:
             return path
         dataset = request.hints.get("dataset")
         if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
-            return media_path(medium, self._folder)
+            return media_file(medium, str(data_root() / "files"))
         root = "images" if upstreams_rule() and not self.is_newer else str(data_root() / "images")
         return image_file_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
-
-    @cached_property
-    def _folder(self) -> str:
-        """Where media that are no files yet are written for the model."""
-        return str(data_root() / "files")
 
     def _builds_prompts(self) -> bool:
         if not callable(getattr(self.kind, "build_prompt", None)):
@@ -223,7 +218,7 @@ class GuestModel:
             if callable(getattr(built, "set_dump_image", None)):
                 built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
         value = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
-        turns = message_turns(value, fetched, source.dumped)
+        turns = message_turns(value, source.dumped)
         details = {"prompt_by": "model", **list_details(value)}
         return Prompt(with_names_for_unreadable(turns), details=details)
 

@@ -2,14 +2,12 @@
 
 import string
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
-from ..kits.smp.files import media_path
 from .kinds import Kind
 from .loading import parameters_of
 from .rows import LineRow
@@ -86,7 +84,7 @@ class GuestPrompt:
         else:
             message = self._dataset.build_prompt(line)
         media = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(Prompt(message_turns(message, fetched, media), details=list_details(message)), sample)
+        return checked(Prompt(message_turns(message, media), details=list_details(message)), sample)
 
 
 class DialoguePrompt(GuestPrompt):
@@ -129,7 +127,7 @@ class VideoPrompt(GuestPrompt):
     def __call__(self, sample: Sample, *, whole: bool = False) -> Prompt:
         more = {"video_llm": whole} if self._takes_video_llm else {}
         message = self._dataset.build_prompt(self._place(sample), **more)
-        return checked(Prompt(message_turns(message, fetched)), sample)
+        return checked(Prompt(message_turns(message)), sample)
 
     def _place(self, sample: Sample) -> int:
         """The number of a row in the data frame, which is what upstream passes."""
@@ -179,8 +177,3 @@ def checked(prompt: Prompt, sample: Sample) -> Prompt:
         where = f"sample {sample.id!r}, {error.where or 'image'}"
         raise TemplateError(error.what, where=where, fix=error.fix) from error
     return prompt
-
-
-def fetched(url: str) -> Path:
-    """The file behind a URL in a prompt, under `$LMUData/files`."""
-    return Path(media_path(url))

@@ -11,8 +11,9 @@ from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
+from ..kits.base64_images import needs_rgb
 from ..kits.image_files import file_path
-from ..kits.row_images import file_names, image_file_path, keeps_bytes
+from ..kits.row_images import file_names, image_file_path
 from ..kits.state import current
 from ..kits.suffix_files import import_pandas
 from .era import upstreams_rule
@@ -53,10 +54,6 @@ class Source:
     def folder(self) -> Path:
         """Where images of this dataset lie."""
         return image_folder(self.name)
-
-    @cached_property
-    def _folder_name(self) -> str:
-        return str(self.folder)
 
     @cached_property
     def images(self) -> RowImages:
@@ -143,7 +140,7 @@ class Source:
                 if names is None:
                     names = self._names_of(line, len(pictures))
                 path = image_file_path(image, self.target_folder, names[place], encodes=encodes)
-                if keeps_bytes(image, encodes=encodes):
+                if not encodes and not needs_rgb(image):  # the file has the image's own bytes
                     image.name = path
                     self.dumped[path] = image
             paths.append(path)
@@ -159,7 +156,7 @@ class Source:
     @property
     def target_folder(self) -> str:
         """Where images of these rows are written: the dataset object's `img_root`, which a user may have set."""
-        return str(getattr(self.dataset, "img_root", None) or self._folder_name)
+        return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
         """The one image of the line made last, whose cell was understood then; none if this is another line."""

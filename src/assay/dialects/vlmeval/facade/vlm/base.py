@@ -11,7 +11,6 @@ from ....kits.smp.files import media_path
 from ....kits.smp.images import concat_images
 from ...era import note_class, upstreams_rule
 from ...places import data_root
-from ...prompts import fetched
 
 __all__ = ["BaseModel"]
 
@@ -50,7 +49,7 @@ class BaseModel(MessageModel):
         if inner is None:
             raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
         if not upstreams_rule():
-            return inner(chat_list(message_turns(messages, fetched), _file), dataset=dataset)
+            return inner(chat_list(message_turns(messages), _file), dataset=dataset)
         turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
         while turns:
             try:
@@ -61,7 +60,7 @@ class BaseModel(MessageModel):
 
     def preproc_content(self, inputs: Any) -> Any:
         """A message as a list of dictionaries with local files."""
-        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs, fetched), _file)
+        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs), _file)
 
     def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, str | None]:
         """The texts joined by line ends, and the first image; of BLINK all images side by side."""
@@ -102,4 +101,4 @@ def _file(medium: Any) -> str:
     source = medium.source
     if isinstance(source, str) and source.startswith("data:image/"):
         return media_path(source)
-    return str(media_file(medium, data_root() / "files"))
+    return media_file(medium, str(data_root() / "files"))
