@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .source_names import ImportFrom, names_in, relative_imports
+from .source_names import ImportFrom, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,13 @@ def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
 
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
     """Whether a folder holds parts that the façade of the same name holds too."""
-    return any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in _parts_of(folder.name, names))
-
-
-def _parts_of(top: str, names: Mapping[str, str]) -> set[str]:
-    return {name.split(".")[1] for name in facade_files(tuple(names.items())) if name.startswith(f"{top}.")}
+    parts = _children(folder.name, facade_files(tuple(names.items())))
+    return any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts)
 
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     """The package a lone file was written for; `None` if its relative imports lead nowhere in the façade."""
-    nodes = [node for node in relative_imports(file) if not _is_beside(file, node, names)]
+    nodes = [node for node in names_in(file).imports if node.level and not _is_beside(file, node, names)]
     if not nodes:
         return None
     modules = facade_files(tuple(names.items()))

@@ -101,11 +101,6 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(handler.body)
 
 
-def relative_imports(file: Path) -> tuple[ImportFrom, ...]:
-    """The relative imports at the top of a file."""
-    return tuple(node for node in names_in(file).imports if node.level)
-
-
 def words_in(file: Path) -> frozenset[str]:
     """The names that a file uses anywhere."""
     tree = parsed(file)

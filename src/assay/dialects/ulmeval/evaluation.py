@@ -74,7 +74,7 @@ class Evaluation:
         data = self.data
         keep_table(data, self.writer.layout.folder)
         folder = of_process().work_folder or self.writer.layout.folder.absolute() / FILES
-        eval_file = eval_file_of(folder, self.cell.model_name, self.dataset)
+        eval_file = folder / f"{file_label(self.cell.model_name)}_{file_name(self.dataset, 80)}.pkl"
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
@@ -116,11 +116,6 @@ def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) 
         for sample, output in rows
     )
     return table_digest([data.digest], digests)
-
-
-def eval_file_of(folder: Path, model: str, dataset: str) -> Path:
-    """Where the predictions of a model seem to lie in a folder of evaluations."""
-    return folder / f"{file_label(model)}_{file_name(dataset, 80)}.pkl"
 
 
 def file_label(model: str) -> str:

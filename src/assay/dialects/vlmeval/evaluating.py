@@ -53,7 +53,9 @@ class SetEvaluation:
     def of(cls, dataset: ClassDataset, run: RunOptions, name: str, code: str) -> "SetEvaluation":
         """The evaluation of one dataset, with the judge's name as file names carry it."""
         judge = run.judges.get("judge")
-        kwargs = {"verbose": False, "retry": 3, **_without_connection(run.judge_args)}
+        # How the judge is reached is the run's affair.
+        args = {name: arg for name, arg in run.judge_args.items() if name not in ("base_url", "api_key_env", "headers")}
+        kwargs = {"verbose": False, "retry": 3, **args}
         kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
         return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
 
@@ -95,11 +97,6 @@ class SetEvaluation:
         arguments = {"nproc": nproc, **self.judge_kwargs}
         kwargs = {name: value for name, value in arguments.items() if takes_any or name in accepted}
         return evaluate(eval_file, **kwargs)
-
-
-def _without_connection(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge arguments without those that say how the judge is reached: `evaluate` leaves that to the run."""
-    return {name: value for name, value in args.items() if name not in ("base_url", "api_key_env", "headers")}
 
 
 def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list[list[Any]]]:

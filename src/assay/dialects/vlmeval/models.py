@@ -18,7 +18,6 @@ from ...code.userfiles import is_reference, split_reference
 from ...core import (
     Abilities,
     Image,
-    Message,
     ModelError,
     Output,
     Prompt,
@@ -166,7 +165,9 @@ class GuestModel:
         spoken = [message for message in request.messages if message.parts is not None]
         is_dialogue = len(spoken) > 1 and any(message.role == "assistant" for message in spoken)
         if is_dialogue or request.hints.get("type") == "MT":
-            return self._chat(built, spoken, dataset, self._newer_file(request))
+            if not callable(getattr(built, "chat_inner", None)):
+                raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
+            return built.chat_inner(chat_list(spoken, self._newer_file(request)), dataset=dataset)
         message = flat_list(spoken, self._newer_file(request))
         return built.generate_inner(message, dataset=dataset) if self._names_dataset else built.generate_inner(message)
 
@@ -174,11 +175,6 @@ class GuestModel:
     def _names_dataset(self) -> bool:
         accepted = parameters_of(self._builder.build().generate_inner)
         return "dataset" in accepted or "**" in accepted
-
-    def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any, path_of: Callable[[Any], str]) -> Any:
-        if not callable(getattr(built, "chat_inner", None)):
-            raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-        return built.chat_inner(chat_list(spoken, path_of), dataset=dataset)
 
     def _file(self, medium: Any, name: str, request: Request) -> str:
         """The file of a medium: its own, else one under the name that upstream would give it."""
@@ -196,7 +192,9 @@ class GuestModel:
     def _builds_prompts(self) -> bool:
         if not callable(getattr(self.kind, "build_prompt", None)):
             return False
-        return not self.is_newer or _overrides(self.kind, "use_custom_prompt")
+        decides = getattr(self.kind, "use_custom_prompt", None)
+        is_ours = decides is None or str(getattr(decides, "__module__", "")).startswith("assay.dialects")
+        return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
         """The prompt of the user's model in place of the task's; `None` where the model leaves it to the task."""
@@ -268,8 +266,3 @@ def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
 
 def _is_model(thing: Any) -> bool:
     return callable(getattr(thing, "generate", None)) or callable(getattr(thing, "generate_inner", None))
-
-
-def _overrides(kind: Any, name: str) -> bool:
-    method = getattr(kind, name, None)
-    return method is not None and not str(getattr(method, "__module__", "")).startswith("assay.dialects")

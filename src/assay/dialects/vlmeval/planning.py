@@ -46,7 +46,9 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        return _from_classes(path, attribute, run)
+        data_name = Path(run.data).name.split(".")[0] if run.data else None
+        found = dataset_classes(load_guest(path), attribute, data_name)
+        return [_class_task(kind, name, path, run) for kind, name in found]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
         file = Path(path).expanduser()
         name = file.name.split(".")[0]
@@ -108,12 +110,6 @@ def judged_by(kind: Kind, name: str, run: RunOptions, *, has_answers: bool) -> t
     if kind == "MMVet":
         return (MmVetVlmeval() if upstreams_rule() else MmVet(),), (MmVetScores(),)
     return ("exact_match", "includes"), ()
-
-
-def _from_classes(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
-    module = load_guest(path)
-    found = dataset_classes(module, attribute, Path(run.data).name.split(".")[0] if run.data else None)
-    return [_class_task(kind, name, path, run) for kind, name in found]
 
 
 def _from_config(path: Path, name: str, run: RunOptions) -> Task:

@@ -180,7 +180,10 @@ class Circular:
             return
         lacking = {group: wanted[group] - size for group, size in sizes.items() if wanted[group] > size}
         # A group is all of its rotations, so it has none of its own to be broken down by.
-        padded = [replace(r, tags=_without_rotation(r.tags)) for r in (*records, *_missing(records, lacking))]
+        padded = [
+            replace(record, tags={name: tag for name, tag in record.tags.items() if name != "rotation"})
+            for record in (*records, *_missing(records, lacking))
+        ]
         name = f"{context.scorer}.circular"
         for result in Grouped(label="circular")(padded, context):
             if result.metric == name:
@@ -211,10 +214,6 @@ def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]
             options = int(record.details.get("options", 0))
             wanted[record.group] = max(wanted.get(record.group, 0), options)
     return sizes, wanted
-
-
-def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in tags.items() if name != "rotation"}
 
 
 def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iterator[ScoreRecord]:
