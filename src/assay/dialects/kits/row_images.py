@@ -88,14 +88,13 @@ def _holds(path: str, data: bytes) -> bool:
 
 
 def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     same = _kept.get(key)
     if same is not None and _holds(same, data):
         try:
             os.link(same, path)
             return
         except OSError:
-            pass  # a disk without links, or another process was first
+            pass  # a disk without links, no folder yet, or another process was first
     write_file(path, data)
     _kept[key] = os.path.abspath(path)
 
