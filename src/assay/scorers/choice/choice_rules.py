@@ -21,20 +21,22 @@ _SHORT = re.compile(
 )
 # The grammar, over the classes of `choice_words`: what declares, what may stand before it, between, behind; and so on.
 _CUE = re.compile(
-    r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))(?:,?(?:[fplgo][fpgoudvl]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+"
-    r"|a(?=[fo]*m|n[iw]*[fo]*m,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
+    r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))"
+    r"(?:,?(?:[fplgo][fpgoudvl]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
 )
-_LEAD = re.compile(r"(?:(?P<opener>.*)[,:-])?(?:[fgojwkdar\"]|i(?=[fg]*f))*")
+_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|i(?=[fg]*f))*")
 _SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m,?[qf]+[io]*|m[fo]*x[,f]*)?")
 _TAIL = re.compile(
-    r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlq]*(?:[rlq]|$))"
+    r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlqw]*(?:[rlqw]|$))"
 )
 _JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm")
 _AGAIN = re.compile("[,fo]*m")
 _BESIDE = re.compile("j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
 _HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2}m)(?:$|[rl]|:(?!n)|[,-](?:[rlyqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$)")
+_LAST_TAIL = re.compile("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))")
 _VERDICT = re.compile(
-    r"mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$|g(?=$|[,r]))(?![foi]*[pshn])"
+    r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
+    r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn])"
 )
 _CORRECTS = re.compile(r"y|^n,|(?<=[,-])n,")
 _ENTRY = re.compile("[do]*m(?:[:,-]|$)")
@@ -110,12 +112,12 @@ class _Answer:
     def __init__(self, plain: str, texts: OptionTexts, is_cut: bool) -> None:
         self.plain, self.texts, self.is_cut = plain, texts, is_cut
         self.text = mark(plain, texts, is_cut=is_cut)
+        self.marks = set(re.findall(f"[{MARK}]", self.text))
         self.sentences = list(sentences(self.text))
         self.corrections = [one.places[at.start()] for one in self.sentences for at in _CORRECTS.finditer(one.classes)]
         opened = [(one.classes, one.places[one.classes.find("m")]) for one in self.sentences]
-        self.entries = [
-            at for classes, at in opened if _ENTRY.match(classes) or (classes[0] == "m" and self.has_text(at))
-        ]
+        is_entry = [bool(_ENTRY.match(classes)) or (classes[0] == "m" and self.has_text(at)) for classes, at in opened]
+        self.entries = [at for (_, at), opens in zip(opened, is_entry, strict=True) if opens]
 
     def has_text(self, place: int) -> bool:
         return OWN in self.text[place : place + 5]
@@ -170,7 +172,8 @@ class _Answer:
 
     def named(self, one: Sentence, start: int) -> tuple[str | None, int, int]:
         """The option named behind a word of a sentence, its end, and the number of the word behind it; "" for none."""
-        skipped, end, after = start + len(_SKIP.findall(one.classes[start:])[0]), 0, 0
+        skip = _SKIP.match(one.classes, start)
+        skipped, end, after = skip.end() if skip else start, 0, 0
         name: str | None = ""
         if one.classes[skipped : skipped + 1] == "m":
             name, end, after = self.letter(one.places[skipped]), one.places[skipped] + 1, skipped + 1
@@ -189,9 +192,7 @@ class _Answer:
             return None
         place = one.places[len(head)]
         name, begin = self.letter(place), self.text.rfind("\n", 0, place) + 1
-        is_only = (
-            self.has_text(place) and len(set(re.findall(f"[{MARK}]", self.text))) == 1 and not re.search("[ns]", rest)
-        )
+        is_only = self.has_text(place) and len(self.marks) == 1 and not re.search("[ns]", rest)
         is_name = not rest and any(re.fullmatch("u[ufm]{0,2}", one.classes) for one in self.sentences[at + 1 : at + 2])
         if not name or not (is_only or _HEAD_TAIL.match(rest)) or is_name or self.opens_list(place, begin):
             return None
@@ -215,13 +216,10 @@ class _Answer:
     def by_text(self) -> Extraction | None:
         """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
         starts = [0, *(found.end() for found in re.finditer(r"\n\n+", self.text))]
-        for one in self.sentences if len(self.sentences) == 1 and "m" not in self.sentences[0].classes else ():
-            is_plain = not one.asks and not re.search("[nsh]", one.classes)
-            starts += [
-                place
-                for at, place in enumerate(one.places)
-                if is_plain and re.search("(?:[iv]|^[^:,]*:|^)[fk]*$", one.classes[:at])
-            ]
+        for one in self.sentences if len(self.sentences) == 1 and len(self.plain) < 321 else ():
+            is_plain = not one.asks and not re.search("[mnsh]|:.*:", one.classes)
+            behind = [lead.end() for lead in re.finditer("(?:^|[iv:])[fk]*", one.classes) if is_plain]
+            starts += [one.places[at] for at in behind if at < len(one.places)]
         for begin in starts:
             name, end = self.texts.at(self.plain, begin) or ("", 0)
             initial = _INITIAL.match(self.plain, begin) if name else None
@@ -254,19 +252,11 @@ class _Answer:
         head, _, rest = re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", last.classes).rpartition("m")
         place, head = last.places[len(head)], head.rstrip("iofwc:")
         before, _, paragraph = self.text[: last.end].rpartition("\n\n")
-        is_entry = _ENTRY.match(last.classes) and (
-            len({self.text[at] for at in self.entries}) > 1 or before.endswith(":")
-        )
-        is_listed = not start and is_entry and re.search(rf"\w|{OWN}|\n", paragraph)
+        is_several = len({self.text[at] for at in self.entries}) > 1 or before.endswith(":")
+        is_listed = is_several and not start and _ENTRY.match(last.classes) and re.search(rf"\w|{OWN}|\n", paragraph)
         goes_on = re.search(r"\w", self.text[last.end :].partition("\n\n")[0])
-        if (
-            place < start
-            or not is_led(head)
-            or not re.match("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))", rest)
-            or _BESIDE.search(head)
-            or is_listed
-            or goes_on
-        ):
+        is_open = place < start or not is_led(head) or not _LAST_TAIL.match(rest) or _BESIDE.search(head)
+        if is_open or is_listed or goes_on or is_doubtful:
             return None
         name = self.letter(place)
         return self.took(name, "concluded", last.places[0], last.end) if name else None
