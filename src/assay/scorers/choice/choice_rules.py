@@ -22,7 +22,7 @@ _SHORT = re.compile(
 # The grammar, over the classes of `choice_words`: what declares, what may stand before it, between, behind; and so on.
 _CUE = re.compile(
     r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))"
-    r"(?:,?(?:[fplgo][fpgoudvl]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
+    r"(?:,?(?:[fplgo][fpgoudvlr]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
 )
 _LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|i(?=[fg]*f))*")
 _SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m,?[qf]+[io]*|m[fo]*x[,f]*)?")
@@ -159,13 +159,15 @@ class _Answer:
             before, following = classes[at], classes[at + 2]
             for cue in _CUE.finditer(one.classes) if not one.asks else ():
                 name, end, after = self.named(one, cue.end())
-                head, start, is_boxed = one.classes[: cue.start()], one.places[cue.start()], cue.lastgroup == "boxed"
+                head, rest, start = one.classes[: cue.start()], one.classes[after:], one.places[cue.start()]
+                is_boxed = cue.lastgroup == "boxed"
                 is_doubtful = "w" in cue[0] + head[-3:] and re.search("[sh]", before + head)
                 if name == "" or not (is_boxed or (is_led(head) and not is_doubtful)):
                     continue
-                if _JOINED.match(one.classes, after) or (following == "m" and "\n" not in self.text[end:][:4]):
+                if _JOINED.match(rest) or (following == "m" and "\n" not in self.text[end:][:4]):
                     name = None
-                elif not is_boxed and not _TAIL.match(one.classes[after:]):
+                has_verb = rest[:1] == "i" and self.has_text(end - 1) and "s" not in rest  # "B. A dog is shown"
+                if name and not (is_boxed or has_verb or _TAIL.match(rest)):
                     continue
                 is_final = is_boxed or "final" in self.plain[max(0, start - 12) : end].lower()
                 yield _Claim(start, end, cue.lastgroup or "", name, is_final, "j" in head)
@@ -250,7 +252,7 @@ class _Answer:
             return None
         is_doubtful = at and "w" in last.classes and re.search("[sh]", self.sentences[at - 1].classes)
         head, _, rest = re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", last.classes).rpartition("m")
-        place, head = last.places[len(head)], head.rstrip("iofwc:")
+        place, head = last.places[len(head)], head.rstrip("iofwcv:")
         before, _, paragraph = self.text[: last.end].rpartition("\n\n")
         is_several = len({self.text[at] for at in self.entries}) > 1 or before.endswith(":")
         is_listed = is_several and not start and _ENTRY.match(last.classes) and re.search(rf"\w|{OWN}|\n", paragraph)

@@ -36,23 +36,24 @@ _TABLE = """
      unsurprisingly not_surprisingly if_i_had_to_guess if_i_had_to_choose if_i_have_to_choose which_means
      without_a_doubt without_doubt without_any_doubt without_question in_my_view in_my_opinion based_on as_a_result
      to_this_question to_the_question summary would_choose the_letter_of it_is_not_difficult_to_see most description
-     passage text information evidence analysis context data as_written as_stated as_worded k: so therefore thus hence
-     q: but however yet still instead nevertheless rather though y: wait actually hold_on correction corrected
-     on_second_thought on_reflection on_further_reflection oops sorry scratch_that strike_that i_take_that_back
-     my_mistake i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck let_me_correct
-     let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised correct_myself
-     on_closer_inspection r: because since due_to which given as reason who where l: although even_though even_if
-     while whereas despite unlike instead_of rather_than regardless_of contrary_to from between among out_of of_these
-     of_the of_those over n: not no never neither nor cannot none wrong incorrect false nothing anything_but except
-     worst least ruled_out unlikely incorrectly wrongly hardly nearly so_is as_is disagree p: in on at for under with
-     within when during of to about only_if only_when we_were_looking_for we_are_looking_for s: if unless suppose
-     supposing assume assuming imagine pretend whether were provided_that provided_the might may could say perhaps
-     maybe possibly either depending would_have hypothetically otherwise consider should_the had_the had_it had_we
-     should_you h: students student people some someone many others everyone author tutor teacher friend colleague
-     user often commonly usually common typical popular mistake trap naive careless was previous previously earlier
-     initially originally hypothesis your_answer beginners test_takers version edition candidates tempting
-     according_to few at_first_glance at_first_sight opposite scenario sometimes probability initial_thoughts they_say
-     w: would then j: and or plus also and/or as_well_as but_also
+     passage text information evidence analysis context data as_written as_stated as_worded everything k: so therefore
+     thus hence q: but however yet still instead nevertheless rather though y: wait actually hold_on correction
+     corrected on_second_thought on_reflection on_further_reflection oops sorry scratch_that strike_that
+     i_take_that_back my_mistake i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck
+     let_me_correct let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised
+     correct_myself on_closer_inspection r: because since due_to which given as reason who where l: although
+     even_though even_if while whereas despite unlike instead_of rather_than regardless_of contrary_to from between
+     among out_of of_these of_the of_those over though_many though_some n: not no never neither nor cannot none wrong
+     incorrect false nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly
+     so_is as_is disagree p: in on at for under with within when during of to about only_if only_when
+     we_were_looking_for we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether
+     were provided_that provided_the might may could say perhaps maybe possibly either depending would_have
+     hypothetically otherwise consider should_the had_the had_it had_we should_you h: students student people some
+     someone many others everyone author tutor teacher friend colleague user often commonly usually common typical
+     popular mistake trap naive careless was previous previously earlier initially originally hypothesis your_answer
+     beginners test_takers version edition candidates tempting according_to few at_first_glance at_first_sight
+     opposite scenario sometimes probability initial_thoughts they_say w: would then j: and or plus also and/or
+     as_well_as but_also
 [es] a: respuesta respuestas solución o: opción alternativa letra elección g: correcta correcto mejor i: es está sea
      c: elijo escojo selecciono opto_por marco f: la el lo mi yo que por_tanto por_lo_tanto entonces así_que por_eso
      creo pues luego en_conclusión q: pero sino y: espera espere corrección perdón r: porque ya_que n: incorrecta
