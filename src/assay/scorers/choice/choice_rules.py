@@ -22,21 +22,21 @@ _SHORT = re.compile(
 # The grammar, over the classes of `choice_words`: what declares, what may stand before it, between, behind; and so on.
 _CUE = re.compile(
     r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))"
-    r"(?:,?(?:[fplgo][fpgoudvlr]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
+    r"(?:,?(?:[fplgo][fpgoudvlr]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m(?:[j,][fo]*m)*,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
 )
 _LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|i(?=[fg]*f))*")
-_SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m,?[qf]+[io]*|m[fo]*x[,f]*)?")
+_SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?")
 _TAIL = re.compile(
     r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlqw]*(?:[rlqw]|$))"
 )
 _JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm")
 _AGAIN = re.compile("[,fo]*m")
-_BESIDE = re.compile("j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
-_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2}m)(?:$|[rl]|:(?!n)|[,-](?:[rlyqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$)")
+_BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
+_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2}m)(?:$|[:,-]?[rl]|(?::(?!n)|[,-](?:[yqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$))")
 _LAST_TAIL = re.compile("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))")
 _VERDICT = re.compile(
     r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
-    r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn])"
+    r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn]|,?q)"
 )
 _CORRECTS = re.compile(r"y|^n,|(?<=[,-])n,")
 _ENTRY = re.compile("[do]*m(?:[:,-]|$)")
@@ -140,7 +140,7 @@ class _Answer:
             corrects = any(stands.end <= place <= claim.start for place in self.corrections)
             is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
             stands = claim if claim.answer != stands.answer and claim.start >= stands.end and is_better else stands
-        for taken_back in [place for place in self.corrections if place >= stands.end][:1]:
+        for taken_back in [place for place in self.corrections if stands.end <= place < stands.end + 200][:1]:
             if newer := self.concluded(taken_back):
                 return newer._replace(rule="corrected")
             later = next(one.classes for one in self.sentences if one.end > taken_back)
@@ -210,8 +210,9 @@ class _Answer:
         until = others[0] if others else len(self.text)
         is_first = self.letter(place) == min(self.texts.options) and not any(place < one < until for one in same)
         is_paragraph = "\n\n" not in self.text[place:until]
-        if not others:
-            return self.is_cut and is_first and is_paragraph and self.has_text(place)
+        is_announced = self.text[:begin].rstrip().endswith(":")
+        if not others or is_announced:
+            return is_announced or (self.is_cut and is_first and is_paragraph and self.has_text(place))
         is_next = is_first and ord(self.text[until]) == ord(self.text[place]) + 1
         return is_paragraph or is_next or (len(others) > 1 and self.text[begin] in "#-•*")
 

@@ -26,34 +26,34 @@ _TABLE = """
      end_up_with left_with opt_for vote_for settle_on settled_on answer_with 'd_answer would_answer i_answer chose
      mark lean_towards leaves leaves_only leaves_us_with leaving leaving_only gives_us change_it_to
      change_my_answer_to i_mean switching_my_answer_to i_meant going_to_answer 'd_answer_with selecting choosing
-     prefer changing_my_answer_to v: fits matches works remains survives holds wins is_consistent_with best_fits
-     best_describes best_matches f: the a an i we my our your you it this that these those there here 'd 'll 'm 've
-     're s l will must should have can am please let me us now again alright okay ok well sure yes great good overall
-     indeed of_course no_doubt confident think believe find see get know conclude concluded determined decided certain
-     convinced clear evident obvious means implies indicates suggests confirms proves tells gives makes follows
-     leads_to question problem explanation reasoning assistant step in_conclusion in_summary in_short in_the_end
-     in_fact in_this_case on_balance to_sum_up to_conclude short for_this_reason for_these_reasons that's_why
-     unsurprisingly not_surprisingly if_i_had_to_guess if_i_had_to_choose if_i_have_to_choose which_means
-     without_a_doubt without_doubt without_any_doubt without_question in_my_view in_my_opinion based_on as_a_result
-     to_this_question to_the_question summary would_choose the_letter_of it_is_not_difficult_to_see most description
-     passage text information evidence analysis context data as_written as_stated as_worded everything k: so therefore
-     thus hence q: but however yet still instead nevertheless rather though y: wait actually hold_on correction
-     corrected on_second_thought on_reflection on_further_reflection oops sorry scratch_that strike_that
-     i_take_that_back my_mistake i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck
-     let_me_correct let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised
-     correct_myself on_closer_inspection r: because since due_to which given as reason who where l: although
-     even_though even_if while whereas despite unlike instead_of rather_than regardless_of contrary_to from between
-     among out_of of_these of_the of_those over though_many though_some n: not no never neither nor cannot none wrong
-     incorrect false nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly
-     so_is as_is disagree p: in on at for under with within when during of to about only_if only_when
-     we_were_looking_for we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether
-     were provided_that provided_the might may could say perhaps maybe possibly either depending would_have
-     hypothetically otherwise consider should_the had_the had_it had_we should_you h: students student people some
-     someone many others everyone author tutor teacher friend colleague user often commonly usually common typical
-     popular mistake trap naive careless was previous previously earlier initially originally hypothesis your_answer
-     beginners test_takers version edition candidates tempting according_to few at_first_glance at_first_sight
-     opposite scenario sometimes probability initial_thoughts they_say w: would then j: and or plus also and/or
-     as_well_as but_also
+     prefer changing_my_answer_to picking i_get settling_on i'm_going_with v: fits matches works remains survives
+     holds wins is_consistent_with best_fits best_describes best_matches meets satisfies f: the a an i we my our your
+     you it this that these those there here 'd 'll 'm 've 're s l will must should have can am please let me us now
+     again alright okay ok well sure yes great good overall indeed of_course no_doubt confident think believe find see
+     get know conclude concluded determined decided certain convinced clear evident obvious means implies indicates
+     suggests confirms proves tells gives makes follows leads_to question problem explanation reasoning assistant step
+     in_conclusion in_summary in_short in_the_end in_fact in_this_case on_balance to_sum_up to_conclude short
+     for_this_reason for_these_reasons that's_why unsurprisingly not_surprisingly if_i_had_to_guess if_i_had_to_choose
+     if_i_have_to_choose which_means without_a_doubt without_doubt without_any_doubt without_question in_my_view
+     in_my_opinion based_on as_a_result to_this_question to_the_question summary would_choose the_letter_of
+     it_is_not_difficult_to_see most description passage text information evidence analysis context data as_written
+     as_stated as_worded everything if_i_had_to_pick if_i_had_to_pick_one k: so therefore thus hence q: but however
+     yet still instead nevertheless rather though y: wait actually hold_on correction corrected on_second_thought
+     on_reflection on_further_reflection oops sorry scratch_that strike_that i_take_that_back my_mistake
+     i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck let_me_correct
+     let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised correct_myself
+     on_closer_inspection r: because since due_to which given as reason who where bc l: although even_though even_if
+     while whereas despite unlike instead_of rather_than regardless_of contrary_to from between among out_of of_these
+     of_the of_those over though_many though_some n: not no never neither nor cannot none wrong incorrect false
+     nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly so_is as_is disagree
+     p: in on at for under with within when during of to about only_if only_when we_were_looking_for
+     we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether were provided_that
+     provided_the might may could say perhaps maybe possibly either depending would_have hypothetically otherwise
+     consider should_the had_the had_it had_we should_you h: students student people some someone many others everyone
+     author tutor teacher friend colleague user often commonly usually common typical popular mistake trap naive
+     careless was previous previously earlier initially originally hypothesis your_answer beginners test_takers
+     version edition candidates tempting according_to few at_first_glance at_first_sight opposite scenario probability
+     initial_thoughts they_say w: would then j: and or plus also and/or as_well_as but_also
 [es] a: respuesta respuestas solución o: opción alternativa letra elección g: correcta correcto mejor i: es está sea
      c: elijo escojo selecciono opto_por marco f: la el lo mi yo que por_tanto por_lo_tanto entonces así_que por_eso
      creo pues luego en_conclusión q: pero sino y: espera espere corrección perdón r: porque ya_que n: incorrecta
@@ -63,7 +63,7 @@ _TABLE = """
 [it] a: risposta o: opzione scelta g: corretta giusta esatta finale i: è sia c: scelgo f: mia io che quindi dunque
      pertanto penso q: ma y: aspetta r: perché poiché n: non sbagliata né h: molti studenti
 [fr] a: réponse réponses o: lettre proposition choix g: correcte bonne bon juste i: est c'est il_s'agit_de c: choisis
-     prends dirais opte_pour f: le les ma je donc alors ainsi par_conséquent pense q: mais pourtant cependant
+     prends dirais opte_pour réponds f: le les ma je donc alors ainsi par_conséquent pense q: mais pourtant cependant
      y: attends attendez pardon r: car qui parce_que puisque n: pas ne n fausse incorrecte h: beaucoup élèves j: et
      s: serait
 [de] a: antwort lösung o: buchstabe möglichkeit wahl g: richtig richtige korrekt korrekte beste i: ist lautet ist_also
@@ -112,9 +112,10 @@ _TOKEN = re.compile(
     rf'|\.\.+|\s-\s|\((?!\s?[{MARK}])|(?<=[{MARK}]\s)\(|(?<![{MARK}{OWN}])"(?!\s?[{MARK}]))'
 )
 _SENTENCE_END = re.compile(
-    rf"(?<![:=\s])\s*\n|[!?。।]+[\"')」]*|;(?!\s*[(\[]?[{MARK}]\W*(?:$|\n))|(?<![^°\w][A-Za-z])(?<!^[A-Za-z])\."
+    rf"\s*\n|[!?。।]+[\"')」]*|;(?!\s*[(\[]?[{MARK}]\W*(?:$|\n))|(?<![^°\w][A-Za-z])(?<!^[A-Za-z])\."
     r"[\"')\]_$\\]*(?=\s|$|<)|\.(?=\s{1,4}[A-Z][a-z])"
 )
+_HEADING = re.compile("^[^m:]*(?:a|g[fgou]*o|og)[fiw:]*$")
 
 
 class Sentence(NamedTuple):
@@ -138,7 +139,7 @@ def sentences(text: str) -> Iterator[Sentence]:
             classes += name
             places.append(tokens[0].start())
             del tokens[:length]
-        if end and "\n" in end[0] and re.fullmatch("[fg]*a", classes):
+        if end and "\n" in end[0] and _HEADING.search(classes):
             continue  # a heading: what it announces stands below
         if classes:
             yield Sentence(classes, tuple(places), stop, bool(end and end[0].startswith("?")))
