@@ -74,10 +74,11 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
         verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
         verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
-    assert list(verdicts)[-3:] == ["eighth", "ninth", "tenth"]
-    assert len(verdicts) == 12
+    most = {"twelfth": 0.06}  # written in slang and idioms
+    assert list(verdicts)[-3:] == ["eleventh", "twelfth", "thirteenth"]
+    assert len(verdicts) == 15
     assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
-    assert all(one["unparsed"] <= 0.03 * one.total() for one in verdicts.values()), verdicts
+    assert all(one["unparsed"] <= most.get(half, 0.03) * one.total() for half, one in verdicts.items()), verdicts
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ _VERDICT = re.compile(
 )
 _CORRECTS = re.compile(r"y|^n,|(?<=[,-])n,")
 _ENTRY = re.compile("[do]*m(?:[:,-]|$)")
-_ROW = re.compile(r"(?:[^\w\n]|the\b|and\b|or\b|so\b|和|或)*")
+_ROW = re.compile(r"(?i)(?:[^\w\n]|the\b|and\b|or\b|so\b|和|或)*")
 _INITIAL = re.compile(r"[\W_]*([A-Za-z])\b(?! \w)")
 _TEXT_ENDS = re.compile(
     r"(?:[^\S\n]|[\"')])*(?:\((?:option |choice )?\(?[A-Z]\)\W*|, (?:which is )?option [A-Z]\b)?"
@@ -157,7 +157,8 @@ class _Answer:
         classes = ["", *(one.classes for one in self.sentences), ""]
         for at, one in enumerate(self.sentences):
             before, following = classes[at], classes[at + 2]
-            for cue in _CUE.finditer(one.classes) if not one.asks else ():
+            cues = [] if one.asks else list(_CUE.finditer(one.classes))
+            for cue in cues if len(cues) < 100 else cues[:50] + cues[-50:]:  # of a phrase repeated without end
                 name, end, after = self.named(one, cue.end())
                 head, rest, start = one.classes[: cue.start()], one.classes[after:], one.places[cue.start()]
                 is_boxed = cue.lastgroup == "boxed"

@@ -133,12 +133,12 @@ def sentences(text: str) -> Iterator[Sentence]:
     for end in (*_SENTENCE_END.finditer(text), None):
         stop = end.start() if end else len(text)
         tokens = list(_TOKEN.finditer(text, start, stop))
-        classes, places = "", []
-        while tokens:
-            name, length = _class_of(tokens)
+        classes, places, at = "", [], 0
+        while at < len(tokens):
+            name, length = _class_of(tokens, at)
             classes += name
-            places.append(tokens[0].start())
-            del tokens[:length]
+            places.append(tokens[at].start())
+            at += length
         if end and "\n" in end[0] and _HEADING.search(classes):
             continue  # a heading: what it announces stands below
         if classes:
@@ -146,13 +146,13 @@ def sentences(text: str) -> Iterator[Sentence]:
         start = end.end() if end else stop
 
 
-def _class_of(tokens: list[re.Match[str]]) -> tuple[str, int]:
-    """The class of the first words, and how many they are."""
-    word, kind = tokens[0][0].lower(), tokens[0].lastgroup
+def _class_of(tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
+    """The class of the words at a place, and how many they are."""
+    word, kind = tokens[at][0].lower(), tokens[at].lastgroup
     if kind:
         return (_SIGNS.get(word.strip(), "-" if word[0] in ". " else ",") if kind == "sign" else kind), 1
     for phrase, name in _LEXICON.get(word, ()):
-        if [token[0].lower() for token in tokens[: len(phrase)]] == phrase:
+        if [token[0].lower() for token in tokens[at : at + len(phrase)]] == phrase:
             return name, len(phrase)
     return "f" if word.endswith("ly") else "u", 1
 
