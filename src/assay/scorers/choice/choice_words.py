@@ -107,7 +107,7 @@ _SIGNS = {**dict.fromkeys(":=|", ":"), **dict.fromkeys("–—…", "-"), **dict
 _SIGNS |= {**dict.fromkeys("✅✓✔", "g"), **dict.fromkeys("❌✗✘", "n")}
 _TOKEN = re.compile(
     r"(?i)(?P<b>\\f?boxed|<\s?(?:final_?)?(?:answer|choice|option)\s?>|[\"'](?:\w{2,9}_)?(?:answer|choice|option|letter"
-    rf"|prediction)[\"']\s?:)|(?P<m>[{MARK}]{OWN}*)|(?P<n>\w+n't\b)|'(?:s|d|ll|m|ve|re)\b|and/or|(?P<k>[-=]>|[→⇒])"
+    rf"|prediction)[\"']\s?:)|(?P<m>[{MARK}]{OWN}*)|(?P<n>[a-z]{{2,7}}n't\b)|'(?:s|d|ll|m|ve|re)\b|and/or|(?P<k>[-=]>|[→⇒])"
     rf"|[{DENSE}]|(?P<d>\d+(?:[.,]\d+)*)|(?:(?![{DENSE}_])[^\W\d][\u0900-\u0dff]*)+|(?P<sign>[,،、;:=–—…&+/|✅✓✔❌✗✘]"
     rf'|\.\.+|\s-\s|\((?!\s?[{MARK}])|(?<=[{MARK}]\s)\(|(?<![{MARK}{OWN}])"(?!\s?[{MARK}]))'
 )
