@@ -48,6 +48,7 @@ _NO_MENTION = re.compile(
 """What follows the letter of a formula, a name (E. coli), an article (A man), a pronoun (I was), a small word."""
 _SIGN = re.compile(r"[.。:)\]】、,–—-]{0,2}")
 
+
 def flatten(text: str) -> str:
     """Full-width forms, quotes, invisible characters, markdown, HTML and LaTeX wrappers made plain."""
     text = text.strip()
@@ -111,9 +112,9 @@ class OptionTexts:
         found = self.at(text, start)
         if found and found[0] == letter:
             return found[1]
-        own = self.options.get(letter, "").strip(" .()\"'")  # a letter, where blood groups are asked
-        is_letter = len(own) == 1 and own.isalpha()
-        single = re.compile(rf"[\s.:()\"']{{1,4}}{own}(?!\w)").match(text, start) if is_letter else None
+        option = self.options.get(letter, "").strip(" .()\"'")  # a letter, where blood groups are asked
+        is_letter = len(option) == 1 and option.isalpha()
+        single = re.compile(rf"[\s.:()\"']{{1,4}}{option}(?!\w)").match(text, start) if is_letter else None
         return single.end() if single else start
 
 
