@@ -22,7 +22,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class OtherScale:
-    """A context whose values lie on another scale."""
+    """A context whose values lie on another scale, or that no run made."""
 
     task: str
     model: str
