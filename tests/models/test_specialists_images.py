@@ -10,6 +10,7 @@ from assay.models import build_model, embedded
 from assay.models.specialists import digits_flow
 from assay.models.specialists.digits_flow import DigitsFlow, asked_digit
 from assay.models.specialists.renderer import Renderer
+from assay.models.specialists.tesseract import Tesseract
 
 IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
 BREAD = Image(IMAGES / "02.png")
@@ -62,7 +63,7 @@ class TestReaders:
 
 def test_tesseract_takes_no_option_for_a_language():
     with pytest.raises(UsageError, match="is no language"):
-        embedded.CATALOGUE["tesseract"].build({"language": "--help"})
+        Tesseract(language="--help")
 
 
 class TestRenderer:

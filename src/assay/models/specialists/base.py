@@ -4,6 +4,7 @@ Settings of sampling, such as a temperature, mean nothing to most of them and ar
 candidates, one that does not draw gives its one answer as often.
 """
 
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -11,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from ...core import DataError, Media, ModelError, Output, Request
+from ...core import Abilities, DataError, Media, ModelError, Output, Request, UsageError
 from ..answers import failure
 
 M = TypeVar("M", bound=Media)
+SPEAKS, DRAWS = (Abilities(produces=frozenset({kind})) for kind in ("audio", "image"))
+READS = Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
+"""What those take and make that say, draw or read a text."""
 
 
 @dataclass
@@ -56,6 +60,13 @@ class Specialist(ABC):
             return failure(error, self.label)
         candidates = tuple(candidate for output in (first, *more) for candidate in output.candidates)
         return replace(first, candidates=candidates, seconds=time.perf_counter() - started)
+
+    def _check(self, name: str, least: float, most: float = math.inf) -> None:
+        """Refuses an option that lies outside its range."""
+        value = getattr(self, name)
+        if not least <= value <= most:
+            fix = f"at least {least:g}" if most == math.inf else f"{least:g} to {most:g}"
+            raise UsageError(f"{name} is {value}", where=f"model {self.label!r}", fix=fix)
 
     @abstractmethod
     def _start(self) -> Any:

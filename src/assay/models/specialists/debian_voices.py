@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
-from .base import Specialist, asked_text
+from ...core import Audio, ModelError, Output, Request, UsageError
+from .base import SPEAKS, Specialist, asked_text
 from .programs import call, find_program, version_of
 
 VOICE = re.compile(r"[A-Za-z0-9_]+")
@@ -23,6 +23,7 @@ TEXT, SPEECH = "text.txt", "speech.wav"
 class Program(Specialist):
     """A program that reads one file and writes another."""
 
+    abilities = SPEAKS
     program: ClassVar[str]
     apt: ClassVar[str]
     versions: ClassVar[tuple[str, ...]]
@@ -33,11 +34,6 @@ class Program(Specialist):
         # Festival evaluates what it is given: a voice is a name and nothing else.
         if not VOICE.fullmatch(self.voice):
             raise UsageError(f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}")
-
-    @property
-    def abilities(self) -> Abilities:
-        """Text in, speech out."""
-        return Abilities(produces=frozenset({"audio"}))
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...code.userfiles import file_digest
-from ...core import Abilities, ModelError, Output, Request, UsageError, digest_of
+from ...core import ModelError, Output, Request, digest_of
 from ...media import image_from
 from ...media.digits import SIDE, Half, digits
 from ..draws import generator_for
 from ..weights import cache_folder
-from .base import Specialist, asked_text
+from .base import DRAWS, Specialist, asked_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,7 @@ _DIGIT = re.compile(rf"\b({'|'.join(NAMES)}|\d)\b", re.IGNORECASE)
 class DigitsFlow(Specialist):
     """A generator of handwritten digits: `Draw the digit 7.`"""
 
+    abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
     draws: ClassVar[bool] = True
     training_steps: int = 3000
@@ -47,14 +48,8 @@ class DigitsFlow(Specialist):
     """Of the training; what is drawn follows the request's own."""
 
     def __post_init__(self) -> None:
-        for name in ("training_steps", "drawing_steps"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", where=f"model {self.label!r}", fix="at least 1")
-
-    @property
-    def abilities(self) -> Abilities:
-        """A digit's name in, an image out."""
-        return Abilities(produces=frozenset({"image"}))
+        self._check("training_steps", 1)
+        self._check("drawing_steps", 1)
 
     @property
     def identity(self) -> Mapping[str, Any]:

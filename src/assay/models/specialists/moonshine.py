@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import MissingExtra, UsageError
+from ...core import MissingExtra
 from ..weights import weights_digest
 from .recogniser import RATE, Recogniser
 
@@ -33,8 +33,7 @@ class Moonshine(Recogniser):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.silence_seconds <= 10:
-            raise UsageError(f"silence_seconds is {self.silence_seconds}", where="model 'moonshine'", fix="0 to 10")
+        self._check("silence_seconds", 0, 10)
 
     @property
     def identity(self) -> Mapping[str, Any]:

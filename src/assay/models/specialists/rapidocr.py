@@ -8,23 +8,19 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any, ClassVar
 
-from ...core import Abilities, Image, Output, Request
+from ...core import Image, Output, Request
 from ...media import decode_image
-from .base import Specialist, only_medium, passed_over
+from .base import READS, Specialist, only_medium, passed_over
 
 
 @dataclass
 class RapidOcr(Specialist):
     """A reader of text in images, one line for each piece found; words beside the image are not read."""
 
+    abilities = READS
     label: ClassVar[str] = "rapidocr"
     least_confidence: float = 0.5
     """Pieces it is less sure of are left out."""
-
-    @property
-    def abilities(self) -> Abilities:
-        """An image in, text out."""
-        return Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
+from ...core import Abilities, Audio, ModelError, Output, Request
 from ...media import decode_audio
 from ..workers.process import WorkerProcess
 from .base import Specialist, only_medium, passed_over
@@ -42,10 +42,8 @@ class Recogniser(Specialist):
     """Address space of the engine's process."""
 
     def __post_init__(self) -> None:
-        for name, least, most in (("longest_seconds", 1.0, 3600.0), ("memory_gib", 0.5, 1024.0)):
-            if not least <= getattr(self, name) <= most:
-                fix = f"a number from {least:g} to {most:g}"
-                raise UsageError(f"{name} is {getattr(self, name)}", where=f"model {self.label!r}", fix=fix)
+        self._check("longest_seconds", 1, 3600)
+        self._check("memory_gib", 0.5, 1024)
 
     @property
     def abilities(self) -> Abilities:

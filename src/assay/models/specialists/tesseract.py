@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Image, Output, Request, UsageError
+from ...core import Image, Output, Request, UsageError
 from ...media import decode_image
-from .base import Specialist, only_medium, passed_over
+from .base import READS, Specialist, only_medium, passed_over
 from .programs import call, find_program, version_of
 
 APT = "tesseract-ocr tesseract-ocr-eng"
@@ -19,6 +19,7 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 class Tesseract(Specialist):
     """A reader of text in images; words beside the image are not read."""
 
+    abilities = READS
     label: ClassVar[str] = "tesseract"
     language: str = "eng"
     layout: int = 3
@@ -27,13 +28,7 @@ class Tesseract(Specialist):
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
             raise UsageError(f"{self.language!r} is no language", where="model 'tesseract'", fix="eng, or eng+deu")
-        if not 0 <= self.layout <= 13:
-            raise UsageError(f"layout is {self.layout}", where="model 'tesseract'", fix="0 to 13")
-
-    @property
-    def abilities(self) -> Abilities:
-        """An image in, text out."""
-        return Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
+        self._check("layout", 0, 13)
 
     @property
     def identity(self) -> Mapping[str, Any]:
