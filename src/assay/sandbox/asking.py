@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import EMPTY
 from .box import Sandbox, Tier
-from .limits import Limits
+from .limits import Limits, last_line
 from .verdict import FunctionTests, Verdict, judge_functions
 
 
@@ -69,9 +69,9 @@ def _judge_cases(tier: Tier, asked: ToRun, limits: Limits) -> Verdict:
             seconds += done.seconds
             printed = done.stdout.decode("utf-8", "replace")
             if not done.succeeded:
-                last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
                 ended = f"ended with code {done.returncode}" if done.ending == "exited" else f"ended by {done.ending}"
-                return Verdict(False, f"case {number}: {': '.join([ended, *last])}"[:2000], seconds, printed)
+                reason = ": ".join(filter(None, (f"case {number}", ended, last_line(done.stderr))))
+                return Verdict(False, reason[:2000], seconds, printed)
             if done.truncated or not same_output(printed, case.stdout):
                 return Verdict(False, f"case {number}: printed something else", seconds, printed)
     return Verdict(True, "", seconds, printed)

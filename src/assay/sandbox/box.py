@@ -8,7 +8,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Protocol
 
 from ..core import UsageError
@@ -17,9 +16,6 @@ from .interpreters import PYTHON
 from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
 from .running import Attended, Running, SandboxError, attend
-
-_SCRIPT: Role = "script"
-_PROGRAM: Role = "program"
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 
@@ -47,9 +43,7 @@ class Sandbox:
     def __enter__(self) -> "Sandbox":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def write(self, name: str, data: str | bytes) -> None:
@@ -103,8 +97,8 @@ class Sandbox:
     def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
         # A file of Python is run by the interpreter that sets the limits, unless options for another are given.
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
-        words, role = (argv[1:], _SCRIPT) if is_script else (argv, _PROGRAM)
-        return Command(words, role, files=self._files, env=env, keep=keep)
+        role: Role = "script" if is_script else "program"
+        return Command(argv[is_script:], role, files=self._files, env=env, keep=keep)
 
     def close(self) -> None:
         """Forgets the files."""

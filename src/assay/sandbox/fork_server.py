@@ -22,7 +22,7 @@ from typing import TypeGuard
 from .bubblewrap import Bubblewrap
 from .held import watch_group
 from .launch import Command, Role, write_all
-from .limits import Limits
+from .limits import Limits, last_line
 from .running import Attended, SandboxError
 
 _ROLES: Sequence[Role] = ("script", "candidate", "tester")
@@ -123,8 +123,7 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             return ""
         assert self._process.stderr is not None
-        lines = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return last_line(self._process.stderr.read())
 
     def close(self) -> None:
         """Ends it, and with it every fork that is still there."""

@@ -8,9 +8,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ..core import AssayError
@@ -24,15 +22,6 @@ _MOST_HEARD = 256 << 20
 
 class SandboxError(AssayError):
     """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """What a process has as its standard streams: pipes of its own, or descriptors."""
-
-    stdin: int = subprocess.PIPE
-    stdout: int = subprocess.PIPE
-    stderr: int = subprocess.PIPE
 
 
 class Attended(ABC):
@@ -57,9 +46,7 @@ class Attended(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
         forget_group(self.pid)
         self.close()
@@ -138,7 +125,7 @@ class Running(Attended):
         limits: Limits,
         *,
         inherits: Sequence[int] = (),
-        streams: Streams = Streams(),
+        streams: Sequence[int] = (subprocess.PIPE,) * 3,
     ) -> None:
         super().__init__(limits, stdin)
         self._launch = launch
@@ -147,9 +134,9 @@ class Running(Attended):
             with starting() as groups:
                 self.process = subprocess.Popen(
                     launch.argv,
-                    stdin=streams.stdin,
-                    stdout=streams.stdout,
-                    stderr=streams.stderr,
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
                     pass_fds=(*launch.descriptors, *inherits),
                     start_new_session=True,
                     env=launch.env,

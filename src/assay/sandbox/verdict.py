@@ -11,13 +11,13 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .box import Tier, as_bytes
 from .fork_server import forked
 from .launch import ENVIRONMENT, Command, Role
-from .limits import Limits
-from .running import Attended, Running, SandboxError, Streams, attend, write_within
+from .limits import Limits, last_line
+from .running import Attended, Running, SandboxError, attend, write_within
 
 LONGEST_REASON = 2000
 
@@ -95,7 +95,7 @@ def _started(
     launch = tier.launch(command, limits)
     if not launch.first:
         return Running(launch, b"", limits, inherits=tuple(links.values()))
-    streams = Streams(hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
+    streams = (hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
     running = Running(launch, b"", limits, streams=streams)
     try:
         write_within(hears.writing, launch.first, limits.wall_seconds)
@@ -104,8 +104,7 @@ def _started(
     return running
 
 
-@dataclass(frozen=True, slots=True)
-class _Pipe:
+class _Pipe(NamedTuple):
     reading: int
     writing: int
 
@@ -124,7 +123,7 @@ class _Pipes:
 
     def new(self) -> _Pipe:
         pipe = _Pipe(*os.pipe())
-        self._open |= {pipe.reading, pipe.writing}
+        self._open |= set(pipe)
         return pipe
 
     def close_all_but(self, *numbers: int) -> None:
@@ -138,7 +137,7 @@ def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, secon
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
-        said = _last_words(candidate, tester) or _last_line(heard) or "nothing was said of why"
+        said = _last_words(candidate, tester) or last_line(heard) or "nothing was said of why"
         raise SandboxError(f"the tests did not start: {said}", fix="try `assay doctor`")
     if "fault" in lines[-1]:
         raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
@@ -164,11 +163,6 @@ def _line(data: bytes) -> dict[str, Any]:
 def _last_words(*processes: Attended) -> str:
     for running in processes:
         running.end()
-        if words := _last_line(running.finished().stderr):
+        if words := last_line(running.finished().stderr):
             return words
     return ""
-
-
-def _last_line(data: bytes) -> str:
-    lines = data.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
