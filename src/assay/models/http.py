@@ -15,29 +15,13 @@ import msgspec
 
 from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
-from .http_connection import NO_ANSWER, Connection
+from .http_connection import NO_ANSWER, Connection, Limits
 from .http_failures import HttpFailure, Refused, parsed, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 MOST_IDS = 256
 """Ids of answers that are remembered, to see whether a server repeats them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long to wait, in seconds, and how much to read."""
-
-    connect: float = 10.0
-    first_byte: float = 120.0
-    idle: float = 60.0
-    """Between two pieces of the answer."""
-    total: float = 600.0
-    """Ends an answer that trickles in just fast enough to never be idle."""
-    response_bytes: int = 32 * 1024 * 1024
-    """After decompression."""
-    start: float = 5.0
-    """How long a server that was never there is waited for: it may be starting."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ the libraries do (`decisions/`).
 
 import asyncio
 from collections import deque
-from typing import Protocol
+from dataclasses import dataclass
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
 from .http_memory import FREE_BYTES, MEMORY, Share
@@ -17,17 +17,20 @@ LATE_IDS = 8
 """Ids remembered by a connection: a late duplicate follows soon, and some servers draw ids from few."""
 
 
-class Patience(Protocol):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """How long to wait, in seconds, and how much to read."""
 
-    @property
-    def first_byte(self) -> float: ...
-    @property
-    def idle(self) -> float: ...
-    @property
-    def total(self) -> float: ...
-    @property
-    def response_bytes(self) -> int: ...
+    connect: float = 10.0
+    first_byte: float = 120.0
+    idle: float = 60.0
+    """Between two pieces of the answer."""
+    total: float = 600.0
+    """Ends an answer that trickles in just fast enough to never be idle."""
+    start: float = 5.0
+    """How long a server that was never there is waited for: it may be starting."""
+    response_bytes: int = 32 * 1024 * 1024
+    """After decompression."""
 
 
 class Connection(asyncio.Protocol):
@@ -37,7 +40,7 @@ class Connection(asyncio.Protocol):
     anew, instead of one for each wait.
     """
 
-    def __init__(self, limits: Patience) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -141,9 +144,6 @@ class Connection(asyncio.Protocol):
         self._wait_for_more()
         self._transport.resume_reading()
 
-    def eof_received(self) -> None:
-        """The server has nothing more to say."""
-
     def connection_lost(self, error: Exception | None) -> None:
         """The connection ended: that is the end of an answer without a length, and else its failure."""
         if self._timer is not None:
@@ -151,11 +151,7 @@ class Connection(asyncio.Protocol):
             self._timer = None
         if self._waiter is None or self._answer is None:
             return
-        try:
-            reply = self._answer.ended() if error is None else None
-        except (BrokenOff, TooLarge, Unreadable) as broken:
-            self._fail(broken)
-            return
+        reply = self._answer.ended() if error is None else None
         if reply is not None:
             self._finish(reply, stays=False)
             return

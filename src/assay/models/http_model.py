@@ -24,6 +24,7 @@ from .http import Client, HttpFailure, Limits, Refused, decoded
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
+# In the order of the fields of `Limits`.
 TIMEOUTS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout", "start_timeout")
 
 Ask = Callable[[Request], Awaitable[Output]]
@@ -69,27 +70,20 @@ class HttpModel(ABC):
         self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
         for name in ("body", "headers"):
             if not isinstance(getattr(self, name), Mapping):
-                raise UsageError(
-                    f"{name} of model '{self.scheme}/{self.name}' takes a mapping",
-                    fix=f"""-a '{name}={{"name": "value"}}'""",
-                )
+                raise self._wrong(f"{name} of", "takes a mapping", f"""-a '{name}={{"name": "value"}}'""")
         for name in TIMEOUTS:
             given = getattr(self, name)
             is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
             if not is_number or not (given > 0 or (name, given) == ("start_timeout", 0)):
-                raise UsageError(f"{name} of model '{self.scheme}/{self.name}' is {given!r}", fix="seconds, above 0")
+                raise self._wrong(f"{name} of", f"is {given!r}", "seconds, above 0")
         most = self.max_response_bytes
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise UsageError(
-                f"max_response_bytes of model '{self.scheme}/{self.name}' is {most!r}", fix="a number of bytes"
-            )
+            raise self._wrong("max_response_bytes of", f"is {most!r}", "a number of bytes")
         url = self.base_url or os.environ.get(self.url_env)
         self._key = (variable(self.api_key_env) or "").strip()
         if not url and not self._key:
-            raise UsageError(
-                f"model '{self.scheme}/{self.name}' has neither a key nor a URL",
-                fix=f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1",
-            )
+            fix = f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1"
+            raise self._wrong("", "has neither a key nor a URL", fix)
         self._url = _checked(filled(url or self.public_url, "base_url"))
         if self.assumes_version and not urlsplit(self._url).path and (version := _VERSIONED.search(self.public_url)):
             self._url += version[0]
@@ -107,16 +101,10 @@ class HttpModel(ABC):
         self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
         remember(secrets_of({"headers": self._headers}) | own)
         self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
-        self._client = Client(
-            Limits(
-                self.connect_timeout,
-                self.first_byte_timeout,
-                self.idle_timeout,
-                self.total_timeout,
-                self.max_response_bytes,
-                self.start_timeout,
-            )
-        )
+        self._client = Client(Limits(*(getattr(self, name) for name in TIMEOUTS), self.max_response_bytes))
+
+    def _wrong(self, option: str, what: str, fix: str) -> UsageError:
+        return UsageError(f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -287,25 +275,21 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (name + value).isprintable() or not (name + value).isascii():
-            raise UsageError(
-                f"the header {name!r} holds a line break or a letter that no header can carry",
-                fix="check the environment variable its value comes from",
-            )
+            what = f"the header {name!r} holds a line break or a letter that no header can carry"
+            raise UsageError(what, fix="check the environment variable its value comes from")
 
 
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         bare = url.partition("?")[0].rpartition("@")[2]
-        raise UsageError(
-            f"base_url must start with http:// or https://, got {bare!r}", fix=f"http://{bare.rpartition('//')[2]}"
-        )
+        fix = f"http://{bare.rpartition('//')[2]}"
+        raise UsageError(f"base_url must start with http:// or https://, got {bare!r}", fix=fix)
     try:
         parts.port  # noqa: B018 - looked at for its fault
     except ValueError as error:
         raise UsageError(f"base_url {parts.hostname}: {error}", fix="http://host:port/v1") from error
     if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            f"base_url for {parts.hostname} carries a password", fix="put it into the environment variable of the key"
-        )
+        fix = "put it into the environment variable of the key"
+        raise UsageError(f"base_url for {parts.hostname} carries a password", fix=fix)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
