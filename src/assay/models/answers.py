@@ -137,6 +137,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     return "out of memory" in str(error).lower()
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line; its class where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def failure(error: Exception | SystemExit, reference: str) -> Output:
     """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from ...core import AssayError, ModelError
+from ..answers import first_line, is_out_of_memory
 from ..weights import some_of
 
 FIX = "check its name and the network, and that it was made for this model"
@@ -21,11 +22,9 @@ def adapted(model: Any, adapter: str, where: str) -> Any:
     except AssayError:
         raise
     except Exception as error:
-        if isinstance(error, MemoryError) or "out of memory" in str(error):
+        if is_out_of_memory(error):
             raise
-        text = str(error).strip()
-        why = text.splitlines()[0] if text else type(error).__name__
-        raise ModelError(f"cannot apply the adapter {adapter}: {why}", where=where, fix=FIX) from error
+        raise ModelError(f"cannot apply the adapter {adapter}: {first_line(error)}", where=where, fix=FIX) from error
 
 
 def _merged(model: Any, adapter: str, where: str) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 NAME = "assay_shared"
@@ -119,7 +120,7 @@ class Trunk:
     values: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass
 class Group:
     """Segments of one pass that hang on the same trunk."""
 
@@ -135,26 +136,20 @@ class Group:
         """Tokens of the trunk."""
         return 0 if self.trunk is None else self.trunk.length
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Tokens of the longest segment."""
-        if "longest" not in self._made:
-            self._made["longest"] = max(stop - start for start, stop in self.spans)
-        return int(self._made["longest"])
+        return max(stop - start for start, stop in self.spans)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether nothing branches and there is no trunk: a causal mask says it all."""
-        if "plain" not in self._made:
-            self._made["plain"] = self.trunk is None and all(min(own) == len(own) for own in self.ends)
-        return bool(self._made["plain"])
+        return self.trunk is None and all(min(ends) == len(ends) for ends in self.ends)
 
-    @property
+    @cached_property
     def is_even(self) -> bool:
         """Whether all segments are of one length: they can be looked at where they stand."""
-        if "even" not in self._made:
-            self._made["even"] = all(stop - start == self.longest for start, stop in self.spans)
-        return bool(self._made["even"])
+        return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
         """Where to gather each segment's tokens from, short ones filled up, and which of what is gathered are real."""
@@ -195,15 +190,15 @@ class Group:
         return self._made[window, dtype, device]
 
 
+@dataclass(frozen=True, slots=True)
 class PackedPlan:
     """A pass over many segments, each a small tree over its trunk; may keep the keys and values it computes."""
 
-    def __init__(self, groups: Sequence[Group], positions: Any, keep: Any = None) -> None:
-        self.groups = groups
-        """They cover the pass from its start to its end, in order."""
-        self.positions = positions
-        self.keep = keep
-        """A function of (layer, key, value), called with those of every token."""
+    groups: Sequence[Group]
+    """They cover the pass from its start to its end, in order."""
+    positions: Any
+    keep: Callable[[int, Any, Any], None] | None = None
+    """Called with the layer, the keys and the values of every token."""
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch

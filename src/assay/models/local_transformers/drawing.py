@@ -9,11 +9,12 @@ from typing import Any
 
 from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
+from .candidates import not_finite
 from .loading import quiet
 from .media_settings import NotFinite
 from .sampling import are_finite, has_penalties
 
-NOT_FINITE = "the model computed an image that is not finite"
+NO_IMAGE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
 """How strongly the prompt is held against no prompt, as the model's authors draw."""
 
@@ -60,9 +61,9 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
                 tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **given)
                 pixels = model.decode_image_tokens(tokens)
         except NotFinite:
-            return Output.failed("non_finite", NOT_FINITE, retryable=False)
+            return not_finite(NO_IMAGE)
         if not bool(pixels.isfinite().all()):
-            return Output.failed("non_finite", NOT_FINITE, retryable=False)
+            return not_finite(NO_IMAGE)
         image = _image(pixels[0], image_processor)
         candidates.append(Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)

@@ -5,7 +5,7 @@ as the task or the user asked for, though at most three quarters of the context;
 takes by itself, at most half of it. So a limit that is merely generous never costs the whole prompt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, Output
@@ -22,13 +22,15 @@ def fit(length: int, context: int, asked: int | None, usual: int, policy: str) -
     return kept, min(wanted, context - kept)
 
 
-def fitted(pairs: Sequence[Pair], longest: int, policy: str) -> tuple[list[Pair], int] | Output:
+def fitted(
+    pairs: Sequence[Pair], longest: int, policy: str, refuse: Callable[[int, int], Output]
+) -> tuple[list[Pair], int] | Output:
     """Pairs whose contexts were cut to fit, and by how many tokens at most; or the failure where they cannot."""
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
         return list(pairs), 0
     if policy == "refuse":
-        return too_long(over + longest, longest)
+        return refuse(over + longest, longest)
     # One token must stand before the continuation, whose last token is only predicted.
     needed = max(len(pair.tokens) - pair.start for pair in pairs)
     if needed > longest:

@@ -18,6 +18,7 @@ from .prefix import Bush, Node, Stretch, chains, grow, lay_out
 from .sampling import Choice, are_finite, choose
 from .slots import Slots, StepPlan
 
+NOT_FINITE = "the model computed logits that are not finite"
 GROWTH = 64
 """Tokens by which the room of all rows grows at least."""
 
@@ -36,7 +37,8 @@ class Row:
     token_ids: list[int] = field(default_factory=list)
     """The tokens of what was written."""
     stop_reason: str | None = None
-    error: str | None = None
+    is_spoilt: bool = False
+    """Whether no token could be chosen."""
 
     def words(self) -> Sequence[int]:
         """The prompt as what can be written: token ids."""
@@ -44,12 +46,12 @@ class Row:
 
     def clear(self) -> None:
         """Back to the start."""
-        self.written, self.token_ids, self.stop_reason, self.error = [], [], None, None
+        self.written, self.token_ids, self.stop_reason, self.is_spoilt = [], [], None, False
 
     def take(self, choice: Choice | None) -> bool:
         """Writes one token, or notes that none could be chosen; whether the row is done."""
         if choice is None:
-            self.error = "the model computed logits that are not finite"
+            self.is_spoilt = True
             return True
         self.written.append(choice)
         self.token_ids.append(choice.token)
@@ -234,6 +236,17 @@ class Writer:
     def _make_room(self, needed: int) -> None:
         if needed > self.slots.room:
             self.slots.grow(max(needed, self.slots.room + GROWTH))
+
+
+def write(engine: Engine, rows: Sequence[Row], writer: type[Writer]) -> None:
+    """Writes the answers of rows, fewer of them at once where memory runs out."""
+
+    def attempt() -> None:
+        for row in rows:
+            row.clear()
+        writer(engine, rows, engine.rows).run()
+
+    engine.within_memory(attempt)
 
 
 def chosen(logits: Any, owners: Sequence[Row]) -> list[Choice | None]:

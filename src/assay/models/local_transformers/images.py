@@ -5,30 +5,23 @@ each audio clip by one that stands for a quarter of its frames.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .prompts import template_in
 
 
+@dataclass
 class PlainImageProcessor:
     """A tokenizer and an image processor, called as transformers' processors are; with a feature extractor it hears."""
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        image_processor: Any,
-        image_token: str,
-        chat_template: str | None,
-        feature_extractor: Any = None,
-        audio_token: str | None = None,
-    ) -> None:
-        self.tokenizer = tokenizer
-        self.image_processor = image_processor
-        self.image_token = image_token
-        self.chat_template = chat_template
-        self.feature_extractor = feature_extractor
-        self.audio_token = audio_token
+    tokenizer: Any
+    image_processor: Any
+    image_token: str
+    chat_template: str | None
+    feature_extractor: Any = None
+    audio_token: str | None = None
 
     @classmethod
     def load(cls, folder: str, options: Mapping[str, Any]) -> "PlainImageProcessor":

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import Request
-from .engine import LOOSE, TOLERANCE
+from .engine import tolerance_of
 from .media_settings import room_for
 from .sampling import are_finite, is_greedy
 from .text import Limits
@@ -87,10 +87,9 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | Non
         for one, other in zip(_first_logits(model, inputs), together, strict=False):
             if not all(are_finite(one)):
                 return None
-            limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
             # Tokens that are ruled out weigh minus infinity in both.
             apart = (one[0] - other[row]).abs().masked_fill(one[0] == other[row], 0.0)
-            if not float(apart.max()) <= limit:
+            if not float(apart.max()) <= tolerance_of(one.dtype):
                 return False
             if int(one[0].argmax()) != int(other[row].argmax()):
                 # Two tokens weigh the same: what is written next cannot be compared.

@@ -203,40 +203,30 @@ class MediaEngine(Engine):
         def stop(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
 
-        handle = self.decoder.register_forward_pre_hook(stop, with_kwargs=True, prepend=True)
         try:
-            self.model(**inputs, use_cache=False)
+            with self.decoder.register_forward_pre_hook(stop, with_kwargs=True, prepend=True):
+                self.model(**inputs, use_cache=False)
         except _Reached as reached:
             if reached.embeddings is None:
                 raise CannotShare("its media do not become embeddings") from None
             return reached.embeddings
-        finally:
-            handle.remove()
         raise CannotShare("its media do not go through the part that writes")
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
         """What the part that reads and writes is given, pass by pass."""
         seen: list[Mapping[str, Any]] = []
-        handle = self.decoder.register_forward_pre_hook(lambda _, __, given: seen.append(given), with_kwargs=True)
-        try:
+        with self.decoder.register_forward_pre_hook(lambda _, __, given: seen.append(given), with_kwargs=True):
             yield seen
-        finally:
-            handle.remove()
 
-    @contextmanager
-    def _only(self, wanted: Sequence[int]) -> Iterator[None]:
+    def _only(self, wanted: Sequence[int]) -> Any:
         """Logits of the wanted places alone are computed inside."""
         places = integers(wanted)
 
         def keep(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             return (args[0][:, sent(places, args[0].device)], *args[1:])
 
-        handle = self.head.register_forward_pre_hook(keep)
-        try:
-            yield
-        finally:
-            handle.remove()
+        return self.head.register_forward_pre_hook(keep)
 
 
 @contextmanager

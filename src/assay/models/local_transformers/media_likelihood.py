@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import Output, Request
-from .engine import LOOSE, TOLERANCE
+from .engine import tolerance_of
 from .fitting import too_long
 from .likelihood import Pair, Tally
 from .media_batches import BESIDE
@@ -38,16 +38,16 @@ class Kept:
     """No medium has a token from here on; 0 without media."""
 
 
+@dataclass
 class Weigher:
     """Weighs continuations with one model."""
 
-    def __init__(self, model: Any, renderer: Renderer, limits: Limits) -> None:
-        self.model = model
-        self.renderer = renderer
-        self.limits = limits
-        self.keeps: bool | None = None
-        """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
-        self._kept: Kept | None = None
+    model: Any
+    renderer: Renderer
+    limits: Limits
+    keeps: bool | None = None
+    """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
+    _kept: Kept | None = None
 
     def weigh(self, request: Request, inputs: dict[str, Any]) -> Output:
         """The likelihoods of one request's continuations, after tensors on the model's device."""
@@ -170,8 +170,7 @@ def _are_close(one: Any, other: Any) -> bool | None:
     """Whether a model computes the same in two ways; `None` where the usual way gives no numbers to compare."""
     if not all(are_finite(one)):
         return None
-    limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
-    return bool((one - other).abs().max() <= limit)
+    return bool((one - other).abs().max() <= tolerance_of(one.dtype))
 
 
 def _media_of(inputs: Mapping[str, Any]) -> dict[str, Any]:

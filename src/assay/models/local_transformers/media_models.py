@@ -8,31 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...core import EMPTY, Output, Prompt, Request
-from ..answers import failure
+from ...core import Likelihood, Output, Prompt, Request
+from ..answers import failure, is_out_of_memory
 from ..draws import generator_for
 from .attention import CannotShare
+from .candidates import Answers
 from .drawing import draw, prepare
-from .engine import TokenCount
+from .engine import Counter, TokenCount
 from .fitting import too_long
 from .hearing import not_heard
 from .likelihood import Pair, windows
-from .media_answers import Answers, Drawn, not_finite
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
 from .media_plain import PlainWriter
-from .media_prompts import MediaRenderer, SpeechRenderer, placed
+from .media_prompts import MediaRenderer, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
 from .plain import weigh_plainly
 from .sampling import check_options, is_greedy
-from .text import Limits, weighed_output
-
-
-@dataclass(frozen=True, slots=True)
-class _Counter:
-    count: TokenCount
+from .text import Limits, weigh_planned, weighed_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +46,18 @@ class Prepared:
 class MediaModel:
     """A model that takes images or audio clips among the words, and writes text."""
 
-    renders: type[MediaRenderer] = MediaRenderer
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
     """Why beginnings are not shared; `None` where they are."""
     opening = 0
     """Tokens the model writes before its answer on its own account."""
 
-    def __init__(
-        self,
-        model: Any,
-        processor: Any,
-        template: str | None,
-        limits: Limits,
-        where: str,
-        settings: Mapping[str, Any] = EMPTY,
-    ) -> None:
+    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
         self.model = model
-        self.processor = processor
+        self.renderer: MediaRenderer = renderer
+        self.processor = renderer.processor
         self.limits = limits
         self.where = where
-        self.renderer = self.renders(processor, chat_template=template, where=where)
         self.weigher = Weigher(model, self.renderer, limits)
         self.settings = settings
         self.engine: Any = self._engine()
@@ -79,7 +65,7 @@ class MediaModel:
         """Why a hand-over could not go through as one, the last time that was so."""
         self.asks_for_more = more_settings(model, settings)
         """What is asked of the model's own `generate`, by the user or by the model's settings, and only it can do."""
-        self.answers = Answers(model, processor.tokenizer)
+        self.answers = Answers(model, renderer.tokenizer)
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
@@ -89,7 +75,7 @@ class MediaModel:
                 self.sharing = Sharing(self.model, self.renderer, self.limits.rows, self.weigher.logits)
         except (AttributeError, NotImplementedError) as error:
             self.plain_because = f"{type(error).__name__}: {error}"
-            return _Counter(TokenCount(self.model))
+            return Counter(TokenCount(self.model))
         self.plain_because = self.sharing.plain_because
         return self.sharing.engine
 
@@ -98,29 +84,31 @@ class MediaModel:
         made = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
-            try:
-                if "image" not in request.prompt.produces:
-                    made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
-                made.failed[at] = failure(error, self.where)
+            if "image" in request.prompt.produces or not self._read(made, at):
                 continue
-            if self._is_unheard(made, at):
-                continue
-            length = length_of(made.inputs[at]) if at in made.inputs else 0
+            length = length_of(made.inputs[at])
             if length >= self.limits.context:
                 made.failed[at] = too_long(length, self.limits.context, has_media=True)
                 del made.inputs[at]
-            elif at in made.inputs and self._shares_writing(request):
+            elif self._shares_writing(request):
                 self._mark(made, at)
         return made
 
-    def _is_unheard(self, made: Prepared, at: int) -> bool:
-        """Whether a request has an audio clip that the model would not hear to its end: it is then not asked."""
-        failed = self._unheard(made.requests[at].prompt, made.inputs[at]) if at in made.inputs else None
+    def _read(self, made: Prepared, at: int) -> bool:
+        """A prompt as tensors; whether it has any, and no audio clip that the model would not hear to its end."""
+        prompt = made.requests[at].prompt
+        try:
+            if prompt.rolling:
+                raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
+            inputs = self.renderer.inputs(prompt)
+            failed = self._unheard(prompt, inputs)
+        except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
+            failed = failure(error, self.where)
         if failed is not None:
             made.failed[at] = failed
-            del made.inputs[at]
-        return failed is not None
+        else:
+            made.inputs[at] = inputs
+        return failed is None
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         return self.renderer.unheard(prompt, inputs)
@@ -138,12 +126,9 @@ class MediaModel:
         """Whether an answer to a request is written here and not by the model's own `generate`."""
         return not self.asks_for_more
 
+    @in_full_precision()
     def generate(self, made: Prepared) -> list[Output]:
         """Answers, those of like prompts together."""
-        with in_full_precision():
-            return self._generate(made)
-
-    def _generate(self, made: Prepared) -> list[Output]:
         outputs = dict(made.failed)
         for at, request in enumerate(made.requests):
             if "image" in request.prompt.produces:
@@ -151,7 +136,7 @@ class MediaModel:
         outputs.update(self._shared(list(made.marked), made, self._written))
         plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
         for group in alike(made.requests, plain, self.limits, self.plain.fills is not False):
-            outputs.update(self._tried(group, made))
+            outputs.update(self._tried(group, lambda some: self._answered(some, made.requests, made.inputs)))
             self.engine.count.meter.advance(len(group) / len(made.requests))
         return [outputs[at] for at in range(len(made.requests))]
 
@@ -159,19 +144,7 @@ class MediaModel:
         self, group: Sequence[int], made: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
     ) -> dict[int, Output]:
         """Answers of requests that share beginnings; one that cannot be answered so is left to be asked plainly."""
-        import torch
-
-        if not group:
-            return {}
-        try:
-            outputs = answered(group, made)
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            self.apart_because = f"{type(error).__name__}: {error}"
-            if len(group) == 1:
-                return {}
-            return {at: output for one in group for at, output in self._shared([one], made, answered).items()}
+        outputs = self._tried(group, lambda some: answered(some, made), is_last=False) if group else {}
         # What is no number spoils what is computed beside it.
         spoilt = [at for at, output in outputs.items() if output.error and output.error.kind == "non_finite"]
         for one in spoilt if len(group) > 1 else ():
@@ -183,15 +156,9 @@ class MediaModel:
         rows = {at: self._rows(made.requests[at], made.marked[at]) for at in group}
         self._sharing.write([made.marked[at] for at in group], list(rows.values()))
         outputs = {}
-        for at, own in rows.items():
-            request = made.requests[at]
-            wrong = next((row.error for row in own if row.error), None)
-            if wrong is not None:
-                outputs[at] = not_finite(wrong)
-            else:
-                drawn = [Drawn(row.token_ids) for row in own]
-                length = len(made.marked[at].ids)
-                outputs[at] = self.answers.output(request, drawn, length, self.plain.squeezed(request, length))
+        for at, written in rows.items():
+            request, length = made.requests[at], len(made.marked[at].ids)
+            outputs[at] = self.answers.of_rows(request, written, length, self.plain.squeezed(request, length))
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
@@ -221,18 +188,20 @@ class MediaModel:
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
-    def _tried(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
-        """Answers of a group; one that cannot be answered fails alone."""
-        import torch
-
+    def _tried(
+        self, group: Sequence[int], ask: Callable[[Sequence[int]], dict[int, Output]], *, is_last: bool = True
+    ) -> dict[int, Output]:
+        """Answers of a group; one that cannot be answered fails alone, or is left out where there is another way."""
         try:
-            return self._answered(group, made.requests, made.inputs)
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            if len(group) == 1:
-                return {group[0]: failure(error, self.where)}
-            return {at: output for one in group for at, output in self._tried([one], made).items()}
+            return ask(group)
+        except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
+            if is_out_of_memory(error):
+                raise
+            if not is_last:
+                self.apart_because = f"{type(error).__name__}: {error}"
+            if len(group) > 1:
+                return {at: one for alone in group for at, one in self._tried([alone], ask, is_last=is_last).items()}
+            return {group[0]: failure(error, self.where)} if is_last else {}
 
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
@@ -248,23 +217,13 @@ class MediaModel:
                 first, tokens = self.renderer.whole_text(request.prompt)
                 made.whole[at] = windows(tokens, first, self.limits.context)
                 continue
-            try:
-                if request.prompt.rolling:
-                    raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
-                made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
-                made.failed[at] = failure(error, self.where)
-                continue
-            if not self._is_unheard(made, at):
+            if self._read(made, at):
                 self._mark(made, at)
         return made
 
+    @in_full_precision()
     def likelihood(self, made: Prepared) -> list[Output]:
         """Weighs continuations after prompts with media: what prompts begin with is computed once."""
-        with in_full_precision():
-            return self._likelihood(made)
-
-    def _likelihood(self, made: Prepared) -> list[Output]:
         outputs = dict(made.failed)
         outputs.update(self._whole(made))
         outputs.update(self._shared(list(made.marked), made, self._weighed))
@@ -274,32 +233,25 @@ class MediaModel:
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
-            outputs[at] = self._weighed_alone(made.requests[at], made.inputs[at])
+            outputs |= self._tried([at], lambda some: self._weighed_alone(some, made))
             self.engine.count.meter.advance(1 / len(made.requests))
         self.weigher.forget()
         return [outputs[at] for at in range(len(made.requests))]
 
-    def _weighed_alone(self, request: Request, inputs: Mapping[str, Any]) -> Output:
-        import torch
-
-        try:
-            return self.weigher.weigh(request, placed(inputs, self.model))
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            return failure(error, self.where)
+    def _weighed_alone(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+        """Likelihoods after one prompt, as the model itself computes them."""
+        [at] = group
+        return {at: self.weigher.weigh(made.requests[at], placed(made.inputs[at], self.model))}
 
     def _whole(self, made: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
-        pairs = [pair for own in made.whole.values() for pair in own]
+        planned = [(made.requests[at], (pairs, 0)) for at, pairs in made.whole.items()]
+        return dict(zip(made.whole, weigh_planned(planned, self._weigh_words), strict=True))
+
+    def _weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         if self.plain_because is None:
-            found = iter(self._sharing.weigh_words(pairs))
-        else:
-            found = iter(weigh_plainly(self.model, pairs, 1, self.engine.count.meter))
-        return {
-            at: weighed_output(made.requests[at], own, [next(found) for _ in own], None)
-            for at, own in made.whole.items()
-        }
+            return self._sharing.weigh_words(pairs)
+        return weigh_plainly(self.model, pairs, 1, self.engine.count.meter)
 
     def _weighed(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
@@ -318,7 +270,6 @@ class MediaModel:
 class SpeechModel(MediaModel):
     """Speech to text: one audio clip in, its words out."""
 
-    renders = SpeechRenderer
     opening = 4
     """Start, language, task and whether there are time stamps."""
 
@@ -332,7 +283,7 @@ class SpeechModel(MediaModel):
         return not_heard(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:
-        return _Counter(TokenCount(self.model))
+        return Counter(TokenCount(self.model))
 
 
 def _beginning(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], list[int]]:

@@ -2,33 +2,32 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ...core import Output, Request
 from ..draws import torch_draws
+from .candidates import Answers, Drawn, not_finite
 from .loading import quiet
-from .media_answers import Answers, Drawn, not_finite
 from .media_batches import Inputs, fills_rightly, joined, length_of
 from .media_prompts import placed
-from .media_settings import Ending, NotFinite, Penalties, finite_only, room_for, settings_of, stopper
+from .media_settings import Ending, NotFinite, Penalties, Stopping, finite_only, room_for, settings_of
 from .sampling import is_greedy
 from .text import Limits
 
 
+@dataclass
 class PlainWriter:
     """Writes answers with one model."""
 
-    def __init__(
-        self, model: Any, answers: Answers, limits: Limits, settings: Mapping[str, Any], opening: int = 0
-    ) -> None:
-        self.model = model
-        self.answers = answers
-        self.limits = limits
-        self.settings = settings
-        self.opening = opening
-        """Tokens the model writes before its answer on its own account."""
-        self.fills: bool | None = None
-        """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
+    model: Any
+    answers: Answers
+    limits: Limits
+    settings: Mapping[str, Any]
+    opening: int = 0
+    """Tokens the model writes before its answer on its own account."""
+    fills: bool | None = None
+    """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
 
     def write(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
         """Answers to prompts that are alike, in ascending order of length."""
@@ -44,10 +43,13 @@ class PlainWriter:
         except NotFinite as error:
             return [not_finite(str(error))] if len(requests) == 1 else self._one_by_one(requests, inputs)
         return [
-            self.answers.output(request, [rows[place] for rows in drawn], length, self.squeezed(request, length))
+            self._output(request, [rows[place] for rows in drawn], length_of(inputs[place]))
             for place, request in enumerate(requests)
-            for length in [length_of(inputs[place])]
         ]
+
+    def _output(self, request: Request, drawn: Sequence[Drawn], length: int) -> Output:
+        candidates = [self.answers.candidate(request, one) for one in drawn]
+        return self.answers.output(request, candidates, length, self.squeezed(request, length))
 
     def squeezed(self, request: Request, length: int) -> int | None:
         """The room of an answer after a prompt of so many tokens, where it was to have more."""
@@ -87,7 +89,7 @@ class PlainWriter:
         if penalties.are_asked:
             made["logits_processor"] = [penalties]
         if request.options.stop:
-            made["stopping_criteria"] = [stopper(self.answers.tokenizer, request.options.stop, length)]
+            made["stopping_criteria"] = [Stopping(self.answers.stops(request.options.stop), length)]
         return made
 
     @contextmanager

@@ -170,10 +170,6 @@ class SpeechRenderer(MediaRenderer):
             return {**extractor(audio.samples, **given), "return_timestamps": True}
         return dict(extractor(audio.samples, **given))
 
-    def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """Nothing: tensors hold every audio clip to its end."""
-        return None
-
     def text(self, prompt: Prompt) -> str:
         """The mark of the audio alone."""
         return self._mark(self._audio(prompt).kind)

@@ -1,11 +1,10 @@
 """Options of a request as a model's own `generate` takes them, and what only that can do."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .prompts import special_ids
+from .generate import NOT_FINITE
 from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
@@ -48,11 +47,10 @@ class NotFinite(ArithmeticError):
     """Logits from which no token can be chosen."""
 
     def __init__(self) -> None:
-        super().__init__("the model computed logits that are not finite")
+        super().__init__(NOT_FINITE)
 
 
-@contextmanager
-def finite_only(model: Any) -> Iterator[None]:
+def finite_only(model: Any) -> Any:
     """Raises inside as soon as a model computes logits from which no token can be chosen."""
 
     def check(_: Any, __: Any, out: Any) -> None:
@@ -60,11 +58,7 @@ def finite_only(model: Any) -> Iterator[None]:
         if logits is not None and not all(are_finite(logits[:, -1])):
             raise NotFinite
 
-    handle = model.register_forward_hook(check)
-    try:
-        yield
-    finally:
-        handle.remove()
+    return model.register_forward_hook(check)
 
 
 class Penalties:
@@ -130,23 +124,14 @@ class Ending:
         return bool(self._full) if self.rows == 1 else row in self._full
 
 
-def stopper(tokenizer: Any, stops: Sequence[str], length: int) -> Callable[..., Any]:
+class Stopping:
     """Ends generation when a stop string was written."""
-    from transformers import StoppingCriteria
 
-    ends = special_ids(tokenizer, stops)
+    def __init__(self, stops: Callable[[Sequence[int]], str | None], length: int) -> None:
+        self.stops = stops
+        self.length = length
+        """Tokens of the prompt."""
 
-    class _AtString(StoppingCriteria):  # type: ignore[misc]
-        def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-            import torch
-
-            rows = [row[length:] for row in input_ids.tolist()]
-            texts = [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
-            done = [
-                bool(row and row[-1] in ends) or any(stop in text for stop in stops)
-                for row, text in zip(rows, texts, strict=True)
-            ]
-            return torch.tensor(done, device=input_ids.device)
-
-    made: Callable[..., Any] = _AtString()
-    return made
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        rows = [row[self.length :] for row in input_ids.tolist()]
+        return input_ids.new_tensor([bool(row and self.stops(row)) for row in rows], dtype=bool)

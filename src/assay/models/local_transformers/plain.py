@@ -3,12 +3,14 @@
 Nothing is padded: sequences of one length go through together, so that a neighbour never changes an answer.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from ...core import Likelihood, Meter
 from .generate import Row, chosen
 from .likelihood import Pair, Tally
+
+T = TypeVar("T")
 
 
 def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int, meter: Meter) -> list[Likelihood]:
@@ -20,7 +22,7 @@ def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int, meter: Meter) -
     for row, pair in enumerate(pairs):
         alike.setdefault(pair.computed, []).append(row)
     device = model.get_input_embeddings().weight.device
-    for some in _same_length([sequence for sequence in alike if sequence], batch):
+    for some in _same_length([sequence for sequence in alike if sequence], len, batch):
         with torch.inference_mode():
             logits = model(input_ids=torch.tensor([list(s) for s in some], device=device), use_cache=False).logits
         for at, sequence in enumerate(some):
@@ -38,15 +40,10 @@ def write_plainly(model: Any, rows: Sequence[Row], batch: int, meter: Meter) -> 
     import torch
 
     device = model.get_input_embeddings().weight.device
-    by_length: dict[int, list[Row]] = {}
-    for row in rows:
-        by_length.setdefault(len(row.prompt), []).append(row)
-    for members in by_length.values():
-        for start in range(0, len(members), batch):
-            some = members[start : start + batch]
-            with torch.inference_mode():
-                _write_together(model, some, device)
-            meter.advance(len(some) / len(rows))
+    for some in _same_length(rows, lambda row: len(row.prompt), batch):
+        with torch.inference_mode():
+            _write_together(model, some, device)
+        meter.advance(len(some) / len(rows))
 
 
 def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:
@@ -73,10 +70,10 @@ def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:
         out = model(input_ids=nxt, use_cache=True, **cache)
 
 
-def _same_length(sequences: Sequence[tuple[int, ...]], batch: int) -> Iterator[list[tuple[int, ...]]]:
-    by_length: dict[int, list[tuple[int, ...]]] = {}
-    for sequence in sequences:
-        by_length.setdefault(len(sequence), []).append(sequence)
+def _same_length(items: Sequence[T], length: Callable[[T], int], batch: int) -> Iterator[list[T]]:
+    by_length: dict[int, list[T]] = {}
+    for item in items:
+        by_length.setdefault(length(item), []).append(item)
     for same in by_length.values():
         for start in range(0, len(same), batch):
             yield same[start : start + batch]

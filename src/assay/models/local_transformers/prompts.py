@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -111,24 +112,16 @@ class Renderer:
         add = not is_chat and not (bos and text.startswith(bos))
         ids = list(self.tokenizer.encode(text, add_special_tokens=add))
         if add:
-            ids = ids[: len(ids) - self._added_after()]
+            ids = ids[: len(ids) - self._added_after]
         return tuple(ids)
 
+    @cached_property
     def _added_after(self) -> int:
         """How many tokens the tokenizer adds behind a text, which would end it before the model goes on."""
-        if not hasattr(self, "_behind"):
-            plain = self.tokenizer.encode("a", add_special_tokens=False)
-            whole = self.tokenizer.encode("a", add_special_tokens=True)
-            before = self._added_before(whole, plain)
-            self._behind = len(whole) - len(plain) - before
-        return self._behind
-
-    @staticmethod
-    def _added_before(whole: Sequence[int], plain: Sequence[int]) -> int:
-        for start in range(len(whole) - len(plain) + 1):
-            if list(whole[start : start + len(plain)]) == list(plain):
-                return start
-        return 0
+        plain, whole = (list(self.tokenizer.encode("a", add_special_tokens=adds)) for adds in (False, True))
+        added = len(whole) - len(plain)
+        before = next((at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0)
+        return added - before
 
     @property
     def prefix_token(self) -> int | None:

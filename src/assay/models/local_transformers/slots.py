@@ -87,25 +87,21 @@ def look(scores: Any, values: Any) -> Seen:
     return Seen(torch.matmul(weights.to(values.dtype), values), weights.sum(-1, keepdim=True), top)
 
 
+@dataclass
 class StepPlan:
     """A pass over one token or a few of each row."""
 
-    def __init__(
-        self,
-        slots: Slots,
-        lengths: Sequence[int],
-        widths: Sequence[int],
-        trunks: Sequence[tuple[Trunk | None, Sequence[int]]],
-    ) -> None:
-        self.slots = slots
-        self.lengths = lengths
-        """Own tokens of each row before this pass."""
-        self.widths = widths
-        """Tokens of each row in this pass."""
-        self.trunks = trunks
-        """Each trunk with the rows that hang on it."""
-        self.widest = max(widths)
-        self.longest = max(length + width for length, width in zip(lengths, widths, strict=True))
+    slots: Slots
+    lengths: Sequence[int]
+    """Own tokens of each row before this pass."""
+    widths: Sequence[int]
+    """Tokens of each row in this pass."""
+    trunks: Sequence[tuple[Trunk | None, Sequence[int]]]
+    """Each trunk with the rows that hang on it."""
+
+    def __post_init__(self) -> None:
+        self.widest = max(self.widths)
+        self.longest = max(length + width for length, width in zip(self.lengths, self.widths, strict=True))
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:

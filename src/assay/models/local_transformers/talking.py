@@ -7,9 +7,9 @@ another says what was written. A clip is only made where the request asks for it
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import EMPTY, Candidate, Output, Request
+from ...core import Candidate, Output, Request
 from ...media import audio_from
-from .media_answers import Drawn, answered, not_finite
+from .candidates import Drawn, not_finite
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
@@ -17,6 +17,7 @@ from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
 from .text import Limits
 
+OF_VOICE = ("speaker", "talker_", "token2wav_")
 RATE = 24000
 """Samples a second of what is said; no configuration names it."""
 
@@ -24,27 +25,12 @@ RATE = 24000
 class TalkingModel(MediaModel):
     """A model that takes images and audio clips, writes, and says what it wrote."""
 
-    def __init__(
-        self,
-        model: Any,
-        processor: Any,
-        template: str | None,
-        limits: Limits,
-        where: str,
-        settings: Mapping[str, Any] = EMPTY,
-    ) -> None:
-        own = ("speaker", "talker_", "token2wav_")
-        super().__init__(
-            model.thinker,
-            processor,
-            template,
-            limits,
-            where,
-            {name: value for name, value in settings.items() if not name.startswith(own)},
-        )
+    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
         self.whole = model
-        self.voice = {name: value for name, value in settings.items() if name.startswith(own)}
+        self.voice = {name: value for name, value in settings.items() if name.startswith(OF_VOICE)}
         """Settings of the speaking part alone."""
+        further = {name: value for name, value in settings.items() if name not in self.voice}
+        super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
         """Not what is to be heard; nor what is drawn, so that it is the same whether it is heard or not."""
@@ -87,7 +73,7 @@ class TalkingModel(MediaModel):
             text = self.answers.candidate(request, Drawn(self.answers.own(ids[0].tolist(), length, stops)))
             waveform = audio_from(audio.float().cpu().numpy(), RATE)
             candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
-        return answered(candidates, length, self.plain.squeezed(request, length))
+        return self.answers.output(request, candidates, length, self.plain.squeezed(request, length))
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
         """How to write, for the part that writes alone, and how to say it."""
