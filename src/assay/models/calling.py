@@ -6,7 +6,7 @@ who name them; every other parameter is an option of the model, given on the com
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,13 +66,12 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
     )
 
 
-def check_settings(call: Call, options: Mapping[str, Any], what: str) -> None:
-    """Raises for an option that the function does not have."""
+def check_settings(options: Mapping[str, Any], known: Set[str] | None, what: str) -> None:
+    """Raises for an option that is not among the known ones; with `None` anything goes."""
     for name in options:
-        if call.settings is not None and name not in call.settings:
-            close = nearest(name, call.settings)
-            known = ", ".join(sorted(call.settings)) or "none"
-            fix = f"did you mean {close!r}?" if close else f"known options: {known}"
+        if known is not None and name not in known:
+            close = nearest(name, known)
+            fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(known)) or 'none'}"
             raise UnknownOption(what, name, fix=fix)
 
 

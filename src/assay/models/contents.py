@@ -109,14 +109,11 @@ def _fault_of_medium(medium: Media) -> str | None:
     try:
         medium.digest  # noqa: B018 - opened for its fault; who keeps the medium asks for the same
     except AssayError as error:
-        return f"an {medium.kind} that cannot be opened: {getattr(error, 'what', error)} ({_named(medium)})"
+        name = medium.name or shorten(medium.source)
+        return f"an {medium.kind} that cannot be opened: {getattr(error, 'what', error)} ({name})"
     except Exception as error:  # noqa: BLE001 - a reader of the model's own: becomes a counted failure
         return f"an {medium.kind} that cannot be opened: {type(error).__name__}: {error}"
     return None
-
-
-def _named(medium: Media) -> str:
-    return medium.name or shorten(medium.source)
 
 
 def _is_token(token: Any) -> bool:

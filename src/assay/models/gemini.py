@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..core import (
@@ -43,18 +43,10 @@ SAME_MEANING = {
     "frequency_penalty": "frequencyPenalty",
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-BLOCKED = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "IMAGE_RECITATION",
-        "IMAGE_PROHIBITED_CONTENT",
-    }
-)
+BLOCKED = frozenset({
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_RECITATION",
+    "IMAGE_PROHIBITED_CONTENT",
+})  # fmt: skip
 FAILED = frozenset({"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"})
 """Ends of an answer that are faults of the service, whatever was written until then."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
@@ -204,9 +196,7 @@ def _read(answer: Any) -> Output:
     candidates = answer.get("candidates")
     if not candidates:
         if (answer.get("promptFeedback") or {}).get("blockReason"):
-            return Output(
-                filtered().candidates, usage=usage, details={"blocked": answer["promptFeedback"]["blockReason"]}
-            )
+            return replace(filtered(), usage=usage, details={"blocked": answer["promptFeedback"]["blockReason"]})
         raise Malformed(f"the answer has no `candidates`: {shorten(answer)}")
     return Output(tuple(_candidate(candidate) for candidate in candidates), usage=usage)
 

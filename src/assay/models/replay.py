@@ -44,16 +44,6 @@ class _Head(msgspec.Struct):
     output: _Answer = msgspec.field(default_factory=_Answer)
 
 
-class _Cell(msgspec.Struct):
-    task: str = ""
-
-
-class _Plan(msgspec.Struct):
-    """What is needed of a run's manifest."""
-
-    cells: list[_Cell] = msgspec.field(default_factory=list)
-
-
 @dataclass
 class Replay:
     """The model of an earlier run, as far as its journal goes."""
@@ -156,10 +146,10 @@ class Replay:
     def _planned(self) -> frozenset[str]:
         """The tasks that the run names as its own; none where it does not say."""
         try:
-            plan = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes(), type=_Plan)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            manifest = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes())
+            return frozenset(str(cell["task"]) for cell in manifest["cells"])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
             return frozenset()
-        return frozenset(cell.task for cell in plan.cells)
 
     def _heads(self) -> Iterator[tuple[int, _Head]]:
         decoder = msgspec.json.Decoder(_Head)

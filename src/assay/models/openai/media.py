@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core import Audio, Candidate, Image, Media, Output, Request, Text, Usage, shorten
 from ..calling import as_text
-from ..chat_format import Malformed, count_of
+from ..chat_format import Malformed, read_usage
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
 from ..inline_media import from_base64, playable
@@ -114,6 +114,5 @@ def _plain(value: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, Mapping) or "input_tokens" not in usage:
-        return None
-    return Usage(input_tokens=count_of(usage, "input_tokens"), output_tokens=count_of(usage, "output_tokens"))
+    """Tokens, where the endpoint counts them: some count seconds."""
+    return read_usage(usage, "input", "output") if isinstance(usage, Mapping) and "input_tokens" in usage else None

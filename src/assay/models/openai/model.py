@@ -14,10 +14,11 @@ from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
 from . import media, responses, weighing
 from .thinking import split_thinking
 
+Weighing = Literal["none", "echo", "prompt_logprobs"]
+TokenField = Literal["auto", "max_tokens", "max_completion_tokens"]
 Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
 FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 PATHS = ("chat/completions", "completions", "responses", "images/generations", "audio/speech", "audio/transcriptions")
-TOKEN_FIELDS = ("auto", "max_tokens", "max_completion_tokens")
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -42,11 +43,11 @@ class OpenAI(HttpModel):
     api_key_env: str = "OPENAI_API_KEY"
     api: Api = "auto"
     """`auto` sends prompts with free roles as completions, all others as chat."""
-    max_tokens_field: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
+    max_tokens_field: TokenField = "auto"
     """Servers disagree on the name; `auto` uses the newer one for the public service only."""
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
-    likelihood_by: Literal["none", "echo", "prompt_logprobs"] = "none"
+    likelihood_by: Weighing = "none"
     """How the server weighs given continuations: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
     think_tags: bool = False
     """Whether the server leaves `<think>…</think>` in the text; it is then kept apart from the answer."""
@@ -55,15 +56,12 @@ class OpenAI(HttpModel):
     audio_format: str = "wav"
 
     def __post_init__(self) -> None:
-        if self.api not in get_args(Api):
-            raise UsageError(f"api must be one of {', '.join(get_args(Api))}, got {self.api!r}")
-        if self.likelihood_by not in ("none", "echo", "prompt_logprobs"):
-            raise UsageError(f"likelihood_by must be none, echo or prompt_logprobs, got {self.likelihood_by!r}")
+        for name, kind in (("api", Api), ("likelihood_by", Weighing), ("max_tokens_field", TokenField)):
+            if getattr(self, name) not in get_args(kind):
+                listed = ", ".join(get_args(kind))
+                raise UsageError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
             raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
-        if self.max_tokens_field not in TOKEN_FIELDS:
-            known = ", ".join(TOKEN_FIELDS)
-            raise UsageError(f"max_tokens_field must be one of {known}, got {self.max_tokens_field!r}")
         if not isinstance(self.think_tags, bool):
             raise UsageError(f"think_tags must be true or false, got {self.think_tags!r}")
         for name in ("voice", "audio_format"):
@@ -118,14 +116,11 @@ class OpenAI(HttpModel):
         return {"Authorization": f"Bearer {self._key}"}
 
     async def _answer(self, request: Request) -> Output:
-        if self.api == "responses":
-            return await self._repeat(request, self._respond)
+        ways = {"responses": self._respond, "speech": self._speak, "transcriptions": self._transcribe}
+        if self.api in ways:
+            return await self._repeat(request, ways[self.api])
         if self.api == "images":
             return await self._draw(request)
-        if self.api == "speech":
-            return await self._repeat(request, self._speak)
-        if self.api == "transcriptions":
-            return await self._repeat(request, self._transcribe)
         chat = self.api == "chat" or (self.api == "auto" and request.prompt.is_chat)
         answer = await self._post("chat/completions" if chat else "completions", self._question(request, chat))
         output = read_answer(answer, audio_format=self.audio_format)

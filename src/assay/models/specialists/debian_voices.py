@@ -5,8 +5,7 @@ Both read the text from a file, so that no text can be taken for an option.
 
 import re
 import tempfile
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,6 +27,8 @@ class Program(Specialist):
     apt: ClassVar[str]
     versions: ClassVar[tuple[str, ...]]
     """The program, and the argument, that prints the version."""
+    arguments: ClassVar[tuple[str, ...]]
+    """How the program is told to read the text and where to write the audio."""
     voice: str
 
     def __post_init__(self) -> None:
@@ -48,16 +49,12 @@ class Program(Specialist):
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
             (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
-            call([self._engine, *self._arguments()], folder=folder)
+            call([self._engine, *(word.format(self.voice) for word in self.arguments)], folder=folder)
             try:
                 speech = (folder / SPEECH).read_bytes()
             except OSError as error:
                 raise ModelError(f"{self.program} wrote no audio clip") from error
         return Output.of(Audio(speech))
-
-    @abstractmethod
-    def _arguments(self) -> Sequence[str]:
-        """How the program is told to read the text and where to write the audio."""
 
 
 @dataclass
@@ -68,11 +65,9 @@ class Flite(Program):
     program: ClassVar[str] = "flite"
     apt: ClassVar[str] = "flite"
     versions: ClassVar[tuple[str, ...]] = ("flite", "--version")
+    arguments: ClassVar[tuple[str, ...]] = ("-voice", "{}", "-f", TEXT, "-o", SPEECH)
     voice: str = "slt"
     """slt, rms, awb, kal or kal16."""
-
-    def _arguments(self) -> Sequence[str]:
-        return ("-voice", self.voice, "-f", TEXT, "-o", SPEECH)
 
 
 @dataclass
@@ -83,7 +78,5 @@ class Festival(Program):
     program: ClassVar[str] = "text2wave"
     apt: ClassVar[str] = "festival festvox-us-slt-hts"
     versions: ClassVar[tuple[str, ...]] = ("festival", "--version")
+    arguments: ClassVar[tuple[str, ...]] = ("-eval", "(voice_{})", "-o", SPEECH, TEXT)
     voice: str = "cmu_us_slt_arctic_hts"
-
-    def _arguments(self) -> Sequence[str]:
-        return ("-eval", f"(voice_{self.voice})", "-o", SPEECH, TEXT)

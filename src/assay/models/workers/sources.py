@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import UnknownName, UsageError, nearest, trust
-from ...core.errors import UnknownOption
+from ...core import UnknownName, UsageError, trust
+from ..calling import check_settings
 
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -26,11 +26,7 @@ class WorkerSource:
 
     def check(self, options: dict[str, Any], name: str) -> None:
         """Raises for an option that the class does not have, and for one it needs and was not given."""
-        for option in options:
-            if self.known is not None and option not in self.known:
-                close = nearest(option, self.known)
-                fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(self.known))}"
-                raise UnknownOption(f"worker {name!r}", option, fix=fix)
+        check_settings(options, self.known, f"worker {name!r}")
         for option in self.required:
             if option not in options:
                 raise UsageError(f"worker {name!r} needs the option {option!r}", fix=f"--judge_args {option}=…")
