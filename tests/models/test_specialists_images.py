@@ -9,8 +9,8 @@ from assay.media import decode_image
 from assay.models import build_model, embedded
 from assay.models.specialists import digits_flow
 from assay.models.specialists.digits_flow import DigitsFlow, asked_digit
+from assay.models.specialists.readers import Tesseract
 from assay.models.specialists.renderer import Renderer
-from assay.models.specialists.tesseract import Tesseract
 
 IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
 BREAD = Image(IMAGES / "02.png")

@@ -44,18 +44,18 @@ MODELS = under("assay.models", {
     "gemini": ("gemini:Gemini", "gemini/NAME: generateContent; text, images, audio and video in"),
     "litellm": ("litellm:LiteLLM", "litellm/PROVIDER/NAME: any other service, by the library litellm"),
     "moonshine": (
-        "specialists.moonshine:Moonshine",
+        "specialists.recognisers:Moonshine",
         "speech in, English text out: Moonshine tiny-en; a recogniser, embedded",
     ),
     "pocketsphinx": (
-        "specialists.pocketsphinx:PocketSphinx",
+        "specialists.recognisers:PocketSphinx",
         "speech in, English text out: older and weaker; a recogniser, embedded",
     ),
     "espeak": ("specialists.espeak:Espeak", "text in, speech out: eSpeak NG (GPL-3 library); a synthesiser, embedded"),
     "flite": ("specialists.debian_voices:Flite", "text in, speech out: Flite, where the system has it"),
     "festival": ("specialists.debian_voices:Festival", "text in, speech out: Festival, where the system has it"),
-    "rapidocr": ("specialists.rapidocr:RapidOcr", "text in images: PP-OCRv4; a reader, embedded"),
-    "tesseract": ("specialists.tesseract:Tesseract", "text in images, where the system has Tesseract"),
+    "rapidocr": ("specialists.readers:RapidOcr", "text in images: PP-OCRv4; a reader, embedded"),
+    "tesseract": ("specialists.readers:Tesseract", "text in images, where the system has Tesseract"),
     "digits-flow": ("specialists.digits_flow:DigitsFlow", "draws 8 x 8 digits; trained here on first use"),
     "renderer": ("specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
     "worker": (

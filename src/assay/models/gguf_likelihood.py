@@ -10,10 +10,11 @@ such tokens is weighed one token after another, by the list of what might have b
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..core import Likelihood
 from .chat_format import Malformed
+from .gguf_tokens import ServerTokenizer
 from .local_transformers.likelihood import Pair
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -24,23 +25,10 @@ FORCED = 1e6
 """A bias that leaves no choice; what is reported is from before it."""
 
 
-class Vocabulary(Protocol):
-    """What must be known of the tokens."""
-
-    @property
-    def plain(self) -> int:
-        """A token that llama.cpp always reports."""
-        ...
-
-    def is_whole(self, token: int) -> bool:
-        """Whether a token consists of whole characters."""
-        ...
-
-
 class Weigher:
     """Weighs continuations one after another; remembers what is in the cache."""
 
-    def __init__(self, complete: Complete, vocabulary: Vocabulary) -> None:
+    def __init__(self, complete: Complete, vocabulary: ServerTokenizer) -> None:
         self._complete = complete
         self._vocabulary = vocabulary
         self._context: tuple[int, ...] | None = None

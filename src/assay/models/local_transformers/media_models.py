@@ -16,13 +16,12 @@ from .candidates import Answers
 from .drawing import draw, prepare
 from .engine import Counter, TokenCount
 from .fitting import too_long
-from .hearing import not_heard
 from .likelihood import Pair, windows
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
 from .media_plain import PlainWriter
-from .media_prompts import MediaRenderer, placed
+from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
 from .plain import weigh_plainly
