@@ -167,8 +167,8 @@ def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
             parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
         elif kind == "image" and isinstance(block.get("source"), Mapping):
             source = block["source"]
-            made = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
-            parts.append(made)
+            image = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
+            parts.append(image)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
     reason = answer.get("stop_reason")

@@ -183,28 +183,29 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
 
 def _thought(piece: Mapping[str, Any]) -> str:
     """What was thought, as a text or as pieces of its own."""
-    held = next((held for name in ("thinking", "reasoning", "text", "summary") if (held := piece.get(name))), "")
-    if isinstance(held, str):
-        return held
-    return "".join(str(inner.get("text") or "") for inner in held if isinstance(inner, Mapping))
+    names = ("thinking", "reasoning", "text", "summary")
+    content = next((content for name in names if (content := piece.get(name))), "")
+    if isinstance(content, str):
+        return content
+    return "".join(str(inner.get("text") or "") for inner in content if isinstance(inner, Mapping))
 
 
 def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
-    made: list[Part] = []
+    parts: list[Part] = []
     for image in message.get("images") or ():
-        made.append(image_at(image["image_url"]))
+        parts.append(image_at(image["image_url"]))
     audio = message.get("audio")
     if isinstance(audio, Mapping) and audio.get("data") is not None:
-        sound = _audio(audio, audio_format, said=bool(message.get("content")))
-        made += [sound] if sound is not None else []
+        sound = _audio(audio, audio_format, has_words=bool(message.get("content")))
+        parts += [sound] if sound is not None else []
     if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
-        made.append(Text(words))
-    return made
+        parts.append(Text(words))
+    return parts
 
 
-def _audio(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
+def _audio(holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False) -> Audio | None:
     """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
-    if holder["data"] == "" and (said or _words(holder)):
+    if holder["data"] == "" and (has_words or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)
 
@@ -250,14 +251,14 @@ def weighed_token(text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()
     return Token(text, math.nan if logprob is None else logprob, rivals)
 
 
-def read_usage(usage: Any, given: str = "prompt", made: str = "completion") -> Usage | None:
+def read_usage(usage: Any, input_word: str = "prompt", output_word: str = "completion") -> Usage | None:
     """What the endpoint counted; a number that is none is left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
-    of_prompt, of_answer = usage.get(f"{given}_tokens_details"), usage.get(f"{made}_tokens_details")
+    of_prompt, of_answer = usage.get(f"{input_word}_tokens_details"), usage.get(f"{output_word}_tokens_details")
     return Usage(
-        input_tokens=count_of(usage, f"{given}_tokens"),
-        output_tokens=count_of(usage, f"{made}_tokens"),
+        input_tokens=count_of(usage, f"{input_word}_tokens"),
+        output_tokens=count_of(usage, f"{output_word}_tokens"),
         cached_tokens=count_of(of_prompt, "cached_tokens"),
         reasoning_tokens=count_of(of_answer, "reasoning_tokens"),
         cost=_number(usage.get("cost")),

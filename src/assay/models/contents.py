@@ -71,9 +71,9 @@ def settled(output: Output) -> Output:
 
 def _counted(usage: Usage) -> Usage:
     """The usage without the counts that are none."""
-    given = {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
-    plain = {name: n for name, count in given.items() if (n := as_number(count)) is not None and 0 <= n < math.inf}
-    is_plain = len(plain) == len(given) and all(plain[name] is given[name] for name in plain)
+    counts = {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
+    plain = {name: n for name, count in counts.items() if (n := as_number(count)) is not None and 0 <= n < math.inf}
+    is_plain = len(plain) == len(counts) and all(plain[name] is counts[name] for name in plain)
     return usage if is_plain else Usage(**plain)  # type: ignore[arg-type]
 
 

@@ -215,9 +215,9 @@ def _as_often_as_asked(generate: Callable[[Sequence[Request]], Any]) -> Callable
         ]
 
     def once_more(request: Request, output: Output) -> Request:
-        drawn = generator_for(request, len(output.candidates)).getrandbits(31)
-        seed = None if request.seed is None else drawn
-        return replace(request, seed=seed, options=request.options.set(n=1), draw=f"{request.draw}/{drawn}")
+        number = generator_for(request, len(output.candidates)).getrandbits(31)
+        seed = None if request.seed is None else number
+        return replace(request, seed=seed, options=request.options.set(n=1), draw=f"{request.draw}/{number}")
 
     def ask(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(generate(requests))

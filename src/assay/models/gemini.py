@@ -144,12 +144,12 @@ class Gemini(HttpModel):
     def _thinking(self, effort: str | None) -> dict[str, Any] | None:
         if self.thinking is None and effort is None:
             return None
-        asked: dict[str, Any] = {"includeThoughts": self.show_thoughts}
+        config: dict[str, Any] = {"includeThoughts": self.show_thoughts}
         if self.thinking is not None:
-            asked["thinkingBudget"] = self.thinking
+            config["thinkingBudget"] = self.thinking
         if effort is not None:
-            asked["thinkingLevel"] = effort
-        return asked
+            config["thinkingLevel"] = effort
+        return config
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()

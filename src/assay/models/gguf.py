@@ -157,9 +157,9 @@ class Gguf(LocalModel):
         if self._weigher is not None:
             self._weigher.forget()
         question = self._fitting(request)
-        drawn = [self._draw(question, request, index) for index in range(request.options.n)]
-        candidates: tuple[Candidate, ...] = tuple(c for output in drawn for c in output.candidates)
-        usage = _added(drawn)
+        outputs = [self._draw(question, request, index) for index in range(request.options.n)]
+        candidates: tuple[Candidate, ...] = tuple(c for output in outputs for c in output.candidates)
+        usage = _added(outputs)
         details = cut_details(question.cut, self._squeezed(request, usage, candidates))
         return Output(candidates, usage=usage, seconds=time.perf_counter() - started, details=details)
 
@@ -184,13 +184,13 @@ class Gguf(LocalModel):
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
         chat = question.is_chat
-        asked = {**question.body, **self._options(request, index, chat=chat)}
+        body = {**question.body, **self._options(request, index, chat=chat)}
         # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
         further = index > 0
         cached = further or (self._last is not None and question.body != self._last)
-        answer = self._ask(chat, {**asked, "cache_prompt": cached})
+        answer = self._ask(chat, {**body, "cache_prompt": cached})
         if cached and not further and _computed_last_token_alone(answer):
-            answer = self._ask(chat, {**asked, "cache_prompt": False})
+            answer = self._ask(chat, {**body, "cache_prompt": False})
         self._last = question.body
         output = read_answer(answer, keep_top=bool(request.options.logprobs))
         if chat:

@@ -98,9 +98,9 @@ class Weigher:
                 "logit_bias": [[token if is_whole else self._vocabulary.plain, FORCED]],
                 "cache_prompt": True,
             }
-            for written in _reported(self._complete(body)):
-                likely = written["top_logprobs"]
-                for one in (written, *likely):
+            for report in _reported(self._complete(body)):
+                likely = report["top_logprobs"]
+                for one in (report, *likely):
                     if one["id"] == token:
                         return float(one["logprob"]), likely[0]["id"] == token
         raise Malformed("llama.cpp did not say how probable a token is that it was to weigh")

@@ -52,8 +52,8 @@ class ServerTokenizer:
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """The ids of a text; special tokens written in it count as such."""
-        asked = {"content": text, "add_special": add_special_tokens, "parse_special": True}
-        ids: list[int] = self._asked("POST", "/tokenize", asked)["tokens"]
+        body = {"content": text, "add_special": add_special_tokens, "parse_special": True}
+        ids: list[int] = self._asked("POST", "/tokenize", body)["tokens"]
         return ids
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool) -> str:
@@ -64,10 +64,10 @@ class ServerTokenizer:
 
     def is_whole(self, token: int) -> bool:
         """Whether a token consists of whole characters; in languages with many, some are parts of one."""
-        known = self._whole.get(token)
-        if known is None:
-            known = self._whole[token] = "\ufffd" not in self.decode([token], skip_special_tokens=False)
-        return known
+        is_whole = self._whole.get(token)
+        if is_whole is None:
+            is_whole = self._whole[token] = "\ufffd" not in self.decode([token], skip_special_tokens=False)
+        return is_whole
 
     @cached_property
     def plain(self) -> int:
@@ -79,8 +79,8 @@ class ServerTokenizer:
     ) -> str:
         """The messages as one text; an answer begun in the last of them is left open."""
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
-        asked = {"messages": list(messages), "add_generation_prompt": add_generation_prompt or goes_on}
-        text: str = self._asked("POST", "/apply-template", asked)["prompt"]
+        body = {"messages": list(messages), "add_generation_prompt": add_generation_prompt or goes_on}
+        text: str = self._asked("POST", "/apply-template", body)["prompt"]
         # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
         return f"{self.bos_token}{text}" if self._begins_texts and not text.startswith(str(self.bos_token)) else text
 
@@ -106,6 +106,6 @@ class ServerTokenizer:
             connection.close()
         if reply.status != 200 or not isinstance(answer, dict):
             refused = answer.get("error") if isinstance(answer, dict) else None
-            said = refused.get("message") if isinstance(refused, dict) else answer
-            raise ModelError(f"llama.cpp refuses {path}: {said}")
+            reason = refused.get("message") if isinstance(refused, dict) else answer
+            raise ModelError(f"llama.cpp refuses {path}: {reason}")
         return answer

@@ -72,8 +72,8 @@ class Client:
     async def _exchange(
         self, url: str, data: bytes, headers: Mapping[str, str], content_type: str, *, is_new: bool = False
     ) -> tuple[Origin, Connection, Reply]:
-        asked = (url, content_type, *headers.items())
-        origin, head = self._heads.get(asked) or self._heads.setdefault(asked, _head(url, headers, content_type))
+        key = (url, content_type, *headers.items())
+        origin, head = self._heads.get(key) or self._heads.setdefault(key, _head(url, headers, content_type))
         try:
             connection = await self._connection(origin, is_new=is_new)
             reply = await connection.exchange(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data))
@@ -108,14 +108,14 @@ class Client:
         name = (answer.get("id") or answer.get("responseId")) if isinstance(answer, Mapping) else None
         if not name or not isinstance(name, str) or origin in self._repeating:
             return False
-        seen = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
+        ids = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
         if connection.questions > 1:
             if name in connection.ids:
                 return True
-        elif name in seen:
+        elif name in ids:
             self._repeating.add(origin)
         connection.ids.append(name)
-        seen.append(name)
+        ids.append(name)
         return False
 
     async def close(self) -> None:

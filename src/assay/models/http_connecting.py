@@ -80,8 +80,8 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
     except ssl.SSLError as error:
         reason = getattr(error, "reason", None) or str(error)
         is_plain = reason in NOT_TLS
-        said = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
-        raise HttpFailure("tls", f"{origin.named} {said}", retryable=not is_plain) from error
+        what = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
+        raise HttpFailure("tls", f"{origin.named} {what}", retryable=not is_plain) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
         fix = PROXY_FIX if proxy else "check base_url"

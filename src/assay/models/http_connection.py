@@ -67,8 +67,8 @@ class Connection(asyncio.Protocol):
     async def exchange(self, data: bytes) -> Reply:
         """Sends one question and waits for the whole answer; whatever goes wrong, the connection is closed."""
         if self._transport is None or self._transport.is_closing():
-            said = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
-            raise BrokenOff(said if self._unasked else NO_ANSWER)
+            what = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
+            raise BrokenOff(what if self._unasked else NO_ANSWER)
         self._answer = Answer(self._limits.response_bytes)
         now = self._loop.time()
         self._last = now + self._limits.total

@@ -72,10 +72,10 @@ class HttpModel(ABC):
             if not isinstance(getattr(self, name), Mapping):
                 raise self._wrong(f"{name} of", "takes a mapping", f"""-a '{name}={{"name": "value"}}'""")
         for name in TIMEOUTS:
-            given = getattr(self, name)
-            is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-            if not is_number or not (given > 0 or (name, given) == ("start_timeout", 0)):
-                raise self._wrong(f"{name} of", f"is {given!r}", "seconds, above 0")
+            seconds = getattr(self, name)
+            is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+            if not is_number or not (seconds > 0 or (name, seconds) == ("start_timeout", 0)):
+                raise self._wrong(f"{name} of", f"is {seconds!r}", "seconds, above 0")
         most = self.max_response_bytes
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
             raise self._wrong("max_response_bytes of", f"is {most!r}", "a number of bytes")
@@ -97,9 +97,9 @@ class HttpModel(ABC):
         headers = {name: filled(value, "a header").strip() for name, value in self.headers.items()}
         self._headers = {**(self._credentials() if self._key else {}), **headers}
         _check_headers(self._headers)
-        own = secrets_of({"base_url": self._url, "body": self.body})
-        self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
-        remember(secrets_of({"headers": self._headers}) | own)
+        secrets = secrets_of({"base_url": self._url, "body": self.body})
+        self._secrets = [value for value in (self._key, *self._headers.values(), *secrets) if value]
+        remember(secrets_of({"headers": self._headers}) | secrets)
         self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
         self._client = Client(Limits(*(getattr(self, name) for name in TIMEOUTS), self.max_response_bytes))
 
@@ -186,28 +186,28 @@ class HttpModel(ABC):
         """`n` candidates from an endpoint that gives one a call; what came before a failure is not drawn anew."""
         if request.options.n == 1:
             return await ask(request)
-        drawn = self._drawn_of(request)
-        while len(drawn) < request.options.n:
+        outputs = self._drawn_of(request)
+        while len(outputs) < request.options.n:
             output = await ask(request)
             if output.error is not None:
                 return output
-            drawn.append(output)
+            outputs.append(output)
         self._drawn.pop(_this_task())
-        candidates = tuple(candidate for output in drawn for candidate in output.candidates)
-        return replace(drawn[0], candidates=candidates, usage=_added([output.usage for output in drawn]))
+        candidates = tuple(candidate for output in outputs for candidate in output.candidates)
+        return replace(outputs[0], candidates=candidates, usage=_added([output.usage for output in outputs]))
 
     def _drawn_of(self, request: Request) -> list[Output]:
         """What was drawn for a request so far: kept by whoever asks, who asks for the same until it has come."""
-        known, drawn = self._drawn.get(_this_task(), (None, []))
-        if known is not request:
-            drawn = []
-            self._drawn[_this_task()] = (request, drawn)
-        return drawn
+        previous, outputs = self._drawn.get(_this_task(), (None, []))
+        if previous is not request:
+            outputs = []
+            self._drawn[_this_task()] = (request, outputs)
+        return outputs
 
     def _with_paid(self, request: Request, output: Output) -> Output:
         """An output, where not all came that were to be drawn, with the tokens of those that did."""
-        known, drawn = self._drawn.get(_this_task(), (None, []))
-        usage = _added([one.usage for one in drawn]) if known is request else None
+        previous, outputs = self._drawn.get(_this_task(), (None, []))
+        usage = _added([one.usage for one in outputs]) if previous is request else None
         return output if usage is None else replace(output, usage=usage)
 
 
@@ -217,9 +217,9 @@ def _this_task() -> "asyncio.Task[Any]":
     return task
 
 
-def kinds(given: str | Sequence[str], option: str) -> tuple[str, ...]:
+def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
     """Kinds of parts, from a list or as they are typed: `text,audio`."""
-    named = tuple(given.replace(" ", "").split(",")) if isinstance(given, str) else tuple(given)
+    named = tuple(value.replace(" ", "").split(",")) if isinstance(value, str) else tuple(value)
     for kind in named:
         if kind not in KINDS:
             raise UsageError(f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}", fix=f"-a {option}=text,image")
@@ -233,13 +233,15 @@ def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
     )
 
 
-def enough(output: Output, asked: int) -> Output:
+def enough(output: Output, expected: int) -> Output:
     """An endpoint that ignores `n` must not make pass@k look worse than it is, nor mix in what nobody asked for."""
-    given = len(output.candidates)
-    if given == asked or not given:
+    count = len(output.candidates)
+    if count == expected or not count:
         return output
-    fix = f"use epochs={asked} instead of n={asked}" if given < asked else "leave `n` out of extra_body, or ask another"
-    message = f"asked for {asked} candidate{'s' * (asked > 1)}, the endpoint gave {given}; fix: {fix}"
+    fix = "leave `n` out of extra_body, or ask another"
+    if count < expected:
+        fix = f"use epochs={expected} instead of n={expected}"
+    message = f"asked for {expected} candidate{'s' * (expected > 1)}, the endpoint gave {count}; fix: {fix}"
     return Output.failed("bad_response", message, retryable=False)
 
 
@@ -262,11 +264,11 @@ def filtered() -> Output:
 
 def _added(usages: Sequence[Usage | None]) -> Usage | None:
     """Tokens of several calls: each is paid for."""
-    known = [usage for usage in usages if usage is not None]
-    if not known:
+    counts = [usage for usage in usages if usage is not None]
+    if not counts:
         return None
     sums = {
-        name: sum(values) if (values := [v for usage in known if (v := getattr(usage, name)) is not None]) else None
+        name: sum(values) if (values := [v for usage in counts if (v := getattr(usage, name)) is not None]) else None
         for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
     }
     return Usage(**sums)

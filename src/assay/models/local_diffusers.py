@@ -120,9 +120,9 @@ class LocalDiffusers:
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change an image."""
         settings = {name: getattr(self, name) for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)}
-        given = {name: value for name, value in settings.items() if value is not None}
-        called = {"call": dict(self.call_args)} if self.call_args else {}
-        return {"diffusers": self.source.identity(), "dtype": self._dtype(), **given, **called}
+        options = {name: value for name, value in settings.items() if value is not None}
+        call = {"call": dict(self.call_args)} if self.call_args else {}
+        return {"diffusers": self.source.identity(), "dtype": self._dtype(), **options, **call}
 
     def load(self) -> None:
         """Reads the weights, if nobody did before."""
@@ -136,11 +136,11 @@ class LocalDiffusers:
             if not isinstance(getattr(torch, dtype, None), torch.dtype):
                 raise UsageError(f"unknown dtype {dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
             options = {"revision": self.revision, "variant": self.variant, "trust_remote_code": self.trust_remote_code}
-            given: dict[str, Any] = {name: value for name, value in options.items() if value}
+            arguments: dict[str, Any] = {name: value for name, value in options.items() if value}
             self._settings()  # one the pipeline does not have is found before its weights are read
             try:
-                given[_dtype_argument()] = getattr(torch, dtype)
-                pipe = load_whole(self._class(), self.source.folder(), given, self.path)
+                arguments[_dtype_argument()] = getattr(torch, dtype)
+                pipe = load_whole(self._class(), self.source.folder(), arguments, self.path)
             except (OSError, ValueError, TypeError) as error:
                 raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
             pipe.set_progress_bar_config(disable=True)
@@ -241,14 +241,14 @@ class LocalDiffusers:
         seconds = (time.perf_counter() - started) / len(requests)
         outputs = []
         for place, row in enumerate(seeds):
-            own = slice(place * count, (place + 1) * count)
-            if not all(map(_is_finite, result.images[own])):
+            span = slice(place * count, (place + 1) * count)
+            if not all(map(_is_finite, result.images[span])):
                 what = "the pipeline computed an image that is not finite"
                 outputs.append(Output.failed("non_finite", f"{self.path}: {what}", retryable=False))
                 continue
             candidates = tuple(
                 Candidate((image_from(image),), "content_filter" if is_blocked else "stop")
-                for image, is_blocked in zip(result.images[own], blocked[own], strict=True)
+                for image, is_blocked in zip(result.images[span], blocked[span], strict=True)
             )
             outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
         return outputs
@@ -257,13 +257,13 @@ class LocalDiffusers:
         """What every call is given; a setting the pipeline does not have is a fault, not passed over."""
         wanted = {"num_inference_steps": self.steps, "guidance_scale": self.guidance}
         wanted |= {name: getattr(self, name) for name in PLANNED}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        known = self._parameters()
-        for name in (*given, *self.call_args):
+        settings = {name: value for name, value in wanted.items() if value is not None}
+        parameters = self._parameters()
+        for name in (*settings, *self.call_args):
             # Many calls take any further argument for old names' sake, and pass it over.
-            if name not in known:
+            if name not in parameters:
                 raise UsageError(f"{self._class().__name__} has no setting {name!r}", where=self.path)
-        return given
+        return settings
 
 
 def _is_finite(image: Any) -> bool:

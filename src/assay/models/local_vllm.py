@@ -144,7 +144,7 @@ class LocalVllm(LocalModel):
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
-            made: dict[int, Output] = {}
+            outputs: dict[int, Output] = {}
             by_ids: list[tuple[int, list[int]]] = []
             by_chat: list[int] = []
             for at, request in enumerate(requests):
@@ -153,20 +153,20 @@ class LocalVllm(LocalModel):
                     continue
                 ids = self._prompt_ids(request)
                 if isinstance(ids, Output):
-                    made[at] = ids
+                    outputs[at] = ids
                 else:
                     by_ids.append((at, ids))
             tokens = dict(by_ids)
-            made |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
+            outputs |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
                 [{"prompt_token_ids": tokens[at]} for at in chosen], params,
                 use_tqdm=bar_for(self._llm.generate, self._meter, len(chosen) / len(requests)),
             ))  # fmt: skip
-            made |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
+            outputs |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
                 [chat_messages(requests[at].prompt) for at in chosen], params,
                 use_tqdm=bar_for(self._llm.chat, self._meter, len(chosen) / len(requests)),
                 chat_template=self.chat_template,
             ))  # fmt: skip
-        return [made[at] for at in range(len(requests))]
+        return [outputs[at] for at in range(len(requests))]
 
     def _prompt_ids(self, request: Request) -> list[int] | Output:
         try:
@@ -178,8 +178,8 @@ class LocalVllm(LocalModel):
         longest = self._longest()
         if len(ids) >= longest and self.truncate == "refuse":
             return too_long(len(ids), longest)
-        kept, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
-        return list(shortened(ids, kept, self.truncate))
+        size, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
+        return list(shortened(ids, size, self.truncate))
 
     def _longest(self) -> int:
         return int(self._llm.llm_engine.model_config.max_model_len)
@@ -203,31 +203,31 @@ class LocalVllm(LocalModel):
         from vllm import SamplingParams
 
         options = request.options
-        given: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
+        arguments: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
         if options.temperature:
             seed = generator_for(request, 0).getrandbits(31)
-            given |= {"temperature": options.temperature, "seed": seed}
+            arguments |= {"temperature": options.temperature, "seed": seed}
         else:
-            given["temperature"] = 0.0
+            arguments["temperature"] = 0.0
         if options.response_format == "json":
             from vllm.sampling_params import StructuredOutputsParams
 
-            given["structured_outputs"] = StructuredOutputsParams(json_object=True)
+            arguments["structured_outputs"] = StructuredOutputsParams(json_object=True)
         if ends := special_ids(self.renderer.tokenizer, options.stop):
-            given["stop_token_ids"] = sorted(ends)
+            arguments["stop_token_ids"] = sorted(ends)
         return SamplingParams(
-            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **given
+            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **arguments
         )
 
     def _read(self, request: Request, result: Any) -> Output:
         candidates = tuple(
-            Candidate((Text(made.text),), made.finish_reason, _tokens(made), tuple(made.token_ids))
-            for made in result.outputs
+            Candidate((Text(one.text),), one.finish_reason, _tokens(one), tuple(one.token_ids))
+            for one in result.outputs
         )
         ids = result.prompt_token_ids or ()
-        usage = Usage(len(ids), sum(len(made.token_ids) for made in result.outputs), result.num_cached_tokens)
+        usage = Usage(len(ids), sum(len(one.token_ids) for one in candidates), result.num_cached_tokens)
         room = self._longest() - len(ids)
-        ended_early = any(made.finish_reason == "length" for made in result.outputs)
+        ended_early = any(one.stop_reason == "length" for one in candidates)
         squeezed = room if ended_early and room < self._answer_length(request) else None
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
@@ -276,10 +276,10 @@ def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Lik
     return Likelihood(math.fsum(values), greedy, len(values))
 
 
-def _tokens(made: Any) -> tuple[Token, ...]:
+def _tokens(completion: Any) -> tuple[Token, ...]:
     """Each written token with its alternatives, the most probable first."""
     tokens = []
-    for token, alternatives in zip(made.token_ids, made.logprobs or (), strict=False):
+    for token, alternatives in zip(completion.token_ids, completion.logprobs or (), strict=False):
         ordered = sorted(alternatives.values(), key=lambda one: -one.logprob)
         top = tuple((one.decoded_token or "", one.logprob) for one in ordered)
         tokens.append(Token(alternatives[token].decoded_token or "", alternatives[token].logprob, top))

@@ -97,8 +97,8 @@ class Replay:
                 continue
             if head.output.error is not None:
                 failed.add(offset)
-            known = self._by_key.get(head.key)
-            if head.key and (known is None or known in failed or offset not in failed):
+            previous = self._by_key.get(head.key)
+            if head.key and (previous is None or previous in failed or offset not in failed):
                 self._by_key[head.key] = offset
             self._by_sample.setdefault((head.id, head.epoch), []).append(offset)
         models |= dict.fromkeys(_owner(head, owners) for head in marked if not _is_helper(head, tasks))
@@ -124,10 +124,10 @@ class Replay:
         if offset is not None:
             return self._output(self._line(offset))
         offsets = self._by_sample.get((request.id, request.repeat), [])
-        asked = prompt_to_plain(request.prompt)
+        prompt = prompt_to_plain(request.prompt)
         for offset in offsets:
             line = self._line(offset)
-            if _same_question(line, asked, request.prompt.continuations):
+            if _same_question(line, prompt, request.prompt.continuations):
                 return self._output(line)
         what = "was asked something else in that run" if offsets else "was never asked in that run"
         fix = "give the model that should answer, or the run that asked it"
@@ -183,10 +183,10 @@ def _is_helper(head: _Head, tasks: Set[str]) -> bool:
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 
-def _same_question(line: Mapping[str, Any], asked: Sequence[Any], continuations: Sequence[str] | None) -> bool:
+def _same_question(line: Mapping[str, Any], prompt: Sequence[Any], continuations: Sequence[str] | None) -> bool:
     recorded = line.get("continuations")
     same_weighing = (list(recorded) if recorded else None) == (list(continuations) if continuations else None)
-    return list(line.get("prompt") or ()) == list(asked) and same_weighing
+    return list(line.get("prompt") or ()) == list(prompt) and same_weighing
 
 
 @dataclass(frozen=True)

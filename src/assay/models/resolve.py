@@ -34,9 +34,9 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
         return _from_file(name, args)
     naming = in_our_words(name, args)
     name, args = naming.name, naming.args
-    known = registry.resolve(name) or name
-    if known in embedded.CATALOGUE:
-        return embedded.build(known, args)
+    canonical = registry.resolve(name) or name
+    if canonical in embedded.CATALOGUE:
+        return embedded.build(canonical, args)
     if name in registry:
         return _adapted(registry.get(name), name, args)
     scheme, slash, rest = name.partition("/")

@@ -51,21 +51,21 @@ class ToRun:
         return cls(plain["program"], tests, cases, plain.get("language", "python"), plain["limits"])
 
 
-def perform(tier: Tier, asked: ToRun) -> Verdict:
+def perform(tier: Tier, execution: ToRun) -> Verdict:
     """Runs the program; `SandboxError` where the sandbox failed, which says nothing of the program."""
-    limits = Limits(**asked.limits)
-    if asked.tests is not None:
-        return judge_functions(tier, asked.program, asked.tests, limits)
-    return _judge_cases(tier, asked, limits)
+    limits = Limits(**execution.limits)
+    if execution.tests is not None:
+        return judge_functions(tier, execution.program, execution.tests, limits)
+    return _judge_cases(tier, execution, limits)
 
 
-def _judge_cases(tier: Tier, asked: ToRun, limits: Limits) -> Verdict:
+def _judge_cases(tier: Tier, execution: ToRun, limits: Limits) -> Verdict:
     """Every case in a sandbox of its own; what was printed is compared here, out of the program's reach."""
     seconds, printed = 0.0, ""
     with Sandbox(tier, limits) as box:
-        box.write("program", asked.program)
-        for number, case in enumerate(asked.cases, 1):
-            done = box.exec([asked.language, "program"], stdin=case.stdin)
+        box.write("program", execution.program)
+        for number, case in enumerate(execution.cases, 1):
+            done = box.exec([execution.language, "program"], stdin=case.stdin)
             seconds += done.seconds
             printed = done.stdout.decode("utf-8", "replace")
             if not done.succeeded:

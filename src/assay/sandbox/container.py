@@ -101,8 +101,8 @@ class Container:
         """Empty where the engine answers and has the image; else what is wrong and what helps."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
-        if said := _refusal([self.engine, "version"]):
-            return f"{self.engine} does not answer ({said}): start its service, or use another engine"
+        if words := _refusal([self.engine, "version"]):
+            return f"{self.engine} does not answer ({words}): start its service, or use another engine"
         if self._kind not in _HAS_IMAGE:
             return "" if os.path.exists(self.image) or "://" in self.image else f"there is no image {self.image}"
         if _refusal([self.engine, *_HAS_IMAGE[self._kind], self.image]):
@@ -121,9 +121,9 @@ def find_containers(engine: str = "", image: str = "", template: str = "") -> It
     if engine:
         yield Container(engine, **named)
         return
-    for known in TEMPLATES:
-        if shutil.which(known):
-            yield Container(known, **named)
+    for program in TEMPLATES:
+        if shutil.which(program):
+            yield Container(program, **named)
 
 
 def _filled(template: str, values: Mapping[str, object], env: Mapping[str, str]) -> list[str]:

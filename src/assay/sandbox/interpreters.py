@@ -33,8 +33,8 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     prefix = Path(sys.base_prefix).resolve()
     if prefix not in _SHARED:
         # Not the prefix itself: other environments, caches and whatever else may lie beside.
-        own = (program, prefix / "lib", prefix / "lib64", *_linked(program))
-        return tuple(path for path in own if path.exists())
+        places = (program, prefix / "lib", prefix / "lib64", *_linked(program))
+        return tuple(path for path in places if path.exists())
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return tuple(path for path in (program, prefix / "lib" / version, *_linked(program)) if path.exists())
 

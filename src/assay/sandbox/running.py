@@ -95,10 +95,10 @@ class Attended(ABC):
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
             return True
-        kept = self.outputs[number]
-        room = self.limits.output_bytes - len(kept)
+        output = self.outputs[number]
+        room = self.limits.output_bytes - len(output)
         self.truncated = self.truncated or len(chunk) > room
-        kept += chunk[: max(room, 0)]
+        output += chunk[: max(room, 0)]
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
@@ -150,8 +150,8 @@ class Running(Attended):
             ) from error
         finally:
             launch.close()
-        kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
-        self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
+        pipes = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
+        self.outputs = {pipe.fileno(): data for pipe, data in pipes if pipe is not None}
         self.input = None if self.process.stdin is None else self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
 

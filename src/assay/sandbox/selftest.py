@@ -132,9 +132,9 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
 
 def _names(folder: str) -> list[str]:
     """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
-    shown = (own_python(), FOLDER, Path("/tmp/work"))
+    places = (own_python(), FOLDER, Path("/tmp/work"))
     try:
-        return [name for name in os.listdir(folder) if not any(map(Path(folder, name).__eq__, _ways(shown)))][:1000]
+        return [name for name in os.listdir(folder) if not any(map(Path(folder, name).__eq__, _ways(places)))][:1000]
     except OSError:
         return []
 

@@ -137,8 +137,8 @@ def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, secon
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
-        said = _last_words(candidate, tester) or last_line(heard) or "nothing was said of why"
-        raise SandboxError(f"the tests did not start: {said}", fix="try `assay doctor`")
+        words = _last_words(candidate, tester) or last_line(heard) or "nothing was said of why"
+        raise SandboxError(f"the tests did not start: {words}", fix="try `assay doctor`")
     if "fault" in lines[-1]:
         raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
     if lines[-1].get("gone") and candidate.stopped is None and candidate.was_lost():

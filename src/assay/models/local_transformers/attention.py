@@ -88,13 +88,13 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
     return torch.from_numpy(np.asarray(values, dtype=np.int64))
 
 
-def sent(made: Any, device: Any) -> Any:
+def sent(tensor: Any, device: Any) -> Any:
     """A tensor on its way to a device; a GPU goes on with what it does meanwhile, and so does whoever feeds it."""
     import torch
 
     if torch.device(device).type != "cuda":
-        return made.to(device)
-    return made.pin_memory().to(device, non_blocking=True)
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class Once:
@@ -106,8 +106,8 @@ class Once:
     def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
         """What is known by a name on a device; `None` where none was made."""
         if (name, device) not in self._made:
-            made = make()
-            self._made[name, device] = None if made is None else sent(made, device)
+            tensor = make()
+            self._made[name, device] = None if tensor is None else sent(tensor, device)
         return self._made[name, device]
 
 
@@ -173,13 +173,13 @@ class Group:
             size = self.longest
             # Made where it is used: what is sent there is the ends alone.
             filled = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
-            own = sent(integers(filled), device)
+            limits = sent(integers(filled), device)
             step = torch.arange(size, device=device)
-            seen = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < own[:, None])
+            visible = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < limits[:, None])
             # What fills up a short segment looks at itself: the softmax of nothing is not a number.
             itself = torch.eye(size, dtype=torch.bool, device=device)[None]
             hidden = torch.zeros(len(self.ends), size, self.length + size, dtype=torch.bool, device=device)
-            hidden[..., self.length :] = ~(seen | itself)
+            hidden[..., self.length :] = ~(visible | itself)
             if window is not None:
                 at = sent(positions, device)[self.index(device)[0]]
                 keys = torch.cat([torch.arange(self.length, device=device)[None].expand(len(at), -1), at], 1)
@@ -207,8 +207,8 @@ class PackedPlan:
             self.keep(layer, key, value)
         # Tokens first: a token's heads lie together in memory and are gathered in one piece.
         lines = tuple(x.transpose(0, 1) for x in (query, key, value))
-        seen = [self._looked(layer, group, lines, style) for group in self.groups]
-        out = seen[0] if len(seen) == 1 else torch.cat(seen)
+        parts = [self._looked(layer, group, lines, style) for group in self.groups]
+        out = parts[0] if len(parts) == 1 else torch.cat(parts)
         return out.transpose(0, 1)
 
     def _looked(self, layer: int, group: Group, lines: Sequence[Any], style: Style) -> Any:
@@ -222,8 +222,8 @@ class PackedPlan:
         query, key, value = (
             x.index_select(0, index.flatten()).unflatten(0, index.shape).transpose(1, 2) for x in lines
         )
-        seen = self._look(layer, group, query, key, value, style)
-        return seen.transpose(1, 2).flatten(0, 1).index_select(0, real)
+        values = self._look(layer, group, query, key, value, style)
+        return values.transpose(1, 2).flatten(0, 1).index_select(0, real)
 
     def _look(self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch

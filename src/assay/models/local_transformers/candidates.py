@@ -57,15 +57,15 @@ class Answers:
         tokens, ends = list(row[length:]), self.ends(strings)
         return tokens[: next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))]
 
-    def candidate(self, request: Request, drawn: Drawn, tokens: tuple[Token, ...] = ()) -> Candidate:
+    def candidate(self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()) -> Candidate:
         """One answer, up to its end or its first stop string."""
         stops = request.options.stop
-        ends = self.ends(stops if drawn.has_ended is None else ())
-        text = self.tokenizer.decode([token for token in drawn.ids if token not in ends], skip_special_tokens=True)
+        ends = self.ends(stops if answer.has_ended is None else ())
+        text = self.tokenizer.decode([token for token in answer.ids if token not in ends], skip_special_tokens=True)
         places = [at for stop in stops if (at := text.find(stop)) >= 0]
-        has_ended = bool(drawn.ids) and drawn.ids[-1] in ends if drawn.has_ended is None else drawn.has_ended
+        has_ended = bool(answer.ids) and answer.ids[-1] in ends if answer.has_ended is None else answer.has_ended
         text = text[: min(places)] if places else text
-        return Candidate((Text(text),), "stop" if places or has_ended else "length", tokens, tuple(drawn.ids))
+        return Candidate((Text(text),), "stop" if places or has_ended else "length", tokens, tuple(answer.ids))
 
     def output(
         self, request: Request, candidates: Sequence[Candidate], length: int, squeezed: int | None, cut: int = 0

@@ -61,11 +61,11 @@ class TokenCount:
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
-        if given is None and kwargs.get("inputs_embeds") is not None:
-            given = kwargs["inputs_embeds"][..., 0]
+        tensor = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
+        if tensor is None and kwargs.get("inputs_embeds") is not None:
+            tensor = kwargs["inputs_embeds"][..., 0]
         self.passes += 1
-        count = 0 if given is None else int(given.numel())
+        count = 0 if tensor is None else int(tensor.numel())
         self.tokens += count
         self.meter.tokens += count
 

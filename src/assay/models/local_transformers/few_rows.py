@@ -74,9 +74,9 @@ def hasten(model: Any, free: int | None = None) -> int:
 def drop_laid_out(model: Any) -> None:
     """Gives the memory of laid-out weights back, for good."""
     for module in model.modules():
-        own: Callable[..., Any] | None = vars(module).get("forward")
-        if isinstance(own, FewRows):
-            own.is_kept, own.laid_out = False, None
+        forward: Callable[..., Any] | None = vars(module).get("forward")
+        if isinstance(forward, FewRows):
+            forward.is_kept, forward.laid_out = False, None
 
 
 def lay_out_weight(weight: Any) -> Any:

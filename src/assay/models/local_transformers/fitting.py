@@ -14,12 +14,12 @@ from .likelihood import Pair
 POLICIES = ("refuse", "left", "middle")
 
 
-def fit(length: int, context: int, asked: int | None, usual: int, policy: str) -> tuple[int, int]:
-    """How many tokens of a prompt are kept, and how many its answer may have, of `asked` or else `usual`."""
-    wanted = usual if asked is None else asked
-    most = context // 2 if asked is None else context * 3 // 4
-    kept = length if policy == "refuse" else min(length, context - min(wanted, most))
-    return kept, min(wanted, context - kept)
+def fit(length: int, context: int, max_tokens: int | None, usual: int, policy: str) -> tuple[int, int]:
+    """How many tokens of a prompt are kept, and how many its answer may have, of `max_tokens` or else `usual`."""
+    wanted = usual if max_tokens is None else max_tokens
+    most = context // 2 if max_tokens is None else context * 3 // 4
+    size = length if policy == "refuse" else min(length, context - min(wanted, most))
+    return size, min(wanted, context - size)
 
 
 def fitted(
@@ -44,8 +44,8 @@ def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair
-    kept = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
-    return Pair((*kept, *pair.tokens[pair.start :]), len(kept))
+    context = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
+    return Pair((*context, *pair.tokens[pair.start :]), len(context))
 
 
 def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:

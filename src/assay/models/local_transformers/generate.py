@@ -212,25 +212,25 @@ class Writer:
 
     def _take(self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]) -> bool:
         """Writes one token and what follows it in the draft as long as that is right; whether the row is done."""
-        active, taken, done = self.active[slot], 0, False
+        active, count, done = self.active[slot], 0, False
         for choice, drafted in zip(choices, (*draft, None), strict=True):
             if choice is None and drafted is not None:
                 break
-            taken += 1
+            count += 1
             done = active.row.take(choice)
             if done or active.row.token_ids[-1] != drafted:
                 break
-        active.own += taken
+        active.own += count
         # A row that ends early was as much of the batch as one that wrote all it may.
-        worked_off = active.row.max_tokens - len(active.row.token_ids) + taken if done else taken
+        worked_off = active.row.max_tokens - len(active.row.token_ids) + count if done else count
         self.engine.count.meter.advance(worked_off / active.row.max_tokens / len(self.rows))
-        self.engine.wrong_drafts += len(choices) - taken
-        if None in choices[taken:]:
+        self.engine.wrong_drafts += len(choices) - count
+        if None in choices[count:]:
             # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
             active.drafter = None
             self.slots.empty(slot, slot + 1, active.own)
         if active.drafter is not None and not done:
-            active.drafter.learn(active.row.token_ids[-taken:], len(draft))
+            active.drafter.learn(active.row.token_ids[-count:], len(draft))
         return done
 
     def _make_room(self, needed: int) -> None:

@@ -54,25 +54,25 @@ class PlainImageProcessor:
     ) -> dict[str, Any]:
         import torch
 
-        made: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         filled = text[0]
         if images:
-            made = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
+            inputs = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
             merged = int(getattr(self.image_processor, "merge_size", 1)) ** 2
-            counts = [int(grid.prod()) // merged for grid in made["image_grid_thw"]]
+            counts = [int(grid.prod()) // merged for grid in inputs["image_grid_thw"]]
             filled = _filled(filled, self.image_token, counts, "images")
         if audio:
             heard = self._heard(audio, sampling_rate, return_tensors)
             frames = heard["feature_attention_mask"].sum(-1).tolist()
             counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
             filled = _filled(filled, str(self.audio_token), counts, "audio clips")
-            made |= heard
-        made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
+            inputs |= heard
+        inputs |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
         # Models that also hear tell media apart by the tokens themselves.
         if not self.audio_token:
             token = self.tokenizer.convert_tokens_to_ids(self.image_token)
-            made["mm_token_type_ids"] = (made["input_ids"] == token).to(torch.long)
-        return made
+            inputs["mm_token_type_ids"] = (inputs["input_ids"] == token).to(torch.long)
+        return inputs
 
     def _heard(self, audio: Sequence[Any], rate: int | None, return_tensors: str) -> dict[str, Any]:
         settings = {"padding": "max_length", "return_attention_mask": True, "return_tensors": return_tensors}

@@ -80,22 +80,22 @@ class MediaModel:
 
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
-        made = Prepared(requests, {}, {})
+        prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
-            if "image" in request.prompt.produces or not self._read(made, at):
+            if "image" in request.prompt.produces or not self._read(prepared, at):
                 continue
-            length = length_of(made.inputs[at])
+            length = length_of(prepared.inputs[at])
             if length >= self.limits.context:
-                made.failed[at] = too_long(length, self.limits.context, has_media=True)
-                del made.inputs[at]
+                prepared.failed[at] = too_long(length, self.limits.context, has_media=True)
+                del prepared.inputs[at]
             elif self._shares_writing(request):
-                self._mark(made, at)
-        return made
+                self._mark(prepared, at)
+        return prepared
 
-    def _read(self, made: Prepared, at: int) -> bool:
+    def _read(self, prepared: Prepared, at: int) -> bool:
         """A prompt as tensors; whether it has any, and no audio clip that the model would not hear to its end."""
-        prompt = made.requests[at].prompt
+        prompt = prepared.requests[at].prompt
         try:
             if prompt.rolling:
                 raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
@@ -104,19 +104,19 @@ class MediaModel:
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
             failed = failure(error, self.where)
         if failed is not None:
-            made.failed[at] = failed
+            prepared.failed[at] = failed
         else:
-            made.inputs[at] = inputs
+            prepared.inputs[at] = inputs
         return failed is None
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         return self.renderer.unheard(prompt, inputs)
 
-    def _mark(self, made: Prepared, at: int) -> None:
+    def _mark(self, prepared: Prepared, at: int) -> None:
         if self.sharing is None or self.plain_because is not None:
             return
         try:
-            made.marked[at] = self.sharing.read(made.inputs[at])
+            prepared.marked[at] = self.sharing.read(prepared.inputs[at])
         except (CannotShare, *CANNOT):
             # This one is asked plainly.
             return
@@ -126,38 +126,38 @@ class MediaModel:
         return not self.asks_for_more
 
     @in_full_precision()
-    def generate(self, made: Prepared) -> list[Output]:
+    def generate(self, prepared: Prepared) -> list[Output]:
         """Answers, those of like prompts together."""
-        outputs = dict(made.failed)
-        for at, request in enumerate(made.requests):
+        outputs = dict(prepared.failed)
+        for at, request in enumerate(prepared.requests):
             if "image" in request.prompt.produces:
                 outputs[at] = self._drawn(request)
-        outputs.update(self._shared(list(made.marked), made, self._written))
-        plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
-        for group in alike(made.requests, plain, self.limits, self.plain.fills is not False):
-            outputs.update(self._tried(group, lambda some: self._answered(some, made.requests, made.inputs)))
-            self.engine.count.meter.advance(len(group) / len(made.requests))
-        return [outputs[at] for at in range(len(made.requests))]
+        outputs.update(self._shared(list(prepared.marked), prepared, self._written))
+        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
+        for group in alike(prepared.requests, plain, self.limits, self.plain.fills is not False):
+            outputs.update(self._tried(group, lambda some: self._answered(some, prepared.requests, prepared.inputs)))
+            self.engine.count.meter.advance(len(group) / len(prepared.requests))
+        return [outputs[at] for at in range(len(prepared.requests))]
 
     def _shared(
-        self, group: Sequence[int], made: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
+        self, group: Sequence[int], prepared: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
     ) -> dict[int, Output]:
         """Answers of requests that share beginnings; one that cannot be answered so is left to be asked plainly."""
-        outputs = self._tried(group, lambda some: answered(some, made), is_last=False) if group else {}
+        outputs = self._tried(group, lambda some: answered(some, prepared), is_last=False) if group else {}
         # What is no number spoils what is computed beside it.
         spoilt = [at for at, output in outputs.items() if output.error and output.error.kind == "non_finite"]
         for one in spoilt if len(group) > 1 else ():
-            outputs |= self._shared([one], made, answered)
+            outputs |= self._shared([one], prepared, answered)
         return outputs
 
-    def _written(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+    def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Answers written token by token, all prompts together."""
-        rows = {at: self._rows(made.requests[at], made.marked[at]) for at in group}
-        self._sharing.write([made.marked[at] for at in group], list(rows.values()))
+        rows = {at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group}
+        self._sharing.write([prepared.marked[at] for at in group], list(rows.values()))
         outputs = {}
-        for at, written in rows.items():
-            request, length = made.requests[at], len(made.marked[at].ids)
-            outputs[at] = self.answers.of_rows(request, written, length, self.plain.squeezed(request, length))
+        for at, answers in rows.items():
+            request, length = prepared.requests[at], len(prepared.marked[at].ids)
+            outputs[at] = self.answers.of_rows(request, answers, length, self.plain.squeezed(request, length))
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
@@ -210,59 +210,59 @@ class MediaModel:
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
-        made = Prepared(requests, {}, {})
+        prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
                 first, tokens = self.renderer.whole_text(request.prompt)
-                made.whole[at] = windows(tokens, first, self.limits.context)
+                prepared.whole[at] = windows(tokens, first, self.limits.context)
                 continue
-            if self._read(made, at):
-                self._mark(made, at)
-        return made
+            if self._read(prepared, at):
+                self._mark(prepared, at)
+        return prepared
 
     @in_full_precision()
-    def likelihood(self, made: Prepared) -> list[Output]:
+    def likelihood(self, prepared: Prepared) -> list[Output]:
         """Weighs continuations after prompts with media: what prompts begin with is computed once."""
-        outputs = dict(made.failed)
-        outputs.update(self._whole(made))
-        outputs.update(self._shared(list(made.marked), made, self._weighed))
-        plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
+        outputs = dict(prepared.failed)
+        outputs.update(self._whole(prepared))
+        outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
+        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
         # Those about the same media one after the other: what they begin with is then computed once.
-        order = sorted(plain, key=lambda at: _beginning(made.requests[at].prompt, made.inputs[at]))
+        order = sorted(plain, key=lambda at: _beginning(prepared.requests[at].prompt, prepared.inputs[at]))
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
-            outputs |= self._tried([at], lambda some: self._weighed_alone(some, made))
-            self.engine.count.meter.advance(1 / len(made.requests))
+            outputs |= self._tried([at], lambda some: self._weighed_alone(some, prepared))
+            self.engine.count.meter.advance(1 / len(prepared.requests))
         self.weigher.forget()
-        return [outputs[at] for at in range(len(made.requests))]
+        return [outputs[at] for at in range(len(prepared.requests))]
 
-    def _weighed_alone(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+    def _weighed_alone(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods after one prompt, as the model itself computes them."""
         [at] = group
-        return {at: self.weigher.weigh(made.requests[at], placed(made.inputs[at], self.model))}
+        return {at: self.weigher.weigh(prepared.requests[at], placed(prepared.inputs[at], self.model))}
 
-    def _whole(self, made: Prepared) -> dict[int, Output]:
+    def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
-        planned = [(made.requests[at], (pairs, 0)) for at, pairs in made.whole.items()]
-        return dict(zip(made.whole, weigh_planned(planned, self._weigh_words), strict=True))
+        planned = [(prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()]
+        return dict(zip(prepared.whole, weigh_planned(planned, self._weigh_words), strict=True))
 
     def _weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         if self.plain_because is None:
             return self._sharing.weigh_words(pairs)
         return weigh_plainly(self.model, pairs, 1, self.engine.count.meter)
 
-    def _weighed(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+    def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
-        pairs = {at: self.weigher.pairs(made.requests[at], made.marked[at].ids) for at in group}
-        longest = {at: max((len(pair.computed) for pair in own), default=0) for at, own in pairs.items()}
+        pairs = {at: self.weigher.pairs(prepared.requests[at], prepared.marked[at].ids) for at in group}
+        longest = {at: max((len(pair.computed) for pair in some), default=0) for at, some in pairs.items()}
         limit = self.limits.context
         outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}
         fits = [at for at in group if at not in outputs]
         texts = [[pair.tokens[pair.start :] for pair in pairs[at]] for at in fits]
-        found = self._sharing.weigh([made.marked[at] for at in fits], texts) if fits else []
+        found = self._sharing.weigh([prepared.marked[at] for at in fits], texts) if fits else []
         for at, likelihoods in zip(fits, found, strict=True):
-            outputs[at] = weighed_output(made.requests[at], pairs[at], likelihoods, None)
+            outputs[at] = weighed_output(prepared.requests[at], pairs[at], likelihoods, None)
         return outputs
 
 

@@ -35,12 +35,12 @@ class MediaRenderer(Renderer):
         text = self.text(prompt)
         images = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
         clips = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
-        given: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
+        arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
-            given["images"] = images
+            arguments["images"] = images
         if clips:
-            given |= {"audio": clips, "sampling_rate": self.rate}
-        return dict(self.processor(**given, **self.how(text)))
+            arguments |= {"audio": clips, "sampling_rate": self.rate}
+        return dict(self.processor(**arguments, **self.how(text)))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """The failure of a prompt with an audio clip that its tensors do not hold to the end."""
@@ -132,9 +132,9 @@ class MediaRenderer(Renderer):
         except AssayError:
             return ""
         first, last = text.find(before), text.find(after)
-        written = text[first + len(before) : last] if 0 <= first < last else ""
+        between = text[first + len(before) : last] if 0 <= first < last else ""
         # A template that puts all media first writes nothing between the words.
-        return written.strip() if self._token(kind) in written else ""
+        return between.strip() if self._token(kind) in between else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
         """An image, or the samples of an audio clip; the examples of a header come again in every prompt."""
@@ -166,12 +166,12 @@ class SpeechRenderer(MediaRenderer):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
-        given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
+        arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if audio.seconds > float(getattr(extractor, "chunk_length", None) or audio.seconds):
             # Longer than the model hears at once: it goes on by its own time stamps.
-            given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
-            return {**extractor(audio.samples, **given), "return_timestamps": True}
-        return dict(extractor(audio.samples, **given))
+            arguments |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
+            return {**extractor(audio.samples, **arguments), "return_timestamps": True}
+        return dict(extractor(audio.samples, **arguments))
 
     def text(self, prompt: Prompt) -> str:
         """The mark of the audio alone."""
@@ -192,12 +192,12 @@ class SpeechRenderer(MediaRenderer):
         return clips[0]
 
 
-def placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Tensors on the model's device, media in its precision; what is no tensor stays."""
     import torch
 
     found: dict[str, Any] = {}
-    for name, value in made.items():
+    for name, value in inputs.items():
         if isinstance(value, torch.Tensor):
             value = value.to(model.device)
             value = value.to(model.dtype) if value.is_floating_point() else value

@@ -24,10 +24,10 @@ def room_for(options: GenerateOptions, limits: Limits, length: int) -> tuple[int
     return room, room if room < wanted else None
 
 
-def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """What `generate` is told after so many tokens; what is given besides yields to what the options say."""
     room, _ = room_for(options, limits, length)
-    settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **given}
+    settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **defaults}
     if not is_greedy(options):
         names = ("temperature", "top_p", "top_k", "min_p")
         settings |= {name: value for name in names if (value := getattr(options, name)) is not None}
@@ -38,9 +38,9 @@ def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Ma
 def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """What is asked by the user's settings or the model's own, and only the model's own `generate` does."""
     config = getattr(model, "generation_config", None)
-    own = {} if config is None else config.to_diff_dict()
-    asked = {name: value for name, value in own.items() if name not in PLAIN_SETTINGS and value}
-    return (*settings, *(name for name, value in asked.items() if not (value == 1 and name in NOTHING_AT_ONE)))
+    model_settings = {} if config is None else config.to_diff_dict()
+    further = {name: value for name, value in model_settings.items() if name not in PLAIN_SETTINGS and value}
+    return (*settings, *(name for name, value in further.items() if not (value == 1 and name in NOTHING_AT_ONE)))
 
 
 class NotFinite(ArithmeticError):
@@ -117,10 +117,10 @@ class Ending:
         """Whether some answer took all its room and nobody can say which: rows change their places between turns."""
         return self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
 
-    def took_all(self, row: int, written: int) -> bool:
+    def took_all(self, row: int, count: int) -> bool:
         """Whether the answer in a row, of so many tokens, ended for want of room."""
         if not self._sees_rows:
-            return written >= self.room
+            return count >= self.room
         return bool(self._full) if self.rows == 1 else row in self._full
 
 

@@ -109,12 +109,12 @@ class Sharing:
         with self._handling(prompts):
             pairs = [
                 Keyed((*prompt.ids, *ids), len(prompt.ids), (*keys, *self._after(prompt, ids)))
-                for prompt, own in zip(prompts, texts, strict=True)
+                for prompt, continuations in zip(prompts, texts, strict=True)
                 for keys in [self._keys(prompt)]
-                for ids in own
+                for ids in continuations
             ]
             found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
-        return [[next(found) for _ in own] for own in texts]
+        return [[next(found) for _ in continuations] for continuations in texts]
 
     def weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         """The likelihoods of continuations after words alone."""
@@ -124,9 +124,9 @@ class Sharing:
         """Writes the rows of each prompt."""
         with self._handling(prompts):
             every: list[MediaRow] = []
-            for prompt, own in zip(prompts, rows, strict=True):
+            for prompt, rows_of_prompt in zip(prompts, rows, strict=True):
                 keys = self._keys(prompt)
-                for row in own:
+                for row in rows_of_prompt:
                     row.prompt, row.ids, row.shift = keys, prompt.ids, prompt.shift
                     every.append(row)
             write(self.engine, every, MediaWriter)
@@ -149,9 +149,9 @@ class Sharing:
 
         def plain() -> list[Any]:
             inputs.extend(placed(self.renderer.inputs(prompt), self.model) for prompt in self._trials())
-            with self.engine.watched() as seen:
+            with self.engine.watched() as calls:
                 expected = [plainly(one, ids)[-1].float() for one, ids in zip(inputs, more, strict=True)]
-            for one in seen:
+            for one in calls:
                 check_given(one)
             return expected
 
@@ -200,13 +200,13 @@ def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
     if count is None:
         return None
     heard = inputs.get("feature_attention_mask")
-    known = {
+    arguments = {
         "mm_token_type_ids": torch.zeros_like(inputs["input_ids"]),
         "audio_seqlens": None if heard is None else heard.sum(-1),
         **inputs,
     }
     names = inspect.signature(count).parameters
-    positions, _ = count(**{name: value for name, value in known.items() if name in names})
+    positions, _ = count(**{name: value for name, value in arguments.items() if name in names})
     return positions[:, 0].cpu().numpy()
 
 

@@ -60,8 +60,8 @@ def free_bytes(device: Any) -> int:
     kind = str(device).partition(":")[0]
     if kind == "cuda":
         # What torch holds in case is free for it, too.
-        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + int(held)
+        reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + int(reserve)
     if kind == "mps":
         return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
     return free_of_machine()

@@ -210,9 +210,9 @@ class Renderer:
 
     def _always_ends_alike(self) -> bool:
         """Whether the template does not heed whether the model is to write."""
-        asked = [{"role": "user", "content": MARKS[0]}]
+        messages = [{"role": "user", "content": MARKS[0]}]
         try:
-            return self._templated(asked) == self._templated(asked, opens=False)
+            return self._templated(messages) == self._templated(messages, opens=False)
         except TemplateError:
             return False
 
@@ -299,13 +299,13 @@ def _words(part: Any) -> str:
     return json.dumps(part.value, ensure_ascii=False) if isinstance(part, Json) else ""
 
 
-def given_template(given: str | None, where: str) -> str | None:
+def given_template(template: str | None, where: str) -> str | None:
     """The chat template a user gave: Jinja text, or the file that holds it."""
-    if given is None or "{" in given:
-        return given
-    what, fix = f"chat_template={shorten(given)} is no Jinja text", "check the path, or give the template itself"
+    if template is None or "{" in template:
+        return template
+    what, fix = f"chat_template={shorten(template)} is no Jinja text", "check the path, or give the template itself"
     try:
-        read = _read_template(Path(given).expanduser())
+        read = _read_template(Path(template).expanduser())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{what}, and no file to read it from: {why}", where=where, fix=fix) from error

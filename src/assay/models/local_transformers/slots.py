@@ -71,9 +71,9 @@ class Seen:
     def joined(self, other: "Seen") -> "Seen":
         """Among the tokens of both."""
         top = self.top.maximum(other.top)
-        own, far = (self.top - top).exp_(), (other.top - top).exp_()
-        found = (self.found * own).addcmul_(other.found, far)
-        return Seen(found, (self.total * own).addcmul_(other.total, far), top)
+        near, far = (self.top - top).exp_(), (other.top - top).exp_()
+        found = (self.found * near).addcmul_(other.found, far)
+        return Seen(found, (self.total * near).addcmul_(other.total, far), top)
 
 
 def look(scores: Any, values: Any) -> Seen:
@@ -113,19 +113,19 @@ class StepPlan:
         self.slots.store(layer, slots, places, key, value)
         heads, count, size = query.shape
         shared = key.shape[0]
-        asked = (query * style.scale).view(shared, heads // shared, count, size)
+        queries = (query * style.scale).view(shared, heads // shared, count, size)
         rows = len(self.lengths)
         keys = self.slots.keys[layer][:rows, ..., : self.longest]
         values = self.slots.values[layer][:rows, :, : self.longest]
-        own = capped(torch.matmul(self._by_row(asked.permute(2, 0, 1, 3)), keys), style.softcap)
-        mask = self._once(("mask", style.window), device, lambda: self._mask(style.window, len(asked[0])))
-        seen = look(own + mask.to(own.dtype), values).over(self._by_token)
-        found = torch.empty(count, *seen.found.shape[1:], dtype=query.dtype, device=device)
+        scores = capped(torch.matmul(self._by_row(queries.permute(2, 0, 1, 3)), keys), style.softcap)
+        mask = self._once(("mask", style.window), device, lambda: self._mask(style.window, len(queries[0])))
+        near = look(scores + mask.to(scores.dtype), values).over(self._by_token)
+        found = torch.empty(count, *near.found.shape[1:], dtype=query.dtype, device=device)
         for trunk, rows_of_it in self.trunks:
             at = self._once(("members", id(trunk)), device, partial(self._members, rows_of_it))
-            some = seen if at is None else seen.over(itemgetter(at))
+            some = near if at is None else near.over(itemgetter(at))
             if trunk is not None:
-                some = some.joined(self._far(layer, trunk, asked if at is None else asked[:, :, at], at, style))
+                some = some.joined(self._far(layer, trunk, queries if at is None else queries[:, :, at], at, style))
             answer = (some.found / some.total).to(query.dtype)
             if at is None:
                 found = answer
@@ -133,17 +133,17 @@ class StepPlan:
                 found[at] = answer
         return found.permute(1, 2, 0, 3).reshape(heads, count, -1)
 
-    def _far(self, layer: int, trunk: Trunk, asked: Any, members: Any, style: Style) -> Seen:
+    def _far(self, layer: int, trunk: Trunk, queries: Any, members: Any, style: Style) -> Seen:
         """What rows see of their trunk: key heads by groups by tokens by size in, tokens by heads by groups out."""
         import torch
 
-        shared, groups, count, size = asked.shape
-        flat = asked.reshape(shared, groups * count, size)
+        shared, groups, count, size = queries.shape
+        flat = queries.reshape(shared, groups * count, size)
         scores = capped(torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)), style.softcap)
         if style.window is not None:
             window = style.window
             mask = self._once(
-                ("far", id(trunk), window), asked.device, lambda: self._far_mask(trunk.length, members, window)
+                ("far", id(trunk), window), queries.device, lambda: self._far_mask(trunk.length, members, window)
             )
             scores = (scores.view(shared, groups, count, -1) + mask.to(scores.dtype)).view(scores.shape)
         return look(scores, trunk.values[layer]).over(lambda x: x.view(shared, groups, count, -1).permute(2, 0, 1, 3))

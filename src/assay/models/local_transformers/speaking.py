@@ -45,18 +45,18 @@ class VoiceModel:
 
     def _saying(self, request: Request) -> Saying | Output:
         check_options(request.options, self.where, reports=False)
-        said = [message.text for message in request.prompt.messages if message.parts is not None]
-        inputs = dict(self.renderer.tokenizer(said[-1] if said else "", return_tensors="pt"))
+        texts = [message.text for message in request.prompt.messages if message.parts is not None]
+        inputs = dict(self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt"))
         if inputs["input_ids"].numel() == 0:
             return Output.failed("exception", "the prompt holds nothing this model can say", retryable=False)
         return request, inputs
 
-    def generate(self, made: Sequence[Saying | Output]) -> list[Output]:
+    def generate(self, prepared: Sequence[Saying | Output]) -> list[Output]:
         """`n` audio clips for each text, each drawn with a seed of its own."""
         outputs = []
-        for saying in made:
+        for saying in prepared:
             outputs.append(saying if isinstance(saying, Output) else self._said(*saying))
-            self.engine.count.meter.advance(1 / len(made))
+            self.engine.count.meter.advance(1 / len(prepared))
         return outputs
 
     def _said(self, request: Request, tensors: Mapping[str, Any]) -> Output:

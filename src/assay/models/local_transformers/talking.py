@@ -42,13 +42,13 @@ class TalkingModel(MediaModel):
     ) -> dict[int, Output]:
         """Those that are to be heard one by one, the others together."""
         spoken = [at for at in group if "audio" in requests[at].prompt.produces]
-        written = [at for at in group if at not in spoken]
-        outputs = super()._answered(written, requests, inputs) if written else {}
+        silent = [at for at in group if at not in spoken]
+        outputs = super()._answered(silent, requests, inputs) if silent else {}
         return outputs | {at: self._said(requests[at], inputs[at]) for at in spoken}
 
     def _said(self, request: Request, inputs: Mapping[str, Any]) -> Output:
         # The speaking part needs to know how large images are, and refuses the images themselves.
-        given = {
+        arguments = {
             f"thinker_{name}" if name == "pixel_values" else name: value
             for name, value in placed(inputs, self.model).items()
         }
@@ -57,15 +57,15 @@ class TalkingModel(MediaModel):
         for index in range(request.options.n):
             try:
                 with self.plain.drawing(request, index), finite_only(self.whole.talker):
-                    ids, audio = self.whole.generate(**given, **self._spoken_settings(request, length))
+                    ids, audio = self.whole.generate(**arguments, **self._spoken_settings(request, length))
             except NotFinite as error:
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
                 # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
-                [own] = self.plain.draw(placed(inputs, self.model), request, index)
-                if len(own.ids) > 1:
+                [answer] = self.plain.draw(placed(inputs, self.model), request, index)
+                if len(answer.ids) > 1:
                     raise
-                candidates.append(self.answers.candidate(request, own))
+                candidates.append(self.answers.candidate(request, answer))
                 continue
             if not bool(audio.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
@@ -80,5 +80,5 @@ class TalkingModel(MediaModel):
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))
-        written = {f"thinker_{name}": value for name, value in settings.items()}
-        return {"generation_mode": "audio", "talker_eos_token_id": ends, **written, **self.voice}
+        thinker_settings = {f"thinker_{name}": value for name, value in settings.items()}
+        return {"generation_mode": "audio", "talker_eos_token_id": ends, **thinker_settings, **self.voice}

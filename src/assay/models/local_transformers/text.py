@@ -102,15 +102,15 @@ class TextModel:
         limits = self.limits
         if len(whole) >= limits.context and limits.truncate == "refuse":
             return too_long(len(whole), limits.context)
-        asked = request.options.max_tokens
-        kept, room = fit(len(whole), limits.context, asked, limits.max_tokens, limits.truncate)
-        prompt = shortened(whole, kept, limits.truncate)
+        max_tokens = request.options.max_tokens
+        size, room = fit(len(whole), limits.context, max_tokens, limits.max_tokens, limits.truncate)
+        prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
         draws = [generator_for(request, index) for index in range(request.options.n)]
         rows = [Row(prompt, options, room, stops, draw) for draw in draws]
-        is_squeezed = room < (limits.max_tokens if asked is None else asked)
-        return Answering(request, rows, len(whole) - kept, room if is_squeezed else None)
+        is_squeezed = room < (limits.max_tokens if max_tokens is None else max_tokens)
+        return Answering(request, rows, len(whole) - size, room if is_squeezed else None)
 
 
 def refused_prompt(error: TemplateError) -> Output:

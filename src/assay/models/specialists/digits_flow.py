@@ -65,20 +65,20 @@ class DigitsFlow(Specialist):
 
         key = digest_of({**self.identity, self.label: [self.training_steps, self.seed]})
         file = cache_folder() / "digits-flow" / f"{key[:32]}.npz"
-        kept = _read(file)
-        if kept is None:
+        weights = _read(file)
+        if weights is None:
             print(f"digits-flow: training on first use, about 10 s; kept as {file}", file=sys.stderr)
             with threadpool_limits(1):  # two threads on a busy machine wait for each other
-                kept = train(digits().drawing, self.training_steps, self.seed)
-            _write(file, kept)
-        return kept
+                weights = train(digits().drawing, self.training_steps, self.seed)
+            _write(file, weights)
+        return weights
 
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
         wanted = asked_digit(asked_text(request))
-        drawn = generator_for(request, index)
-        noise = np.random.default_rng(drawn.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
+        generator = generator_for(request, index)
+        noise = np.random.default_rng(generator.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
         pixels = draw(self._engine, noise, np.array([wanted]), self.drawing_steps)
         output = Output.of(image_from(pixels.reshape(SIDE, SIDE)))
         return replace(output, details={"digit": wanted, "weights": _digest(self._engine)})
@@ -181,8 +181,8 @@ def _read(file: Path) -> "list[Floats] | None":
     import numpy as np
 
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return [kept[f"arr_{index}"] for index in range(6)]
+        with np.load(file, allow_pickle=False) as arrays:
+            return [arrays[f"arr_{index}"] for index in range(6)]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None
 

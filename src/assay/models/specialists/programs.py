@@ -38,8 +38,8 @@ def call(arguments: Sequence[str], *, folder: Path | None = None, more: Mapping[
     except OSError as error:
         raise ModelError(f"{name} could not be started: {error.strerror}") from error
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
-        raise ModelError(f"{name} left with {done.returncode}: {said}")
+        words = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
+        raise ModelError(f"{name} left with {done.returncode}: {words}")
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -46,9 +46,9 @@ class Renderer(Specialist):
 
         from PIL import Image, ImageDraw
 
-        asked = asked_text(request)
-        quoted = QUOTED.findall(asked)
-        lines = [line for text in quoted or [asked] for line in textwrap.wrap(text, self.letters_per_line)]
+        prompt_text = asked_text(request)
+        quoted = QUOTED.findall(prompt_text)
+        lines = [line for text in quoted or [prompt_text] for line in textwrap.wrap(text, self.letters_per_line)]
         text = "\n".join(lines)
         left, top, right, bottom = ImageDraw.Draw(Image.new("L", (1, 1))).multiline_textbbox((0, 0), text, self._engine)
         size = (int(right - left) + 2 * MARGIN, int(bottom - top) + 2 * MARGIN)

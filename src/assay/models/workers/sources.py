@@ -80,10 +80,10 @@ def read_source(file: Path, kind: str | None) -> WorkerSource:
     node = classes[kind]
     if kind not in answering and not node.bases:
         raise UsageError(f"class {kind!r} has no `answer`", where=str(file), fix="def answer(self, request): …")
-    known, required = _options(node)
+    options, required = _options(node)
     sets = {name: _literal(node, name) for name in ("accepts", "produces")}
-    given = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
-    return WorkerSource(file, kind, known, required, **given)
+    kinds = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
+    return WorkerSource(file, kind, options, required, **kinds)
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
@@ -92,16 +92,16 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
     """Names of the constructor's parameters, or of a dataclass's fields; and those without a default."""
-    made = _method(node, "__init__")
-    if made is not None:
-        if made.args.kwarg is not None:
+    constructor = _method(node, "__init__")
+    if constructor is not None:
+        if constructor.args.kwarg is not None:
             return None, ()
-        named = made.args.args[1:]
-        defaulted = len(made.args.defaults)
+        named = constructor.args.args[1:]
+        defaulted = len(constructor.args.defaults)
         without = [one.arg for one in named[: len(named) - defaulted]]
-        keywords = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+        keywords = zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True)
         without += [one.arg for one, default in keywords if default is None]
-        return frozenset(one.arg for one in (*named, *made.args.kwonlyargs)), tuple(without)
+        return frozenset(one.arg for one in (*named, *constructor.args.kwonlyargs)), tuple(without)
     if node.bases:
         return None, ()
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
