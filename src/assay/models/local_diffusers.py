@@ -184,9 +184,8 @@ class LocalDiffusers:
         self.load()
         answers: dict[int, Output] = {}
         with self._lock, self._meter.batch(len(requests)):
-            for together in self._batches(requests):
-                numbered = [(number, requests[number]) for number in together]
-                answers.update(self._drawn(numbered, is_alone=len(requests) == 1))
+            for numbers in self._batches(requests):
+                answers.update(self._drawn(numbers, requests))
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
@@ -203,14 +202,14 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(self, numbered: Sequence[tuple[int, Request]], *, is_alone: bool) -> dict[int, Output]:
+    def _drawn(self, numbers: Sequence[int], requests: Sequence[Request]) -> dict[int, Output]:
         """One call for all of them; where it fails, the caller asks again in halves."""
         try:
-            return dict(zip([number for number, _ in numbered], self._call([r for _, r in numbered]), strict=True))
+            return dict(zip(numbers, self._call([requests[number] for number in numbers]), strict=True))
         except Exception as error:
-            if not is_alone:
+            if len(requests) > 1:
                 raise
-            return {numbered[0][0]: failure(error, self.path)}
+            return {numbers[0]: failure(error, self.path)}
 
     def _call(self, requests: Sequence[Request]) -> list[Output]:
         import torch

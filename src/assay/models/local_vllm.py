@@ -144,20 +144,11 @@ class LocalVllm(LocalModel):
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
-            outputs: dict[int, Output] = {}
-            by_ids: list[tuple[int, list[int]]] = []
-            by_chat: list[int] = []
-            for at, request in enumerate(requests):
-                if request.prompt.media:
-                    by_chat.append(at)
-                    continue
-                ids = self._prompt_ids(request)
-                if isinstance(ids, Output):
-                    outputs[at] = ids
-                else:
-                    by_ids.append((at, ids))
-            tokens = dict(by_ids)
-            outputs |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
+            by_chat = [at for at, request in enumerate(requests) if request.prompt.media]
+            tokens = {at: self._prompt_ids(requests[at]) for at in range(len(requests)) if at not in by_chat}
+            outputs = {at: failed for at, failed in tokens.items() if isinstance(failed, Output)}
+            by_ids = [at for at in tokens if at not in outputs]
+            outputs |= self._asked(by_ids, requests, lambda chosen, params: self._llm.generate(
                 [{"prompt_token_ids": tokens[at]} for at in chosen], params,
                 use_tqdm=bar_for(self._llm.generate, self._meter, len(chosen) / len(requests)),
             ))  # fmt: skip

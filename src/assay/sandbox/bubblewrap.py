@@ -80,7 +80,7 @@ class Bubblewrap:
         launch = Launch()
         words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
         words += _file_system(own_python(), _SERVER_DISK)
-        settings = {"role": "server", "side": side, "control": control, "imports": IMPORTED}
+        settings: dict[str, Any] = {"role": "server", "side": side, "control": control, "imports": IMPORTED}
         settings |= {"calls": filter_program(), "clone": clone_number()}
         launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
         return launch

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...core import Likelihood, Output, Prompt, Request
+from ...core import Output, Prompt, Request
 from ..answers import failure, is_out_of_memory
 from ..draws import generator_for
 from .attention import CannotShare
@@ -24,9 +24,8 @@ from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
-from .plain import weigh_plainly
 from .sampling import check_options, is_greedy
-from .text import Limits, weigh_planned, weighed_output
+from .text import Limits, weigh_planned, weigh_words, weighed_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +244,7 @@ class MediaModel:
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
         planned = [(prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()]
-        return dict(zip(prepared.whole, weigh_planned(planned, self._weigh_words), strict=True))
-
-    def _weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
-        if self.plain_because is None:
-            return self._sharing.weigh_words(pairs)
-        return weigh_plainly(self.model, pairs, 1, self.engine.count.meter)
+        return dict(zip(prepared.whole, weigh_planned(planned, lambda pairs: weigh_words(self, pairs, 1)), strict=True))
 
     def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""

@@ -116,10 +116,6 @@ class Sharing:
             found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
         return [[next(found) for _ in continuations] for continuations in texts]
 
-    def weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
-        """The likelihoods of continuations after words alone."""
-        return self.engine.within_memory(lambda: weigh(self.engine, pairs)) if pairs else []
-
     def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]) -> None:
         """Writes the rows of each prompt."""
         with self._handling(prompts):

@@ -68,12 +68,7 @@ class TextModel:
 
     def likelihood(self, prepared: Sequence[tuple[Request, Planned]]) -> list[Output]:
         """Weighs the continuations of all requests together."""
-        return weigh_planned(prepared, self._weigh)
-
-    def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
-        if self.plain_because is not None:
-            return weigh_plainly(self.model, pairs, PLAIN_BATCH, self.engine.count.meter)
-        return self.engine.within_memory(lambda: weigh(self.engine, pairs))
+        return weigh_planned(prepared, lambda pairs: weigh_words(self, pairs, PLAIN_BATCH))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
         """Everything that needs no device."""
@@ -141,6 +136,14 @@ def plan_pairs(
     except TemplateError as error:
         return refused_prompt(error)
     return fitted(pairs, longest, policy, refuse)
+
+
+def weigh_words(loaded: Any, pairs: Sequence[Pair], batch: int) -> list[Likelihood]:
+    """The likelihoods of continuations after words alone; `batch` of them together where beginnings are not shared."""
+    if loaded.plain_because is not None:
+        return weigh_plainly(loaded.model, pairs, batch, loaded.engine.count.meter)
+    found: list[Likelihood] = loaded.engine.within_memory(lambda: weigh(loaded.engine, pairs))
+    return found
 
 
 def weigh_planned(

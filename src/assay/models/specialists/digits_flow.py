@@ -6,6 +6,7 @@ about ten seconds of one core, in numpy, on half of scikit-learn's digits; the o
 """
 
 import hashlib
+import math
 import os
 import re
 import sys
@@ -21,7 +22,7 @@ from ...media import image_from
 from ...media.digits import SIDE, Half, digits
 from ..draws import generator_for
 from ..weights import cache_folder
-from .base import DRAWS, Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, asked_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,15 +42,14 @@ class DigitsFlow(Specialist):
 
     abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
+    ranges: ClassVar[Ranges] = dict.fromkeys(
+        ("training_steps", "drawing_steps"), (1, math.inf)
+    )
     draws: ClassVar[bool] = True
     training_steps: int = 3000
     drawing_steps: int = 30
     seed: int = 0
     """Of the training; what is drawn follows the request's own."""
-
-    def __post_init__(self) -> None:
-        self._check("training_steps", 1)
-        self._check("drawing_steps", 1)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from ...core import ModelError, Output, Request, UsageError
 from ...media import audio_from
-from .base import SPEAKS, Specialist, asked_text
+from .base import SPEAKS, Ranges, Specialist, asked_text
 
 # Names and numbers as in speak_lib.h.
 AUDIO_OUTPUT_SYNCHRONOUS = 2
@@ -34,15 +34,12 @@ class Espeak(Specialist):
 
     abilities = SPEAKS
     label: ClassVar[str] = "espeak"
+    ranges: ClassVar[Ranges] = {"words_per_minute": (80, 450), "pitch": (0, 100)}
     voice: str = "en-us"
     """A language, or one with a variant, as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
     """0 to 100."""
-
-    def __post_init__(self) -> None:
-        self._check("words_per_minute", 80, 450)
-        self._check("pitch", 0, 100)
 
     @property
     def identity(self) -> Mapping[str, Any]:

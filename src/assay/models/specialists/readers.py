@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...core import Image, Output, Request, UsageError
 from ...media import decode_image
-from .base import READS, Specialist, only_medium, passed_over
+from .base import READS, Ranges, Specialist, only_medium, passed_over
 from .programs import call, find_program, version_of
 
 APT = "tesseract-ocr tesseract-ocr-eng"
@@ -22,6 +22,7 @@ class Tesseract(Specialist):
 
     abilities = READS
     label: ClassVar[str] = "tesseract"
+    ranges: ClassVar[Ranges] = {"layout": (0, 13)}
     language: str = "eng"
     layout: int = 3
     """Its page segmentation mode: 3 finds blocks by itself, 6 takes one block, 7 one line."""
@@ -29,7 +30,7 @@ class Tesseract(Specialist):
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
             raise UsageError(f"{self.language!r} is no language", where="model 'tesseract'", fix="eng, or eng+deu")
-        self._check("layout", 0, 13)
+        super().__post_init__()
 
     @property
     def identity(self) -> Mapping[str, Any]:

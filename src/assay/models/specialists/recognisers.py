@@ -17,7 +17,7 @@ from ...core import Abilities, Audio, MissingExtra, ModelError, Output, Request
 from ...media import decode_audio
 from ..weights import weights_digest
 from ..workers.process import WorkerProcess
-from .base import Specialist, only_medium, passed_over
+from .base import Ranges, Specialist, only_medium, passed_over
 from .pieces import in_pieces
 
 if TYPE_CHECKING:
@@ -39,16 +39,13 @@ LOUDEST = 32_767
 class Recogniser(Specialist):
     """A model that turns speech into text; words beside the audio are not read."""
 
+    ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
     """The class in `engines.py`."""
     longest_seconds: float = 30.0
     """How much it hears at once; a longer recording is cut at pauses."""
     memory_gib: float = 4.0
     """Address space of the engine's process."""
-
-    def __post_init__(self) -> None:
-        self._check("longest_seconds", 1, 3600)
-        self._check("memory_gib", 0.5, 1024)
 
     @property
     def abilities(self) -> Abilities:
@@ -124,14 +121,11 @@ class Moonshine(Recogniser):
 
     label: ClassVar[str] = "moonshine"
     engine: ClassVar[str] = "MoonshineEngine"
+    ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
     """Above 0, a detector of speech cuts the clip first, and short pieces come out as words nobody said."""
     silence_seconds: float = 0.5
     """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("silence_seconds", 0, 10)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...core import Output, Request
 from ...media import image_from
-from .base import DRAWS, Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, asked_text
 
 QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 MARGIN = 16
@@ -20,12 +20,9 @@ class Renderer(Specialist):
 
     abilities = DRAWS
     label: ClassVar[str] = "renderer"
+    ranges: ClassVar[Ranges] = {"letter_pixels": (6, 200), "letters_per_line": (1, 200)}
     letter_pixels: int = 32
     letters_per_line: int = 28
-
-    def __post_init__(self) -> None:
-        self._check("letter_pixels", 6, 200)
-        self._check("letters_per_line", 1, 200)
 
     @property
     def identity(self) -> Mapping[str, Any]:
