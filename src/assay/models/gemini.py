@@ -142,14 +142,9 @@ class Gemini(HttpModel):
         return settings
 
     def _thinking(self, effort: str | None) -> dict[str, Any] | None:
-        if self.thinking is None and effort is None:
-            return None
-        config: dict[str, Any] = {"includeThoughts": self.show_thoughts}
-        if self.thinking is not None:
-            config["thinkingBudget"] = self.thinking
-        if effort is not None:
-            config["thinkingLevel"] = effort
-        return config
+        options = {"thinkingBudget": self.thinking, "thinkingLevel": effort}
+        config = {name: value for name, value in options.items() if value is not None}
+        return {"includeThoughts": self.show_thoughts, **config} if config else None
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()

@@ -210,7 +210,8 @@ class LocalTransformers(LocalModel):
         kind = self.model_kind
         model = load_model(self.source, kind)
         renderer = self._prompts
-        limits = Limits(self._context(model), self.max_tokens, self.truncate, self.rows or _rows(model))
+        rows = self.rows or (256 if str(model.device).startswith("cuda") else 32)
+        limits = Limits(self._context(model), self.max_tokens, self.truncate, rows)
         if kind == "text":
             return TextModel(model, renderer, limits, self.path, self.drafts)
         if kind == "voice":
@@ -230,7 +231,3 @@ class LocalTransformers(LocalModel):
         config = getattr(config, "text_config", None) or config
         names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
         return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
-
-
-def _rows(model: Any) -> int:
-    return 256 if str(model.device).startswith("cuda") else 32
