@@ -24,7 +24,6 @@ from .http import Client, HttpFailure, Limits, Refused, decoded
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
-# In the order of the fields of `Limits`.
 TIMEOUTS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout", "start_timeout")
 
 Ask = Callable[[Request], Awaitable[Output]]
@@ -101,7 +100,8 @@ class HttpModel(ABC):
         self._secrets = [value for value in (self._key, *self._headers.values(), *secrets) if value]
         remember(secrets_of({"headers": self._headers}) | secrets)
         self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
-        self._client = Client(Limits(*(getattr(self, name) for name in TIMEOUTS), self.max_response_bytes))
+        waits = {name.removesuffix("_timeout"): getattr(self, name) for name in TIMEOUTS}
+        self._client = Client(Limits(**waits, response_bytes=self.max_response_bytes))
 
     def _wrong(self, option: str, what: str, fix: str) -> UsageError:
         return UsageError(f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix)
