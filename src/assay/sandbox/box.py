@@ -5,7 +5,6 @@
         done = box.exec(["python", "main.py"], stdin="3 4", timeout=5)
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -15,7 +14,7 @@ from .fork_server import forked
 from .interpreters import PYTHON
 from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
-from .running import Attended, Running, SandboxError, attend
+from .running import Attended, Pipes, Running, SandboxError, attend
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 
@@ -70,20 +69,15 @@ class Sandbox:
         """
         limits = self.limits if timeout is None else replace(self.limits, wall_seconds=timeout)
         names = tuple(map(_checked, keep))
-        reading, writing = os.pipe() if names else (-1, -1)
-        try:
-            command = self._command(argv, {**ENVIRONMENT, **(env or {})}, Keep(names, writing))
+        with Pipes() as pipes:
+            pipe = pipes.new() if names else None
+            keeps = Keep(names, pipe.writing) if pipe is not None else Keep()
+            command = self._command(argv, {**ENVIRONMENT, **(env or {})}, keeps)
             with self._started(command, limits, as_bytes(stdin)) as done:
-                if names:
-                    os.close(writing)
-                    writing = -1
-                deadline = done.started + limits.wall_seconds
-                heard = attend([done], deadline, reading if names else None, to_the_end=True)
+                watched = pipe.reading if pipe is not None else None
+                pipes.close_all_but(watched)
+                heard = attend([done], done.started + limits.wall_seconds, watched, to_the_end=True)
                 execution = done.finished()
-        finally:
-            for number in (reading, writing):
-                if number >= 0:
-                    os.close(number)
         self._kept = dict(_handed_out(heard, names))
         return execution
 

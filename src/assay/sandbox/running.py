@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from ..core import AssayError
 from .held import LOOK_SECONDS, forget_group, held_by_groups, is_full, starting
@@ -22,6 +22,38 @@ _MOST_HEARD = 256 << 20
 
 class SandboxError(AssayError):
     """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
+
+
+class Pipe(NamedTuple):
+    """The two ends of a pipe."""
+
+    reading: int
+    writing: int
+
+
+class Pipes:
+    """Pipes that are closed once, whatever happens."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_all_but()
+
+    def new(self) -> Pipe:
+        """A pipe that nobody has yet."""
+        pipe = Pipe(*os.pipe())
+        self._open |= set(pipe)
+        return pipe
+
+    def close_all_but(self, *numbers: int | None) -> None:
+        """Lets go of what the processes that were started have now."""
+        for number in self._open.difference(numbers):
+            self._open.discard(number)
+            os.close(number)
 
 
 class Attended(ABC):

@@ -5,19 +5,18 @@ the tests' process has the pipe over which the verdict comes, with a number that
 """
 
 import json
-import os
 import secrets
 import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from .box import Tier, as_bytes
 from .fork_server import forked
 from .launch import ENVIRONMENT, Command, Role
 from .limits import Limits, last_line
-from .running import Attended, Running, SandboxError, attend, write_within
+from .running import Attended, Pipe, Pipes, Running, SandboxError, attend, write_within
 
 LONGEST_REASON = 2000
 
@@ -65,7 +64,7 @@ def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limi
 def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> Verdict | None:
     started = time.monotonic()
     nonce = secrets.token_hex(16)
-    with _Pipes() as pipes:
+    with Pipes() as pipes:
         asks, answers, verdict = pipes.new(), pipes.new(), pipes.new()
         told_tester = {"tests": asdict(tests), "nonce": nonce}
         # The tests first: over standard streams each is told what to do before the other may say a word.
@@ -83,9 +82,9 @@ def _started(
     role: Role,
     facts: Mapping[str, Any],
     limits: Limits,
-    hears: "_Pipe",
-    says: "_Pipe",
-    tells: "_Pipe | None" = None,
+    hears: Pipe,
+    says: Pipe,
+    tells: Pipe | None = None,
 ) -> Attended:
     """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
     links = {"reading": hears.reading, "writing": says.writing, **({"verdict": tells.writing} if tells else {})}
@@ -102,34 +101,6 @@ def _started(
     except OSError:
         pass  # it has ended: what is heard of it, or not, says so
     return running
-
-
-class _Pipe(NamedTuple):
-    reading: int
-    writing: int
-
-
-class _Pipes:
-    """Pipes that are closed once, whatever happens."""
-
-    def __init__(self) -> None:
-        self._open: set[int] = set()
-
-    def __enter__(self) -> "_Pipes":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close_all_but()
-
-    def new(self) -> _Pipe:
-        pipe = _Pipe(*os.pipe())
-        self._open |= set(pipe)
-        return pipe
-
-    def close_all_but(self, *numbers: int) -> None:
-        for number in self._open.difference(numbers):
-            self._open.discard(number)
-            os.close(number)
 
 
 def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float) -> Verdict | None:
