@@ -280,18 +280,14 @@ def _batched(
     def ask(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(function(requests, **options), requests, reference, read)
-        except WrongShape as error:
-            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
-            return _alone(error, requests, reference)
+            return _failed(error, requests, reference)
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
-        except WrongShape as error:
-            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
-            return _alone(error, requests, reference)
+            return _failed(error, requests, reference)
 
     return ask_async if is_async(function) else ask
 
@@ -303,15 +299,15 @@ def _matched(
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
 
 
-def _alone(error: Exception | SystemExit, requests: Sequence[Request], reference: str) -> list[Output]:
-    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits."""
+def _failed(error: Exception | SystemExit, requests: Sequence[Request], reference: str) -> list[Output]:
+    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits.
+
+    Of a wrong shape halves would not tell which answer belongs to which request, so the whole batch fails.
+    """
+    if isinstance(error, WrongShape):
+        return [Output.failed("exception", str(error), retryable=False)] * len(requests)
     if len(requests) == 1:
         return [failure(error, reference)]
     if isinstance(error, UsageError):
         raise ModelError(str(error)) from error  # of a user's code it is no fault of the run's settings
     raise error
-
-
-def _unmatched(error: WrongShape, requests: Sequence[Request]) -> list[Output]:
-    """The failure of a whole batch: which answer belongs to which request is not known, and halves would not tell."""
-    return [Output.failed("exception", str(error), retryable=False)] * len(requests)

@@ -93,11 +93,14 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Closes at once; what was not sent is dropped."""
+        self._stop_timer()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._transport is not None:
-            self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands."""
@@ -146,9 +149,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """The connection ended: that is the end of an answer without a length, and else its failure."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_timer()
         if self._waiter is None or self._answer is None:
             return
         reply = self._answer.ended() if error is None else None
@@ -177,8 +178,7 @@ class Connection(asyncio.Protocol):
             deadline, what = self._last, f"the answer was not complete within {self._limits.total:g} s"
         self._deadline, self._waited_for = deadline, what
         if self._timer is None or self._timer.when() > deadline:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._stop_timer()
             self._timer = self._loop.call_at(deadline, self._ring)
 
     def _ring(self) -> None:
