@@ -6,7 +6,7 @@ number of any library is made a plain one first, and a count that is none is lef
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -100,7 +100,7 @@ def _fault_of_candidate(candidate: Candidate) -> str | None:
     if candidate.tokens and not (isinstance(candidate.tokens, (tuple, list)) and all(map(_is_token, candidate.tokens))):
         wrong = next((token for token in candidate.tokens if not _is_token(token)), candidate.tokens)
         return f"{shorten(wrong)} for a token; give Token(text, logprob), a text and a number"
-    if not _are_whole(candidate.token_ids):
+    if not isinstance(candidate.token_ids, (tuple, list)) or not all(map(is_number, candidate.token_ids)):
         return f"{shorten(candidate.token_ids)} for token_ids; give whole numbers"
     return None
 
@@ -123,10 +123,6 @@ def _is_token(token: Any) -> bool:
         return all(isinstance(text, str) and is_number(logprob) for text, logprob in token.top)
     except (TypeError, ValueError):
         return False
-
-
-def _are_whole(numbers: Iterable[Any]) -> bool:
-    return isinstance(numbers, (tuple, list)) and all(is_number(number) for number in numbers)
 
 
 def _is_plain(value: Any) -> bool:

@@ -151,17 +151,14 @@ class Gemini(HttpModel):
         details = [detail for detail in refused.error.get("details") or () if isinstance(detail, Mapping)]
         if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
             return HttpFailure("auth", failure.message, retryable=False)
-        if any("PerDay" in quota for quota in _quotas(details)):
+        violations = [violation for detail in details for violation in detail.get("violations") or ()]
+        # A limit of a whole day does not pass while a run waits.
+        if any("PerDay" in str(violation.get("quotaId", "")) for violation in violations):
             return HttpFailure("quota", failure.message, retryable=False)
         if refused.error.get("status") == "RESOURCE_EXHAUSTED":
             failure.kind = "rate_limit"
             failure.retry_after = _asked_wait(details) or failure.retry_after
         return failure
-
-
-def _quotas(details: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which limits of `google.rpc.QuotaFailure` were passed; one of a whole day does not pass while a run waits."""
-    return [str(v.get("quotaId", "")) for detail in details for v in detail.get("violations") or ()]
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:

@@ -27,7 +27,7 @@ from ..core import (
     UsageError,
 )
 from .answers import failure
-from .chat_format import Malformed, chat_messages, option_fields, read_answer
+from .chat_format import Malformed, chat_messages, option_fields, read_answer, split_thinking
 from .draws import generator_for
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
@@ -35,7 +35,6 @@ from .local_transformers.fitting import cut_details, fit, shortened
 from .local_transformers.local_model import LocalModel
 from .local_transformers.prompts import Renderer
 from .local_transformers.text import plan_pairs, refused_prompt, weighed_output
-from .openai.thinking import split_thinking
 from .weights import weights_digest
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
@@ -109,7 +108,9 @@ class Gguf(LocalModel):
             if self._engine is None:
                 self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
-                self._weigher = Weigher(self._completed, self._engine.tokenizer)
+                self._weigher = Weigher(
+                    lambda body: self._ask(False, {**WHOLE_DISTRIBUTION, **body}), self._engine.tokenizer
+                )
 
     @property
     def tokenizer(self) -> Any:
@@ -215,9 +216,6 @@ class Gguf(LocalModel):
     def _context(self) -> int:
         assert self._engine is not None, "load comes first"
         return self._engine.tokenizer.context
-
-    def _completed(self, body: Mapping[str, Any]) -> Any:
-        return self._ask(False, {**WHOLE_DISTRIBUTION, **body})
 
     def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
         assert self._engine is not None, "load comes first"

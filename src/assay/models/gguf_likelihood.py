@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import Likelihood
 from .chat_format import Malformed
-from .gguf_tokens import ServerTokenizer
+from .gguf_engine import ServerTokenizer
 from .local_transformers.likelihood import Pair
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -56,15 +56,13 @@ class Weigher:
         return [found[at] for at in range(len(pairs))], cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": self._may_reuse(context)}
+        # What the cache has of it may be used where that went in together, as what was written and the token before did not.
+        may_reuse = self._context is not None and context[: len(self._context)] != self._context
+        body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": may_reuse}
         self._context = None
         usage = self._complete(body).get("usage") or {}
         self._context = context
         return int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-
-    def _may_reuse(self, context: tuple[int, ...]) -> bool:
-        """Whether what the cache has of it went in together, as what was written and the token before it did not."""
-        return self._context is not None and context[: len(self._context)] != self._context
 
     def _forced(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
         body = {

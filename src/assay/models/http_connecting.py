@@ -88,12 +88,9 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
         message = f"cannot find the host {host!r} ({error.strerror}); fix: {fix}"
         raise HttpFailure("connection", message, retryable=passes) from error
     except OSError as error:
-        message = f"cannot connect to {place}: {_reason(error)}; fix: {fix}"
+        reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+        message = f"cannot connect to {place}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
-
-
-def _reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
 
 
 async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connection:

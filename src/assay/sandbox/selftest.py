@@ -132,16 +132,11 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
 
 def _names(folder: str) -> list[str]:
     """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
-    places = (own_python(), FOLDER, Path("/tmp/work"))
+    ways = {way for place in (own_python(), FOLDER, Path("/tmp/work")) for way in (place, *place.parents)}
     try:
-        return [name for name in os.listdir(folder) if not any(map(Path(folder, name).__eq__, _ways(places)))][:1000]
+        return [name for name in os.listdir(folder) if Path(folder, name) not in ways][:1000]
     except OSError:
         return []
-
-
-def _ways(paths: tuple[Path, ...]) -> Iterator[Path]:
-    for path in paths:
-        yield from (path, *path.parents)
 
 
 def _has_arrived(udp: socket.socket) -> bool:

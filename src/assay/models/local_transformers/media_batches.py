@@ -38,7 +38,8 @@ def alike(
     for group in groups.values():
         some: list[int] = []
         for at in sorted(group, key=lambda at: length_of(inputs[at])):
-            if len(some) == BATCH or (some and not _are_near(length_of(inputs[some[0]]), length_of(inputs[at]))):
+            is_near = not some or length_of(inputs[at]) <= 1.25 * length_of(inputs[some[0]]) + SLACK
+            if len(some) == BATCH or not is_near:
                 yield some
                 some = []
             some.append(at)
@@ -115,7 +116,3 @@ def _shapes(inputs: Inputs, fills: bool) -> Any:
             shape = () if name == "input_ids" or name in BESIDE else shape[1:]
         shapes.append((name, shape))
     return tuple(shapes)
-
-
-def _are_near(short: int, long: int) -> bool:
-    return long <= 1.25 * short + SLACK

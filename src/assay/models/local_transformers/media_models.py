@@ -227,7 +227,8 @@ class MediaModel:
         outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
         plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
         # Those about the same media one after the other: what they begin with is then computed once.
-        order = sorted(plain, key=lambda at: _beginning(prepared.requests[at].prompt, prepared.inputs[at]))
+        media = {at: [medium.digest for medium in prepared.requests[at].prompt.media] for at in plain}
+        order = sorted(plain, key=lambda at: (media[at], plain[at]["input_ids"][0].tolist()))
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
@@ -277,8 +278,3 @@ class SpeechModel(MediaModel):
 
     def _engine(self) -> Any:
         return Counter(TokenCount(self.model))
-
-
-def _beginning(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], list[int]]:
-    """What prompts are sorted by, so that those that begin alike are neighbours."""
-    return tuple(medium.digest for medium in prompt.media), inputs["input_ids"][0].tolist()

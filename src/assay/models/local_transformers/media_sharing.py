@@ -144,16 +144,16 @@ class Sharing:
         more = [[3 + at, 5] for at in range(3 * len(self.marks))]
 
         def plain() -> list[Any]:
-            inputs.extend(placed(self.renderer.inputs(prompt), self.model) for prompt in self._trials())
+            inputs.extend(self.renderer.inputs(prompt) for prompt in self._trials())
             with self.engine.watched() as calls:
-                expected = [plainly(one, ids)[-1].float() for one, ids in zip(inputs, more, strict=True)]
+                expected = [
+                    plainly(placed(one, self.model), ids)[-1].float() for one, ids in zip(inputs, more, strict=True)
+                ]
             for one in calls:
                 check_given(one)
             return expected
 
-        return why_apart(
-            self.engine.decoder, plain, lambda: self._tried([self.read(_on_cpu(one)) for one in inputs], more)
-        )
+        return why_apart(self.engine.decoder, plain, lambda: self._tried([self.read(one) for one in inputs], more))
 
     def _trials(self) -> Iterator[Prompt]:
         """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
@@ -218,7 +218,3 @@ def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
     seconds = np.arange(rate // 2) / rate
     low, high = (audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate) for hertz in (330, 1200))
     return low, high
-
-
-def _on_cpu(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value.cpu() if hasattr(value, "cpu") else value for name, value in inputs.items()}

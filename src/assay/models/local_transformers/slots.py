@@ -22,7 +22,9 @@ class Slots:
 
     def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
         """Puts tokens in their places in their slots; keys and values come as heads by tokens by size."""
-        self._open(layer, key, value)
+        if layer not in self.keys:
+            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
+            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
         self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
         self.values[layer][slots, :, places] = value.transpose(0, 1)
 
@@ -31,11 +33,6 @@ class Slots:
         for layer in self.keys:
             self.keys[layer][first:stop, :, :, place:] = 0
             self.values[layer][first:stop, :, place:] = 0
-
-    def _open(self, layer: int, key: Any, value: Any) -> None:
-        if layer not in self.keys:
-            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
-            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
 
     def move(self, source: int, target: int) -> None:
         """Copies one slot over another."""

@@ -8,11 +8,10 @@ import msgspec
 
 from ...core import Abilities, Output, Request, UsageError
 from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
-from ..chat_format import chat_messages, option_fields, read_answer
+from ..chat_format import chat_messages, option_fields, read_answer, split_thinking
 from ..http import HttpFailure, Refused
 from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
 from . import media, responses, weighing
-from .thinking import split_thinking
 
 Weighing = Literal["none", "echo", "prompt_logprobs"]
 TokenField = Literal["auto", "max_tokens", "max_completion_tokens"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, Candidate, Image, Message, Output, Part, Prompt, Reasoning, Request, Text, Token, shorten
-from ..chat_format import Malformed, chat_messages, read_usage, weighed_token
+from ..chat_format import Malformed, chat_messages, read_usage, rivals_of, weighed_token
 from ..http import HttpFailure
 from ..http_model import refuse_options
 from ..inline_media import from_base64
@@ -112,6 +112,5 @@ def _read_message(item: Mapping[str, Any], parts: list[Part], tokens: list[Token
         elif isinstance(piece.get("text"), str):
             parts.append(Text(piece["text"]))
             for token in piece.get("logprobs") or ():
-                top = tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
-                tokens.append(weighed_token(token["token"], token["logprob"], top))
+                tokens.append(weighed_token(token["token"], token["logprob"], rivals_of(token)))
     return refusals

@@ -45,7 +45,7 @@ def read(answer: Any, request: Request, way: Way) -> Output:
         raise Malformed(f"the answer has not {len(texts)} `choices`: {shorten(answer)}")
     # Some servers answer in the order they got ready.
     ordered = sorted(choices, key=lambda choice: choice.get("index", 0))
-    read_one = _echoed if way == "echo" else _prompted
+    read_one = _echoed if way == "echo" else lambda choice, _: list(_tokens(choice))
     weighed = [
         _weight(read_one(choice, text), part, whole=request.prompt.rolling)
         for choice, text, part in zip(ordered, texts, _weighed_parts(request), strict=True)
@@ -122,10 +122,6 @@ def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
     if isinstance(offsets, Sequence) and len(offsets) == len(tokens) and list(offsets) == sorted(offsets):
         return [int(offset) for offset in offsets]
     raise HttpFailure("bad_response", _lacks("the text it was sent", "echo"), retryable=False)
-
-
-def _prompted(choice: Mapping[str, Any], text: str) -> list[Weighed]:
-    return list(_tokens(choice))
 
 
 def _tokens(holder: Any) -> Iterator[Weighed]:

@@ -42,9 +42,7 @@ class DigitsFlow(Specialist):
 
     abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
-    ranges: ClassVar[Ranges] = dict.fromkeys(
-        ("training_steps", "drawing_steps"), (1, math.inf)
-    )
+    ranges: ClassVar[Ranges] = dict.fromkeys(("training_steps", "drawing_steps"), (1, math.inf))
     draws: ClassVar[bool] = True
     training_steps: int = 3000
     drawing_steps: int = 30

@@ -95,21 +95,16 @@ class Detector:
 
     def _zero_shot(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Of a detector that is told in words what to look for."""
-        inputs = self._words_and_image(image, names)
+        is_grounded = self.model.config.model_type in ("grounding-dino", "mm-grounding-dino")
+        text = ". ".join(names) + "." if is_grounded else [names]
+        inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
         outputs = self._run(inputs)
-        sizes = [image.size[::-1]]
-        if "input_ids" in inputs and self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
-            (result,) = self.processor.post_process_grounded_object_detection(
-                outputs,
-                inputs["input_ids"],
-                threshold=self.threshold,
-                text_threshold=self.text_threshold,
-                target_sizes=sizes,
-            )
-        else:
-            (result,) = self.processor.post_process_grounded_object_detection(
-                outputs, threshold=self.threshold, target_sizes=sizes, text_labels=[names]
-            )
+        further = {"text_labels": [names]}
+        if is_grounded:
+            further = {"input_ids": inputs["input_ids"], "text_threshold": self.text_threshold}
+        (result,) = self.processor.post_process_grounded_object_detection(
+            outputs, threshold=self.threshold, target_sizes=[image.size[::-1]], **further
+        )
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(result["scores"], result["text_labels"], result["boxes"], strict=True):
             # Grounding DINO gives back the words it grounded, at times of two classes at once: those count for neither.
@@ -117,11 +112,6 @@ class Detector:
             if len(meant) == 1:
                 found[meant[0]].append({"box": box.tolist(), "score": float(score)})
         return ranked(found)
-
-    def _words_and_image(self, image: Any, names: list[str]) -> Any:
-        if self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
-            return self.processor(images=image, text=". ".join(names) + ".", return_tensors="pt").to(self.device)
-        return self.processor(images=image, text=[names], return_tensors="pt").to(self.device)
 
     def _segments(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Of an instance segmenter: a box is what its mask spans, a score the class's times the mask's own."""
