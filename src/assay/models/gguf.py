@@ -108,9 +108,8 @@ class Gguf(LocalModel):
             if self._engine is None:
                 self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
-                self._weigher = Weigher(
-                    lambda body: self._ask(False, {**WHOLE_DISTRIBUTION, **body}), self._engine.tokenizer
-                )
+                ask = self._engine.ask
+                self._weigher = Weigher(lambda body: ask(False, {**WHOLE_DISTRIBUTION, **body}), self._engine.tokenizer)
 
     @property
     def tokenizer(self) -> Any:

@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 60.0
 class ServerTokenizer:
     """Asks a running server how texts are cut into tokens, and what its chat template makes of messages.
 
-    It has the methods that `Renderer` asks of a tokenizer, so that prompts become token ids as for transformers' models.
+    It has the methods that `Renderer` asks of a tokenizer, so that prompts become token ids as elsewhere.
     """
 
     def __init__(self, address: str, key: str) -> None:

@@ -56,7 +56,7 @@ class Weigher:
         return [found[at] for at in range(len(pairs))], cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        # What the cache has of it may be used where that went in together, as what was written and the token before did not.
+        # What went in together is used again; what was written, and the token before it, did not go in so.
         may_reuse = self._context is not None and context[: len(self._context)] != self._context
         body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": may_reuse}
         self._context = None
