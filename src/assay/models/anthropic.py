@@ -45,6 +45,7 @@ class Anthropic(HttpModel):
     scheme: ClassVar[str] = "anthropic"
     public_url: ClassVar[str] = "https://api.anthropic.com/v1"
     url_env: ClassVar[str] = "ANTHROPIC_BASE_URL"
+    key_header: ClassVar[str] = "x-api-key: {}"
     assumes_version: ClassVar[bool] = True
 
     api_key_env: str = "ANTHROPIC_API_KEY"
@@ -73,9 +74,6 @@ class Anthropic(HttpModel):
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
         return {**super().identity, "max_tokens": self.max_tokens, "thinking": self.thinking}
-
-    def _credentials(self) -> dict[str, str]:
-        return {"x-api-key": self._key}
 
     async def _answer(self, request: Request) -> Output:
         body = self._question(request)

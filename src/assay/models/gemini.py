@@ -62,6 +62,7 @@ class Gemini(HttpModel):
     scheme: ClassVar[str] = "gemini"
     public_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta"
     url_env: ClassVar[str] = "GEMINI_BASE_URL"
+    key_header: ClassVar[str] = "x-goog-api-key: {}"
     assumes_version: ClassVar[bool] = True
 
     api_key_env: str = "GEMINI_API_KEY"
@@ -95,9 +96,6 @@ class Gemini(HttpModel):
     def formats(self) -> Formats:
         """As its documentation lists them."""
         return {"image": {"png", "jpeg", "webp", "heic"}, "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"}}
-
-    def _credentials(self) -> dict[str, str]:
-        return {"x-goog-api-key": self._key}
 
     async def _answer(self, request: Request) -> Output:
         name = self.name if "/" in self.name else f"models/{self.name}"

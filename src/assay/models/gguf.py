@@ -160,15 +160,10 @@ class Gguf(LocalModel):
         outputs = [self._draw(question, request, index) for index in range(request.options.n)]
         candidates: tuple[Candidate, ...] = tuple(c for output in outputs for c in output.candidates)
         usage = _added(outputs)
-        details = cut_details(question.cut, self._squeezed(request, usage, candidates))
+        length = usage.input_tokens if usage is not None else None
+        squeezed = None if length is None else self._squeezed(request, candidates, self._context - length)
+        details = cut_details(question.cut, squeezed)
         return Output(candidates, usage=usage, seconds=time.perf_counter() - started, details=details)
-
-    def _squeezed(self, request: Request, usage: Usage | None, candidates: Sequence[Candidate]) -> int | None:
-        """The room of an answer that ended for want of it."""
-        if usage is None or usage.input_tokens is None or all(c.stop_reason != "length" for c in candidates):
-            return None
-        room = self._context - usage.input_tokens
-        return room if room < self._answer_length(request) else None
 
     def _fitting(self, request: Request) -> Question:
         """The prompt as it is, or cut as far as its answer needs room."""

@@ -38,6 +38,8 @@ class HttpModel(ABC):
     public_url: ClassVar[str]
     url_env: ClassVar[str]
     """The environment variable that names another URL."""
+    key_header: ClassVar[str]
+    """The header that carries the key, with `{}` in its place."""
     assumes_version: ClassVar[bool] = False
     """Whether a URL without a path means the version of the public service, as the service's own libraries take it."""
 
@@ -94,7 +96,8 @@ class HttpModel(ABC):
         """What may hold secrets, for whoever keeps them out of records."""
         self.base_url, self.body = self._url, filled(self.body, "the body")
         headers = {name: filled(value, "a header").strip() for name, value in self.headers.items()}
-        self._headers = {**(self._credentials() if self._key else {}), **headers}
+        header, _, value = self.key_header.format(self._key).partition(": ")
+        self._headers = {**({header: value} if self._key else {}), **headers}
         _check_headers(self._headers)
         secrets = secrets_of({"base_url": self._url, "body": self.body})
         self._secrets = [value for value in (self._key, *self._headers.values(), *secrets) if value]
@@ -127,10 +130,6 @@ class HttpModel(ABC):
     def formats(self) -> Formats:
         """The formats of media that the endpoint takes; others are sent as PNG or WAV."""
         return {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
-
-    @abstractmethod
-    def _credentials(self) -> dict[str, str]:
-        """The headers that carry the key."""
 
     @abstractmethod
     async def _answer(self, request: Request) -> Output:

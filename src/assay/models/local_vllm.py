@@ -217,9 +217,7 @@ class LocalVllm(LocalModel):
         )
         ids = result.prompt_token_ids or ()
         usage = Usage(len(ids), sum(len(one.token_ids) for one in candidates), result.num_cached_tokens)
-        room = self._longest() - len(ids)
-        ended_early = any(one.stop_reason == "length" for one in candidates)
-        squeezed = room if ended_early and room < self._answer_length(request) else None
+        squeezed = self._squeezed(request, candidates, self._longest() - len(ids))
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
         return Output(candidates, usage=usage, details=cut_details(cut, squeezed))

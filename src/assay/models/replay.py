@@ -189,13 +189,13 @@ def _same_question(line: Mapping[str, Any], prompt: Sequence[Any], continuations
     return list(line.get("prompt") or ()) == list(prompt) and same_weighing
 
 
-@dataclass(frozen=True)
-class _Media(Mapping[str, Media]):
+class _Media(dict[str, Media]):
     """The media of a run folder by digest, opened when they are asked for."""
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
-    def __getitem__(self, digest: str) -> Media:
+    def __missing__(self, digest: str) -> Media:
         found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
         if found is None:
             raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
@@ -203,9 +203,3 @@ class _Media(Mapping[str, Media]):
         if medium.digest != digest:
             raise StoreError(f"the medium {digest[:12]}… has changed since the run kept it", where=str(found))
         return medium
-
-    def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in sorted(self.folder.glob("*/*")))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

@@ -1,12 +1,12 @@
 """What a model has written: where it ends, and what of it is the answer."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...core import Candidate, Output, Request, Text, Token, Usage
 from .fitting import cut_details
-from .generate import NOT_FINITE, Row
+from .generate import NOT_FINITE, Row, Stops
 from .prompts import special_ids
 
 
@@ -35,7 +35,7 @@ class Answers:
         every = {end for end in (*ends, getattr(self.tokenizer, "eos_token_id", None)) if end is not None}
         return {*every, *self.turn_ends, *special_ids(self.tokenizer, strings)}
 
-    def stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
+    def stops(self, strings: Sequence[str]) -> Stops:
         """Why to stop after what was written: an end token, or a stop string in the text."""
         decode, ends = self.tokenizer.decode, self.ends(strings)
         # A character may take several tokens; only the end of the text can hold a stop string that is new.

@@ -35,11 +35,6 @@ class Budget:
     step: int
     """In a step of generation: up to here drafts cost little, as weights are read once for all rows."""
 
-    @property
-    def is_least(self) -> bool:
-        """Whether there is nothing to halve."""
-        return self.pack <= SMALLEST_PACK
-
     def halved(self) -> "Budget":
         """Half as much at once."""
         return Budget(max(SMALLEST_PACK, self.pack // 2), max(32, self.segment // 2), self.step // 2)
@@ -177,7 +172,7 @@ class Engine:
             try:
                 return attempt()
             except (MemoryError, torch.OutOfMemoryError):
-                if self.budget.is_least and self.rows == 1:
+                if self.budget.pack <= SMALLEST_PACK and self.rows == 1:
                     raise
                 self.rows = max(1, self.rows // 2)
                 self.budget = self.budget.halved()

@@ -6,18 +6,21 @@ computes a finished row. The trunk's keys and values are looked at where they li
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
-from ...core import GenerateOptions
+from ...core import GenerateOptions, Request
+from ..draws import generator_for
 from .attention import Once, PackedPlan, integers
 from .drafts import Drafter, can_draft
 from .engine import Engine, in_order
 from .prefix import Bush, Node, Stretch, chains, grow, lay_out
-from .sampling import Choice, are_finite, choose
+from .sampling import Choice, are_finite, choose, is_greedy
 from .slots import Slots, StepPlan
 
+Stops = Callable[[Sequence[int]], str | None]
+"""Given what was written, why to stop now; `None` to go on."""
 NOT_FINITE = "the model computed logits that are not finite"
 GROWTH = 64
 """Tokens by which the room of all rows grows at least."""
@@ -30,8 +33,7 @@ class Row:
     prompt: tuple[int, ...]
     options: GenerateOptions
     max_tokens: int
-    stops: "Callable[[Sequence[int]], str | None]"
-    """Given what was written, why to stop now; `None` to go on."""
+    stops: Stops
     draw: random.Random
     written: list[Choice] = field(default_factory=list)
     token_ids: list[int] = field(default_factory=list)
@@ -59,6 +61,9 @@ class Row:
         if self.stop_reason is None and len(self.written) >= self.max_tokens:
             self.stop_reason = "length"
         return self.stop_reason is not None
+
+
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(slots=True)
@@ -236,6 +241,13 @@ class Writer:
     def _make_room(self, needed: int) -> None:
         if needed > self.slots.room:
             self.slots.grow(max(needed, self.slots.room + GROWTH))
+
+
+def rows_of(kind: type[R], prompt: tuple[int, ...], request: Request, room: int, stops: Stops) -> list[R]:
+    """What is to be written for a request: once where nothing is drawn."""
+    options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+    draws = 1 if is_greedy(options) else request.options.n
+    return [kind(prompt, options, room, stops, generator_for(request, index)) for index in range(draws)]
 
 
 def write(engine: Engine, rows: Sequence[Row], writer: type[Writer]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...core import Prompt, Request, UsageError
+from ...core import Candidate, Prompt, Request, UsageError
 from .fitting import POLICIES
 from .prompts import PromptFault, Renderer, given_template
 
@@ -47,6 +47,11 @@ class LocalModel(ABC):
 
     def _answer_length(self, request: Request) -> int:
         return self.max_tokens if request.options.max_tokens is None else request.options.max_tokens
+
+    def _squeezed(self, request: Request, candidates: Sequence[Candidate], room: int) -> int | None:
+        """The room of answers, where one of them ended for want of it."""
+        ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
+        return room if ended_early and room < self._answer_length(request) else None
 
 
 def check_counts(options: object, least: Mapping[str, int], where: str) -> None:

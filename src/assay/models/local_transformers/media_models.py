@@ -5,17 +5,17 @@ go through the model's own `generate` together when nothing is drawn. How many c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import Output, Prompt, Request
 from ..answers import failure, is_out_of_memory
-from ..draws import generator_for
 from .attention import CannotShare
 from .candidates import Answers
 from .drawing import draw, prepare
 from .engine import Counter, TokenCount
 from .fitting import too_long
+from .generate import rows_of
 from .likelihood import Pair, windows
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
@@ -24,7 +24,7 @@ from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
-from .sampling import check_options, is_greedy
+from .sampling import check_options
 from .text import Limits, weigh_planned, weigh_words, weighed_output
 
 
@@ -160,12 +160,8 @@ class MediaModel:
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
-        """What is to be written for a request: once where nothing is drawn."""
         room, _ = room_for(request.options, self.limits, len(prompt.ids))
-        options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None, logprobs=None)
-        stops = self.answers.stops(request.options.stop)
-        draws = 1 if is_greedy(options) else request.options.n
-        return [MediaRow((), options, room, stops, generator_for(request, index)) for index in range(draws)]
+        return rows_of(MediaRow, (), request, room, self.answers.stops(request.options.stop))
 
     @property
     def _sharing(self) -> Sharing:

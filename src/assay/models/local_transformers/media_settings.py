@@ -1,10 +1,10 @@
 """Options of a request as a model's own `generate` takes them, and what only that can do."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .generate import NOT_FINITE
+from .generate import NOT_FINITE, Stops
 from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
@@ -127,7 +127,7 @@ class Ending:
 class Stopping:
     """Ends generation when a stop string was written."""
 
-    def __init__(self, stops: Callable[[Sequence[int]], str | None], length: int) -> None:
+    def __init__(self, stops: Stops, length: int) -> None:
         self.stops = stops
         self.length = length
         """Tokens of the prompt."""

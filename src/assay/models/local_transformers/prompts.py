@@ -123,15 +123,6 @@ class Renderer:
         before = next((at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0)
         return added - before
 
-    @property
-    def prefix_token(self) -> int | None:
-        """What stands before the first token of a text: the beginning-of-sequence token, else the end-of-text one."""
-        for name in ("bos_token_id", "eos_token_id"):
-            found = getattr(self.tokenizer, name, None)
-            if found is not None:
-                return int(found)
-        return None
-
     def pairs(self, prompt: Prompt) -> list[Pair]:
         """Each continuation behind the context: encoded together, so that the seam is where the model would have it."""
         text = self.text(prompt)
@@ -165,14 +156,13 @@ class Renderer:
         return self._need_prefix(), tuple(tokens)
 
     def _need_prefix(self) -> int:
-        first = self.prefix_token
-        if first is None:
-            raise UsageError(
-                "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text",
-                where=self.where,
-                fix="weigh continuations after a context",
-            )
-        return first
+        """What stands before the first token of a text: the beginning-of-sequence token, else the end-of-text one."""
+        for name in ("bos_token_id", "eos_token_id"):
+            found = getattr(self.tokenizer, name, None)
+            if found is not None:
+                return int(found)
+        what = "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text"
+        raise UsageError(what, where=self.where, fix="weigh continuations after a context")
 
     def shown(self, prompt: Prompt) -> str:
         """The prompt as the model reads it, special tokens and all."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core import Likelihood, Output, Request, TemplateError, Usage
-from ..draws import generator_for
 from .candidates import Answers, not_finite
 from .engine import Engine, why_not
 from .fitting import cut_details, fit, fitted, shortened, too_long
-from .generate import Row, Writer, write
+from .generate import Row, Writer, rows_of, write
 from .likelihood import Pair, weigh, windows
 from .plain import weigh_plainly, write_plainly
 from .prompts import Renderer
@@ -101,9 +100,7 @@ class TextModel:
         size, room = fit(len(whole), limits.context, max_tokens, limits.max_tokens, limits.truncate)
         prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)
-        options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
-        draws = [generator_for(request, index) for index in range(request.options.n)]
-        rows = [Row(prompt, options, room, stops, draw) for draw in draws]
+        rows = rows_of(Row, prompt, request, room, stops)
         is_squeezed = room < (limits.max_tokens if max_tokens is None else max_tokens)
         return Answering(request, rows, len(whole) - size, room if is_squeezed else None)
 

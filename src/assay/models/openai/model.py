@@ -38,6 +38,7 @@ class OpenAI(HttpModel):
     scheme: ClassVar[str] = "openai"
     public_url: ClassVar[str] = "https://api.openai.com/v1"
     url_env: ClassVar[str] = "OPENAI_BASE_URL"
+    key_header: ClassVar[str] = "Authorization: Bearer {}"
 
     api_key_env: str = "OPENAI_API_KEY"
     api: Api = "auto"
@@ -110,9 +111,6 @@ class OpenAI(HttpModel):
     def likelihood_fix(self) -> str:
         """How it may be made to weigh continuations, for a task that needs it."""
         return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
-
-    def _credentials(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"}
 
     async def _answer(self, request: Request) -> Output:
         ways = {"responses": self._respond, "speech": self._speak, "transcriptions": self._transcribe}
