@@ -20,7 +20,7 @@ from ..core import (
 )
 from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, ignored_seed, refuse_options
+from .http_model import HttpModel, refuse_options, without_seed
 from .inline_media import from_base64, from_data_url
 
 VERSION = "2023-06-01"
@@ -82,7 +82,7 @@ class Anthropic(HttpModel):
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
         headers = {"anthropic-version": VERSION, **self._headers}
         answer = await self._client.post(self._address("messages"), {**body, **self.body}, headers)
-        return _read(answer, ignored=ignored_seed(request))
+        return without_seed(_read(answer), request)
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
@@ -151,7 +151,7 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
-def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
+def _read(answer: Any) -> Output:
     content = answer.get("content") if isinstance(answer, Mapping) else None
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
@@ -173,8 +173,7 @@ def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
     if reason in UNFINISHED and not any(isinstance(part, (Text, Image)) for part in parts):
         raise Malformed(f"the model said nothing, stop_reason {reason!r}: {shorten(content)}", passes=False)
     candidate = Candidate(tuple(parts), STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None)
-    details = {"ignored": list(ignored)} if ignored else {}
-    return Output((candidate,), usage=_usage(answer.get("usage")), details=details)
+    return Output((candidate,), usage=_usage(answer.get("usage")))
 
 
 def _usage(usage: Any) -> Usage | None:

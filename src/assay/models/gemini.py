@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..core import (
-    Abilities,
     Audio,
     Candidate,
     Image,
@@ -28,7 +27,7 @@ from ..core.request import canonical
 from ..media.portable import Formats
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, as_declared, enough, filtered, refuse_options
+from .http_model import HttpModel, enough, filtered, refuse_options
 from .inline_media import USUAL_RATE, as_wav, from_base64, from_data_url
 
 INSTRUCTING = frozenset({"system", "developer"})
@@ -81,11 +80,6 @@ class Gemini(HttpModel):
         if not isinstance(self.show_thoughts, bool):
             raise UsageError(f"show_thoughts must be true or false, got {self.show_thoughts!r}")
         super().__post_init__()
-
-    @property
-    def abilities(self) -> Abilities:
-        """All media in; out what is declared."""
-        return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -110,6 +110,11 @@ class HttpModel(ABC):
         return UsageError(f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix)
 
     @property
+    def abilities(self) -> Abilities:
+        """As declared: an endpoint cannot be asked what its model takes and makes."""
+        return as_declared(self.accepts, self.produces)
+
+    @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request; a digest in place of each key."""
         return {self.scheme: self.name, **veiled(self.written)}
@@ -251,9 +256,11 @@ def refuse_options(request: Request, unknown: Sequence[str], whose: str, fix: st
             raise UsageError(f"{whose} has no generation option {name!r}", fix=fix or f"leave {name} out")
 
 
-def ignored_seed(request: Request) -> list[str]:
-    """For an API that has no seed: the record says that one was asked for."""
-    return ["seed"] if request.options.seed is not None or request.seed is not None else []
+def without_seed(output: Output, request: Request) -> Output:
+    """The answer of an API that has no seed: the record says that one was asked for."""
+    if request.options.seed is None and request.seed is None:
+        return output
+    return replace(output, details={**output.details, "ignored": ["seed"]})
 
 
 def filtered() -> Output:

@@ -10,7 +10,7 @@ from ...core import Abilities, Output, Request, UsageError
 from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..chat_format import chat_messages, option_fields, read_answer, split_thinking
 from ..http import HttpFailure, Refused
-from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
+from ..http_model import HttpModel, enough, filtered, without_seed
 from . import media, responses, weighing
 
 Weighing = Literal["none", "echo", "prompt_logprobs"]
@@ -79,10 +79,9 @@ class OpenAI(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """As declared: an endpoint cannot be asked what its model takes and makes."""
-        declared = as_declared(self.accepts, self.produces)
+        """As declared; what it weighs and reports depends on the API."""
         return replace(
-            declared,
+            super().abilities,
             likelihood=self.likelihood_by != "none",
             logprobs=self.api not in WITHOUT_LOGPROBS,
             roles="chat" if self.api in ("chat", "responses") else "any",
@@ -141,7 +140,7 @@ class OpenAI(HttpModel):
 
     async def _respond(self, request: Request) -> Output:
         answer = await self._post("responses", responses.question(self.name, request))
-        return responses.read(answer, ignored=ignored_seed(request))
+        return without_seed(responses.read(answer), request)
 
     async def _draw(self, request: Request) -> Output:
         is_public = self._url == self.public_url

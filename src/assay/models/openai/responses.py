@@ -53,7 +53,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part)
 
 
-def read(answer: Any, ignored: Sequence[str] = ()) -> Output:
+def read(answer: Any) -> Output:
     """The output in a response; raises `Malformed` where it is none, `HttpFailure` where it says it failed."""
     items = answer.get("output") if isinstance(answer, Mapping) else None
     if not isinstance(items, Sequence):
@@ -86,9 +86,8 @@ def read(answer: Any, ignored: Sequence[str] = ()) -> Output:
         raise Malformed(f"the model called a tool instead of answering: {shorten(items)}", passes=False)
     reason = "content_filter" if refusals else CUT.get(cut, str(cut)) if cut else "stop"
     usage = read_usage(answer.get("usage"), "input", "output")
-    details: dict[str, Any] = {"refusal": " ".join(refusals)} if refusals else {}
-    details |= {"ignored": list(ignored)} if ignored else {}
-    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details or EMPTY)
+    details = {"refusal": " ".join(refusals)} if refusals else EMPTY
+    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details)
 
 
 def _is_said(part: Part) -> bool:

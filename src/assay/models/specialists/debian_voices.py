@@ -25,8 +25,8 @@ class Program(Specialist):
     abilities = SPEAKS
     program: ClassVar[str]
     apt: ClassVar[str]
-    versions: ClassVar[tuple[str, ...]]
-    """The program, and the argument, that prints the version."""
+    named_by: ClassVar[str]
+    """The program that prints the version."""
     arguments: ClassVar[tuple[str, ...]]
     """How the program is told to read the text and where to write the audio."""
     voice: str
@@ -39,8 +39,7 @@ class Program(Specialist):
     @property
     def identity(self) -> Mapping[str, Any]:
         """The program as it names itself, and its voice."""
-        program, *arguments = self.versions
-        return {self.label: self.voice, "engine": version_of(find_program(program, self.apt), *arguments)}
+        return {self.label: self.voice, "engine": version_of(find_program(self.named_by, self.apt))}
 
     def _start(self) -> str:
         return find_program(self.program, self.apt)
@@ -64,7 +63,7 @@ class Flite(Program):
     label: ClassVar[str] = "flite"
     program: ClassVar[str] = "flite"
     apt: ClassVar[str] = "flite"
-    versions: ClassVar[tuple[str, ...]] = ("flite", "--version")
+    named_by: ClassVar[str] = "flite"
     arguments: ClassVar[tuple[str, ...]] = ("-voice", "{}", "-f", TEXT, "-o", SPEECH)
     voice: str = "slt"
     """slt, rms, awb, kal or kal16."""
@@ -77,6 +76,6 @@ class Festival(Program):
     label: ClassVar[str] = "festival"
     program: ClassVar[str] = "text2wave"
     apt: ClassVar[str] = "festival festvox-us-slt-hts"
-    versions: ClassVar[tuple[str, ...]] = ("festival", "--version")
+    named_by: ClassVar[str] = "festival"
     arguments: ClassVar[tuple[str, ...]] = ("-eval", "(voice_{})", "-o", SPEECH, TEXT)
     voice: str = "cmu_us_slt_arctic_hts"

@@ -43,10 +43,9 @@ def call(arguments: Sequence[str], *, folder: Path | None = None, more: Mapping[
     return done.stdout.decode("utf-8", "replace")
 
 
-def version_of(program: str, *arguments: str) -> str:
+def version_of(program: str) -> str:
     """The first line with a digit that a program says of itself."""
-    done = subprocess.run(
-        [program, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False
-    )
+    words = [program, "--version"]
+    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
     lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in lines if "version" in line.lower() or line[-1:].isdigit()), "unknown")

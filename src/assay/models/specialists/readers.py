@@ -35,7 +35,7 @@ class Tesseract(Specialist):
     @property
     def identity(self) -> Mapping[str, Any]:
         """The program as it names itself, and how it reads."""
-        engine = version_of(find_program("tesseract", APT), "--version")
+        engine = version_of(find_program("tesseract", APT))
         return {"tesseract": self.language, "engine": engine, "layout": self.layout}
 
     def _start(self) -> str:
