@@ -99,7 +99,7 @@ class Detector:
         text = ". ".join(names) + "." if is_grounded else [names]
         inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
         outputs = self._run(inputs)
-        further = {"text_labels": [names]}
+        further: dict[str, Any] = {"text_labels": [names]}
         if is_grounded:
             further = {"input_ids": inputs["input_ids"], "text_threshold": self.text_threshold}
         (result,) = self.processor.post_process_grounded_object_detection(
