@@ -56,7 +56,7 @@ def test_the_digest_of_a_table_that_was_read_needs_no_second_reading(
     wanted = hashlib.sha256(path.read_bytes()).hexdigest()
     opened = open_dataset(path)
     assert len(list(opened)) == 2
-    monkeypatch.setattr(samples, "_file_digest", None)
+    monkeypatch.setattr(samples, "file_digest", None)
 
     assert opened.digest() == wanted
 

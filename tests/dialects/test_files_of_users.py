@@ -3,12 +3,12 @@
 import pytest
 
 from assay.core import StoreError
-from assay.dialects.kits.evaluation_files import evaluation_files, forget
+from assay.dialects.kits.evaluation_files import evaluation_files, forget, link_up
 from assay.dialects.pipeline.engine import Engine
 from assay.dialects.televal.audio import AudioFolder
 from assay.dialects.televal.files import Folder
 from assay.dialects.vlmeval.frames import put_table
-from assay.dialects.vlmeval.outputs import _link, _write_status, write_snapshot
+from assay.dialects.vlmeval.outputs import _write_status, write_snapshot
 from assay.runner.result import RunResult
 
 
@@ -79,8 +79,8 @@ def test_a_link_of_the_users_stays(tmp_path):
     (tmp_path / "mine.csv").write_text("mine")
     (tmp_path / "a.csv").symlink_to(tmp_path / "mine.csv")
 
-    _link(tmp_path / "T1", "a.csv")
-    _link(tmp_path / "T1", "b.csv")
+    link_up(tmp_path / "T1" / "a.csv")
+    link_up(tmp_path / "T1" / "b.csv")
 
     assert (tmp_path / "a.csv").readlink() == tmp_path / "mine.csv" and (tmp_path / "b.csv").is_symlink()
 

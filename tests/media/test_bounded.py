@@ -84,7 +84,7 @@ def test_the_worker_can_write_no_file_and_knows_no_secret(worker, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "hush-hush-hush")
     fresh = bounded.Worker()
     try:
-        fresh.ask("image", saved(gradient(), "PNG"), bounded.Limits(), {"background": RED}, 30)
+        fresh.ask("image", saved(gradient(), "PNG"), bounded.Limits(), {}, 30)
         environment = Path(f"/proc/{fresh.pid}/environ").read_bytes()
         limits = Path(f"/proc/{fresh.pid}/limits").read_text()
     except FileNotFoundError:

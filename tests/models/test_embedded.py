@@ -53,7 +53,7 @@ def test_a_missing_program_is_answered_with_its_apt_line(name, apt, nothing_inst
 
 def test_an_install_line_names_programs_and_wheels():
     parts = (Part("say", apt="say"), Part("one", "one"), Part("two", "two"))
-    entry = embedded.Embedded("", "", parts, lambda args: None)
+    entry = embedded.Embedded("", "", parts)
 
     assert entry.install == "apt-get install -y say && pip install one && pip install two"
 

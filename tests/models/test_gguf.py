@@ -469,7 +469,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 @needs_engine
 def test_an_unknown_option_of_the_embedded_model_is_answered_with_the_nearest(tmp_path, monkeypatch):
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
-    monkeypatch.setattr(embedded, "packaged_file", lambda package, pattern: tmp_path / "w.gguf")
+    monkeypatch.setattr(embedded, "smollm2_file", lambda: tmp_path / "w.gguf")
 
     with pytest.raises(UsageError, match="'smollm2' has no option 'contxt'; fix: did you mean 'context'"):
         embedded.smollm2({"contxt": 1})

@@ -599,7 +599,7 @@ def test_an_endpoint_weighs_only_where_that_is_said():
     assert build_model("openai/m", {**place, "likelihood_by": "echo"}).abilities.likelihood
     with pytest.raises(UsageError, match="api=images cannot weigh continuations"):
         build_model("openai/m", {**place, "likelihood_by": "echo", "api": "images"})
-    with pytest.raises(UsageError, match="likelihood_by must be none, echo or prompt_logprobs, got 'yes'"):
+    with pytest.raises(UsageError, match="likelihood_by must be one of none, echo, prompt_logprobs, got 'yes'"):
         build_model("openai/m", {**place, "likelihood_by": "yes"})
 
 

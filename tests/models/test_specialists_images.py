@@ -9,6 +9,7 @@ from assay.media import decode_image
 from assay.models import build_model, embedded
 from assay.models.specialists import digits_flow
 from assay.models.specialists.digits_flow import DigitsFlow, asked_digit
+from assay.models.specialists.readers import Tesseract
 from assay.models.specialists.renderer import Renderer
 
 IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
@@ -62,7 +63,7 @@ class TestReaders:
 
 def test_tesseract_takes_no_option_for_a_language():
     with pytest.raises(UsageError, match="is no language"):
-        embedded.CATALOGUE["tesseract"].build({"language": "--help"})
+        Tesseract(language="--help")
 
 
 class TestRenderer:

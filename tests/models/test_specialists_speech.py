@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.core import Audio, GenerateOptions, Message, Prompt, Request, UsageError
+from assay.core import Audio, GenerateOptions, Message, Prompt, Request, Spec, UsageError
 from assay.media import audio_from, decode_audio
 from assay.models import build_model, embedded
 from assay.models.specialists.espeak import Espeak
-from assay.models.specialists.moonshine import Moonshine
+from assay.models.specialists.recognisers import Moonshine
+from assay.registry import models
 
 CLIPS = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "clips"
 TRAIN, BAKER = Audio(CLIPS / "01.flac"), Audio(CLIPS / "06.flac")
@@ -202,4 +203,4 @@ def test_espeak_refuses_a_speed_nobody_can_follow():
 @pytest.mark.parametrize("name", ["flite", "festival"])
 def test_a_voice_is_a_name_and_never_code(name):
     with pytest.raises(UsageError, match="no name of a voice"):
-        embedded.CATALOGUE[name].build({"voice": '") (system "true")'})
+        models.build(Spec(name, {"voice": '") (system "true")'}))

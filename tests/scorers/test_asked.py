@@ -88,7 +88,7 @@ def test_what_it_says_of_itself_is_the_inner_scorers():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(UsageError, match="cannot want 'xml'"):
+    with pytest.raises(UsageError, match="does not know wants='xml'"):
         Asked("vqa", "score", SavedNumber(), wants="xml")
     with pytest.raises(UsageError, match="needs an inner scorer that answers at once"):
         Asked("vqa", "score", NUMBER)

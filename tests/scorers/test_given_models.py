@@ -50,7 +50,7 @@ def test_clip_is_asked_with_the_prefix_of_the_scale(variant, cosine, value, said
 
 
 def test_a_scale_that_does_not_exist_is_refused():
-    with pytest.raises(UsageError, match="has no variant 'openai'"):
+    with pytest.raises(UsageError, match="does not know variant='openai'"):
         ClipScoreAsked("openai")
 
 

@@ -74,7 +74,7 @@ def test_a_hub_name_is_refused_before_the_run():
 
 
 def test_an_unknown_cast_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="cannot cast to 'bool'"):
+    with pytest.raises(UsageError, match="does not know cast='bool'"):
         HfMetric("accuracy", cast="bool")
 
 

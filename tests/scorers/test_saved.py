@@ -3,7 +3,8 @@
 import pytest
 
 from assay.core import Candidate, Image, Json, Outcome, Output, Sample
-from assay.scorers.saved import not_saved, read_json, saved
+from assay.scorers.answers import no_verdict
+from assay.scorers.saved import read_json, saved
 
 ROW = Sample(id="a", fields={"detections": '{"dog": []}'})
 
@@ -38,6 +39,6 @@ def test_text_that_is_no_json_stays_text(cell, value):
 
 
 def test_a_missing_answer_of_a_specialist_is_nobodys_wrong_answer():
-    score = not_saved("no cosine")
+    score = no_verdict("no cosine")
 
     assert (score.value, score.outcome, score.details) == (None, Outcome.JUDGE_ERROR, {"reason": "no cosine"})

@@ -1,8 +1,8 @@
 """CORE-MM's score: highly complex questions count twice."""
 
 import pytest
+from summary_context import Context
 
-from assay.conformance.checking import Setting
 from assay.core import ScoreRecord
 from assay.summarizers.core_mm import core_mm
 
@@ -15,7 +15,7 @@ def record(number: int, value: float, complexity: str, category: str = "deductiv
 def test_a_highly_complex_question_counts_twice():
     records = [record(1, 1.0, "Moderate"), record(2, 0.5, "High"), record(3, 0.0, "high", "analogical")]
 
-    overall, *by_category = core_mm(records, Setting("mmvet", 3))
+    overall, *by_category = core_mm(records, Context(scorer="mmvet", n_expected=3))
 
     assert overall.value == pytest.approx(100 * (1.0 + 2 * 0.5 + 2 * 0.0) / (1 + 2 + 2))
     assert {one.metric: one.value for one in by_category} == {
@@ -26,7 +26,7 @@ def test_a_highly_complex_question_counts_twice():
 
 
 def test_a_question_of_unknown_complexity_counts_once_and_is_told():
-    overall, *_ = core_mm([record(1, 1.0, ""), record(2, 0.0, "High")], Setting("mmvet", 2))
+    overall, *_ = core_mm([record(1, 1.0, ""), record(2, 0.0, "High")], Context(scorer="mmvet", n_expected=2))
 
     assert overall.value == pytest.approx(100 / 3)
     assert overall.details["complexity_unknown"] == 1

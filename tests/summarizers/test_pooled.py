@@ -69,7 +69,7 @@ def test_tags_have_their_own_ratio():
 
 @pytest.mark.parametrize(
     ("records", "why"),
-    [([], "nothing was scored"), ([record("a", 0.0, details={"e": 1, "w": 0})], "the denominator is 0")],
+    [([], "no sample has counts"), ([record("a", 0.0, details={"e": 1, "w": 0})], "the denominator is 0")],
 )
 def test_where_nothing_can_be_divided_there_is_no_value(records, why):
     result = only(records, summarizer=Pooled("e", "w", metric="rate"))

@@ -49,7 +49,7 @@ def test_precision_of_a_model_that_never_says_yes_is_undefined():
     found = {result.metric: result for result in yes_no(scored("words", [("yes", "no"), ("no", "no")]), Context())}
 
     assert found["precision"].value is None
-    assert found["precision"].interval == "none: undefined on these counts"
+    assert found["precision"].interval == "none: the denominator is 0"
     assert (found["f1"].value, found["recall"].value) == (0.0, 0.0)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Audio, Fewshot, Image, Message, Sample, TemplateError, Text, UsageError
-from assay.templates import BuiltTemplate, ShotPool, apply_fewshot, build_template
+from assay.templates import BuiltTemplate, apply_fewshot, build_template
 from assay.templates.pick import PICKS
 
 
@@ -204,15 +204,6 @@ def test_sequential_shots_follow_the_question_round_the_end():
     assert shots(template, POOL[7]) == ["q0", "q1"]
 
 
-def test_sequential_shots_of_another_pool_follow_the_place_that_is_told():
-    template = apply_fewshot(
-        build_template(), Fewshot(num=2, pick="sequential", split="train"), POOL, positions={"x": 0, "y": 1}
-    )
-
-    assert shots(template, replace(ask(50), id="x")) == ["q0", "q1"]
-    assert shots(template, replace(ask(51), id="y")) == ["q1", "q2"]
-
-
 def test_similar_shots_come_most_similar_first():
     questions = {"sea": "How deep is the sea?", "cats": "Do cats like fish?", "cat": "Does a cat like milk?"}
     pool = [Sample(id=name, input=text, target="x") for name, text in questions.items()]
@@ -289,24 +280,6 @@ def test_shots_can_share_a_column_with_the_question():
     assert shots(template, ask(50, fields={"subject": "art"})) == ["q0", "q2"]
     with pytest.raises(TemplateError, match="sample 'q50': the pool of shots has no sample of subject 'tax'"):
         template(ask(50, tags={"subject": "tax"}))
-
-
-def test_pools_follow_each_other_each_with_its_own_template():
-    sums = ShotPool(POOL[:3], "Sum: {{ input }}", num=1, name="sums")
-    picks = ShotPool(LETTERS, "choices", num=2, name="picks")
-    template = apply_fewshot(build_template(), Fewshot(pick="first"), [sums, picks])
-
-    prompt = template(POOL[7])
-
-    assert prompt.details["shots"] == ["sums:q0", "picks:c0", "picks:c1"]
-    assert [m.text for m in prompt.messages if m.role == "assistant"] == ["0", "A", "B"]
-    assert prompt.messages[0].text == "Sum: 0+0?" and prompt.messages[-1].text == "7+7?"
-
-
-def test_the_question_is_not_shown_by_another_template_either():
-    pool = ShotPool([replace(POOL[7], id="twin"), POOL[1], POOL[2]], "Sum: {{ input }}")
-
-    assert shots(apply_fewshot(build_template(), Fewshot(num=2, pick="first"), [pool]), POOL[7]) == ["q1", "q2"]
 
 
 @pytest.mark.parametrize(
@@ -392,12 +365,10 @@ def largest(id: str, choices=PLANETS, text="Which is the largest?", **changes) -
     ],
     ids=["options reordered", "a trailing blank", "other blanks", "both"],
 )
-@pytest.mark.parametrize("other_template", [False, True])
-def test_a_question_of_another_file_is_no_shot_for_its_equal(twin, other_template):
+def test_a_question_of_another_file_is_no_shot_for_its_equal(twin):
     pool = [twin, *LETTERS[:2]]
-    given = [ShotPool(pool, template=build_template(kind="choice"))] if other_template else pool
     template = apply_fewshot(
-        build_template(kind="choice"), Fewshot(num=2, pick="first", source="other.jsonl"), given
+        build_template(kind="choice"), Fewshot(num=2, pick="first", source="other.jsonl"), pool
     )
 
     assert shots(template, largest("q")) == ["c0", "c1"]

@@ -64,11 +64,11 @@ def test_without_chat_a_solved_example_ends_as_inside():
 
 
 def test_the_first_variant_is_used_unless_another_is_named():
-    variants = Variants({"direct": "Q: {{ input }}", "cot": {"name": "cot"}})
+    variants = {"direct": "Q: {{ input }}", "cot": {"name": "cot"}}
 
-    assert variants.names == ("direct", "cot")
-    assert build_template(variants)(SUM).messages[0].text == "Q: 2+2?"
-    assert build_template(variants.but(use="cot"))(SUM).messages[0].text.endswith(STEPS)
+    assert Variants(variants).names == ("direct", "cot")
+    assert build_template(Variants(variants))(SUM).messages[0].text == "Q: 2+2?"
+    assert build_template(Variants(variants, use="cot"))(SUM).messages[0].text.endswith(STEPS)
 
 
 def test_variants_can_be_written_as_data():

@@ -90,7 +90,7 @@ def survey(folder: Path) -> Iterator[Outcome]:
 def _built(tree: Tree, entry: Entry) -> Outcome:
     """Whether an entry can be built; of a model, whether its class can be imported."""
     shop = Workshop(tree, roles=frozenset(ROLES))
-    fault = shop.classes.fault(entry) or next(iter(tree.faults([entry])), None)
+    fault = shop.classes.fault(entry) or next(iter(tree.reached([entry])[1]), None)
     if fault is not None:
         return Outcome(entry.kind, entry.name, State.FAILS, str(fault))
     try:

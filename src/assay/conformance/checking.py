@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..core import (
     Score,
     ScoreRecord,
     ScorerError,
+    SummaryContext,
     Text,
     as_score,
     blame,
@@ -64,21 +65,6 @@ class Verdict:
         return "differs" if self.differences else "equal"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a summarizer may know, for numbers over all cases of a fixture."""
-
-    scorer: str
-    n_expected: int | None
-    task: str = "conformance"
-    model: str = "official"
-    protocol: str = "conformance"
-    seed: int = 0
-    higher_is_better: bool = True
-    bounds: tuple[float, float] | None = None
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
 def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
     """The fixture against its own scorer, or against a given metric, which then answers for single cases only."""
     try:
@@ -119,21 +105,22 @@ def _function_differences(fixture: Fixture) -> Iterator[Difference]:
     function = getattr(import_module(f"{__package__.partition('.')[0]}.{module}"), name)
     for number, case in enumerate(fixture.cases, 1):
         options = {key: as_argument(value) for key, value in case.options.items()}
-        made = function(*(as_argument(value) for value in case.args), **options)
-        plain = asdict(made) if is_dataclass(made) and not isinstance(made, type) else made
+        result = function(*(as_argument(value) for value in case.args), **options)
+        plain = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
         yield from _unlike(str(number), case.score, plain, fixture.tolerance)
 
 
 def _corpus_differences(fixture: Fixture, name: str, records: list[ScoreRecord]) -> Iterator[Difference]:
     for place, entry in enumerate(fixture.corpus, 1):
         _, summarizer = build_summarizer(entry["summarizer"], fixture.name)
-        made = {result.metric: result.value for result in summarizer(records, Setting(name, len(records)))}
-        yield from _unlike(f"corpus {place}", entry["results"], made, fixture.tolerance)
+        context = SummaryContext("conformance", "official", "conformance", name, len(records), 0, bounds=None)
+        values = {result.metric: result.value for result in summarizer(records, context)}
+        yield from _unlike(f"corpus {place}", entry["results"], values, fixture.tolerance)
 
 
 def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
-    made = scorer(sample, output)
-    return as_score(asyncio.run(made) if inspect.iscoroutine(made) else made)
+    score = scorer(sample, output)
+    return as_score(asyncio.run(score) if inspect.iscoroutine(score) else score)
 
 
 def _unlike(case: str, official: Any, ours: Any, tolerance: float) -> Iterator[Difference]:

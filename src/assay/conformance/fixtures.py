@@ -84,8 +84,8 @@ def select(name: str | None) -> list[Fixture]:
         return [load_fixture(name)]
     found = [one for one in names if name in (one, one.partition("@")[0])]
     if not found:
-        known = ", ".join(sorted({one.partition("@")[0] for one in names}))
-        raise UnknownName("fixture", name, names, hint=f"known: {known}")
+        subjects = ", ".join(sorted({one.partition("@")[0] for one in names}))
+        raise UnknownName("fixture", name, names, hint=f"known: {subjects}")
     return [load_fixture(one) for one in found]
 
 
@@ -96,10 +96,10 @@ def _fixture(plain: Any, where: str) -> Fixture:
     if lacking:
         fix = "say whose numbers these are and how they were made"
         raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix=fix)
-    known = Fixture.__dataclass_fields__.keys()
-    strange = [key for key in plain if key not in known]
+    keys = Fixture.__dataclass_fields__.keys()
+    strange = [key for key in plain if key not in keys]
     if strange:
-        raise UsageError(f"unknown key {strange[0]!r}", where=where, fix=f"known keys: {', '.join(known)}")
+        raise UsageError(f"unknown key {strange[0]!r}", where=where, fix=f"known keys: {', '.join(keys)}")
     if is_reference(str(plain.get("function", ""))):
         raise UsageError("`function` names a function of the package", where=where, fix="assay conformance FILE.py:fn")
     cases = tuple(_case(case, f"{where}, case {number}") for number, case in enumerate(plain["cases"], 1))

@@ -272,7 +272,7 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A video; models that see only images get sampled frames."""
+    """A video, for models that take one."""
 
     kind = "video"
     __slots__ = ()

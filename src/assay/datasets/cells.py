@@ -50,8 +50,8 @@ def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):
-        own, other = str(value), str(value).lower()
-        return (own, other) if source == "python" else (other, own)
+        python_form, other = str(value), str(value).lower()
+        return (python_form, other) if source == "python" else (other, python_form)
     if isinstance(value, float) and source == "file" and value.is_integer() and abs(value) < EXACT_INTEGERS:
         return (str(int(value)), str(value))
     if isinstance(value, (int, float)):
@@ -92,11 +92,11 @@ def dialogue_of(
         )
     if messages is None and all(isinstance(turn, str) for turn in value):
         return value[0], tuple(value[1:]), None
-    made = _as_messages(value, column)
-    last = made[-1]
-    if last.role == "assistant" and last.parts and len(made) > 1:
-        return made[:-1], (), last.text
-    return made, (), None
+    conversation = _as_messages(value, column)
+    last = conversation[-1]
+    if last.role == "assistant" and last.parts and len(conversation) > 1:
+        return conversation[:-1], (), last.text
+    return conversation, (), None
 
 
 def _as_messages(value: Any, column: str) -> tuple[Message, ...]:

@@ -92,12 +92,12 @@ def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: st
     first, second = (by_index, by_text) if is_index else (by_text, by_index)
     place = second if first is None else first
     if place is None:
-        shown = ", ".join(LETTERS[: len(texts)])
+        letters = ", ".join(LETTERS[: len(texts)])
         raise RowFault(
             f"the right answer is not among the {len(texts)} options",
             column=column,
             got=gold,
-            fix=f"give a letter ({shown}), a number from 0, or the text of an option",
+            fix=f"give a letter ({letters}), a number from 0, or the text of an option",
         )
     return LETTERS[place]
 
@@ -113,20 +113,20 @@ def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None
 
 def readings(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> tuple[int | None, int | None]:
     """Which option is right if its letter, label or text was given, and which if its number from 0 was."""
-    written = _written(gold, texts)
+    spellings = _written(gold, texts)
     letters = LETTERS[: len(texts)]
-    for text in written:
+    for text in spellings:
         if text in labels:
             return list(labels).index(text), None
-    if written and len(written[0]) == 1 and written[0] in letters:
-        return letters.index(written[0]), None
-    by_index = int(written[-1]) if written and written[-1].isascii() and written[-1].isdigit() else len(texts)
+    if spellings and len(spellings[0]) == 1 and spellings[0] in letters:
+        return letters.index(spellings[0]), None
+    by_index = int(spellings[-1]) if spellings and spellings[-1].isascii() and spellings[-1].isdigit() else len(texts)
     as_index = by_index if by_index < len(texts) else None
-    for text in written:
+    for text in spellings:
         if text in texts:
             return list(texts).index(text), as_index
-    if written and len(written[0]) == 1 and written[0].upper() in letters:
-        return letters.index(written[0].upper()), None
+    if spellings and len(spellings[0]) == 1 and spellings[0].upper() in letters:
+        return letters.index(spellings[0].upper()), None
     return None, as_index
 
 
@@ -165,9 +165,9 @@ def _as_text(option: Any, number: int, column: str) -> str:
 
 
 def _twins(texts: Sequence[str]) -> tuple[int, int]:
-    seen: dict[str, int] = {}
+    places: dict[str, int] = {}
     for place, text in enumerate(texts):
-        if text in seen:
-            return seen[text], place
-        seen[text] = place
+        if text in places:
+            return places[text], place
+        places[text] = place
     raise ValueError("no two texts are the same")

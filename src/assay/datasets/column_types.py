@@ -19,6 +19,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False}
 _WORDS: frozenset[type] = frozenset()
+_ANY: frozenset[type] = frozenset({int, float, bool})
 _INTEGERS, _NUMBERS, _TRUTHS = frozenset({int, float}), frozenset({float}), frozenset({bool})
 ALWAYS_TEXT = frozenset({*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "question", "hint", "image", "image_path", "prediction"})
 """Columns whose cells are words even where all of them look like numbers: `1.50` as an option must stay `1.50`."""
@@ -28,21 +29,13 @@ Types = Mapping[str, type]
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
     """`int`, `float` or `bool` for the columns whose cells all are; the others are left out."""
-    possible: dict[str, set[type]] = {}
-    seen: set[str] = set()
+    possible: dict[str, frozenset[type]] = {}
     for row in rows:
         for name, cell in row.items():
-            if name in ALWAYS_TEXT or cell == "" or cell is None:
-                continue
-            seen.add(name)
-            left = possible.setdefault(name, {int, float, bool})
-            if left:
-                left &= _types_of(cell)
-    return {
-        name: int if int in left else float if float in left else bool
-        for name, left in possible.items()
-        if left and name in seen
-    }
+            if name not in ALWAYS_TEXT and cell != "" and cell is not None:
+                left = possible.get(name, _ANY)
+                possible[name] = left and left & _types_of(cell)
+    return {name: kind for name, left in possible.items() if (kind := _narrowest(left)) is not None}
 
 
 def column_type(cells: Iterable[Any]) -> type | None:
@@ -51,10 +44,14 @@ def column_type(cells: Iterable[Any]) -> type | None:
     for cell in cells:
         if cell == "" or cell is None:
             continue
-        left = _types_of(cell) if left is None else left & _types_of(cell)
+        left = (_ANY if left is None else left) & _types_of(cell)
         if not left:
             return None
-    return None if left is None else int if int in left else float if float in left else bool
+    return _narrowest(left or _WORDS)
+
+
+def _narrowest(types: frozenset[type]) -> type | None:
+    return next((kind for kind in (int, float, bool) if kind in types), None)
 
 
 def types_of_file(path: Path) -> dict[str, type]:

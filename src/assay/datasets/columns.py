@@ -117,24 +117,24 @@ class Columns:
         else:
             target = as_target(target, self.source)
         turns: tuple[Any, ...] = ()
-        asked: str | tuple[Message, ...] = ""
+        question_text: str | tuple[Message, ...] = ""
         if self.messages is not None or self.turns is not None:
-            asked, turns, spoken = dialogue_of(row, self.messages, self.turns)
+            question_text, turns, spoken = dialogue_of(row, self.messages, self.turns)
             target = spoken if target is None else target
         elif self.input is not None:
             question = self._filled(row, self.input) or self.input
-            asked = as_input(row[question], question)
-        if not isinstance(asked, str):
-            asked = within_reach(asked, self.messages or self.turns or self.input or "", reach)
+            question_text = as_input(row[question], question)
+        if not isinstance(question_text, str):
+            question_text = within_reach(question_text, self.messages or self.turns or self.input or "", reach)
         media = media_of(row, self.media, reach) if self.media else ()
-        if self.media and not media and not asked:
+        if self.media and not media and not question_text:
             column, kind = self.media[0]
             raise RowFault(
                 f"the row has no {kind.kind} and no question", column=column, fix="fill the cell, or leave the row out"
             )
         return Sample(
             sample_id,
-            asked,
+            question_text,
             target,
             choices,
             row,
@@ -193,36 +193,36 @@ def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
 
 def find_columns(
     names: Sequence[str],
-    given: Mapping[str, str],
+    settings: Mapping[str, str],
     tags: Sequence[str] = (),
     cluster: str | None = None,
     needed: "Columns | None" = None,
     source: Source = "file",
 ) -> Columns:
     """The parts the columns play. `needed` is the mapping of the first rows: what it has, these must have too."""
-    claimed = _named_outright(names, given)
+    claimed = _named_outright(names, settings)
     unclaimed = [name for name in names if name not in claimed]
     folded = {name.lower(): name for name in reversed(unclaimed)}
-    parts = _single_columns(given, folded)
-    lacking = [wanted for part in parts if (wanted := given.get(part)) and wanted not in names]
+    parts = _single_columns(settings, folded)
+    lacking = [wanted for part in parts if (wanted := settings.get(part)) and wanted not in names]
     if cluster:
         parts["cluster"] = cluster
     lacking += [name for name in (*tags, *([cluster] if cluster else ())) if name not in names]
-    parts["choices"], parts["option_cells"], absent = _find_choices(names, unclaimed, given.get("choices"))
+    parts["choices"], parts["option_cells"], absent = _find_choices(names, unclaimed, settings.get("choices"))
     lacking += absent
     if needed is not None:
         for part in ("input", "target"):
             before = getattr(needed, part)
             if before and parts[part] is None and not (part == "input" and (parts["messages"] or parts["turns"])):
                 lacking.append(before)
-    media, absent = media_columns(names, given, unclaimed)
+    media, absent = media_columns(names, settings, unclaimed)
     lacking += absent
-    taken = {*(parts[part] for part in parts if isinstance(parts[part], str)), *(name for name, _ in media), *tags}
+    busy = {*(parts[part] for part in parts if isinstance(parts[part], str)), *(name for name, _ in media), *tags}
     instead = {
         parts[part]: others
         for part in ("input", "target")
-        if part not in given and parts[part]
-        for others in [tuple(folded[name] for name in CONVENTION[part] if name in folded and folded[name] not in taken)]
+        if part not in settings and parts[part]
+        for others in [tuple(folded[name] for name in CONVENTION[part] if name in folded and folded[name] not in busy)]
         if others
     }
     is_index = _counts_options(parts["target"] or "")
@@ -232,7 +232,7 @@ def find_columns(
         tuple(names),
         media=media,
         tags=tuple(tags),
-        is_index=given[ANSWER] == "index" if ANSWER in given else is_index,
+        is_index=settings[ANSWER] == "index" if ANSWER in settings else is_index,
         lacking=tuple(lacking),
         instead=instead,
         plain=plain,
@@ -241,13 +241,10 @@ def find_columns(
     )
 
 
-def _single_columns(given: Mapping[str, str], folded: Mapping[str, str]) -> dict[str, Any]:
+def _single_columns(settings: Mapping[str, str], folded: Mapping[str, str]) -> dict[str, Any]:
     """The column of each part that one column plays: as named, or as convention has it."""
-    return {
-        part: (given[part] or None) if part in given else next((folded[name] for name in known if name in folded), None)
-        for part, known in CONVENTION.items()
-        if part != "choices"
-    }
+    usual = {part: next((folded[one] for one in names if one in folded), None) for part, names in CONVENTION.items()}
+    return {part: (settings[part] or None) if part in settings else usual[part] for part in usual if part != "choices"}
 
 
 def _counts_options(column: str) -> bool | None:
@@ -255,18 +252,19 @@ def _counts_options(column: str) -> bool | None:
     return True if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index") else None
 
 
-def _named_outright(names: Sequence[str], given: Mapping[str, str]) -> frozenset[str]:
+def _named_outright(names: Sequence[str], settings: Mapping[str, str]) -> frozenset[str]:
     """The columns that settings name for a part of the prompt or for the target; a breakdown may share its column."""
-    parts = ((part, name) for part, name in given.items() if part not in (ANSWER, "group", "cluster"))
-    return frozenset(name for part, said in parts for name in (column_list(said, names) if part in LISTED else [said]))
+    parts = ((part, name) for part, name in settings.items() if part not in (ANSWER, "group", "cluster"))
+    listed = ([name] if part not in LISTED else column_list(name, names) for part, name in parts)
+    return frozenset(name for several in listed for name in several)
 
 
 def _find_choices(
-    names: Sequence[str], unclaimed: Sequence[str], given: str | None
+    names: Sequence[str], unclaimed: Sequence[str], setting: str | None
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
     """The column with a list of options, or the columns with one option each, and those that are not there."""
-    if given is not None:
-        wanted = column_list(given, names)
+    if setting is not None:
+        wanted = column_list(setting, names)
         absent = [name for name in wanted if name not in names]
         return (wanted[0], (), absent) if len(wanted) == 1 else (None, tuple(wanted), absent)
     folded = {name.lower(): name for name in reversed(unclaimed)}
@@ -277,11 +275,11 @@ def _find_choices(
     return None, tuple(LETTERS[:count]) if count >= 2 else (), []
 
 
-def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[str], where: str) -> None:
+def check_given(settings: Mapping[str, str], required: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Raises for parts that do not exist and for columns that no row has, all of them at once."""
     faults: list[UsageError] = []
-    wanted = [*asked]
-    for part, name in given.items():
+    wanted = [*required]
+    for part, name in settings.items():
         if part == ANSWER:
             if name not in WAYS:
                 fix = f"text or index, how numbers are read; target={name} names the column"
@@ -291,12 +289,12 @@ def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[
             fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
             faults.append(UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix))
         else:
-            wanted += column_list(name, known) if part in LISTED else [name] if name else []
+            wanted += column_list(name, columns) if part in LISTED else [name] if name else []
     for name in dict.fromkeys(wanted):
-        if name not in known:
-            close = nearest(name, known)
+        if name not in columns:
+            close = nearest(name, columns)
             hint = f"did you mean {close!r}? " if close else ""
-            fix = f"{hint}columns: {', '.join(known)}"
+            fix = f"{hint}columns: {', '.join(columns)}"
             faults.append(UsageError(f"there is no column {name!r}", where=where or None, fix=fix))
     if faults:
         raise faults[0] if len(faults) == 1 else PlanError(faults)

@@ -18,23 +18,23 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
     An empty id stays empty: whoever counts the rows fills it in. An error in the function is the fault of that row.
     """
     try:
-        made = to_sample(row)
+        sample = to_sample(row)
     except (RowFault, DataError) as fault:
         raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
     except KeyError as error:
         raise RowFault(f"missing column {error}", column=str(error.args[0]), got=sorted(row)) from error
     except (Exception, SystemExit) as error:
         raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
-    if not isinstance(made, Sample):
-        raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)
-    if made.fields and not mapping.tags and mapping.cluster is None:
-        return made
+    if not isinstance(sample, Sample):
+        raise RowFault(f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample)
+    if sample.fields and not mapping.tags and mapping.cluster is None:
+        return sample
     missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
     if missing:
         raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
     return replace(
-        made,
-        fields=made.fields or row,
-        tags=made.tags or tags_of(row, mapping.tags),
-        cluster=as_name(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
+        sample,
+        fields=sample.fields or row,
+        tags=sample.tags or tags_of(row, mapping.tags),
+        cluster=as_name(row[mapping.cluster]) if sample.cluster is None and mapping.cluster else sample.cluster,
     )

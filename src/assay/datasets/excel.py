@@ -28,12 +28,12 @@ def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
     def cell(value: Any, row: int, column: int) -> Any:
         if not isinstance(value, str):
             return value if value is None or isinstance(value, (int, float, bool)) else str(value)
-        shown = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
-        if shown != value or value == "":
+        text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
+        if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
-        made = made_cell(sheet, value=shown)
-        made.data_type = "s"
-        return made
+        entry = made_cell(sheet, value=text)
+        entry.data_type = "s"
+        return entry
 
     sheet.append([cell(name, 0, place) for place, name in enumerate(columns)])
     for number, row in enumerate(rows, 1):

@@ -34,10 +34,10 @@ class NamedFault(DataError):
 
 def too_long(size: int, limit: int, what: str, column: str | int | None = None) -> RowFault:
     """The fault of a cell or a row over its limit."""
-    shown = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
+    measure = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
     bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"
     return RowFault(
-        f"the {what} is larger than the limit of {bound} (at least {shown})",
+        f"the {what} is larger than the limit of {bound} (at least {measure})",
         column=column,
         fix="keep large media in files and name them in an image_path or audio_path column",
     )

@@ -21,6 +21,7 @@ from ..core import DataError, UsageError
 from ..core.certificates import trust_context
 from .addresses import is_public
 from .deadlines import hold_to
+from .lines import file_digest
 
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3
@@ -43,7 +44,7 @@ def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, m
         )
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[-40:].lstrip(".") or "data"
     path = folder / f"{wanted[:12]}-{name}"
-    if path.is_file() and _digest(path) == wanted:
+    if path.is_file() and file_digest(path) == wanted:
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
@@ -69,7 +70,11 @@ def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) 
         with opened(url, allow_private) as (response, place):
             if response.status != 200:
                 raise DataError(f"the server answered {response.status} {response.reason}", file=place)
-            return _copy(response, target, place, max_bytes)
+            digest = hashlib.sha256()
+            for chunk in _chunks(response, max_bytes, place):
+                digest.update(chunk)
+                target.write(chunk)
+            return digest.hexdigest()
     except (OSError, http.client.HTTPException) as error:
         raise DataError(f"the download failed: {type(error).__name__}: {error}", file=url) from error
 
@@ -103,21 +108,20 @@ def opened(
     raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
 
 
-def _copy(response: http.client.HTTPResponse, target: IO[bytes], url: str, max_bytes: int) -> str:
+def _chunks(response: http.client.HTTPResponse, max_bytes: int, url: str | None = None) -> Iterator[bytes]:
+    """The body in pieces as they come; `DataError` where it is larger than allowed, or cut."""
     declared = response.headers.get("Content-Length", "")
     size = int(declared) if declared.isdigit() else None
     if size is not None and size > max_bytes:
         raise DataError(f"the file has {size} bytes, more than the limit of {max_bytes}", file=url)
-    digest, count = hashlib.sha256(), 0
-    while chunk := response.read(CHUNK_BYTES):
+    count = 0
+    while chunk := response.read1(CHUNK_BYTES):
         count += len(chunk)
         if count > max_bytes:
             raise DataError(f"the file is larger than the limit of {max_bytes} bytes", file=url)
-        digest.update(chunk)
-        target.write(chunk)
+        yield chunk
     if size is not None and count != size:
         raise DataError(f"the download was cut after {count} of {size} bytes", file=url, fix="try again")
-    return digest.hexdigest()
 
 
 def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, seconds: float) -> bytes:
@@ -126,27 +130,13 @@ def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, second
         with opened(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
                 raise DataError(f"the server answered {response.status} {response.reason}")
-            return _read_all(response, max_bytes)
+            return b"".join(_chunks(response, max_bytes))
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
     except TimeoutError as error:
         raise DataError(f"the download took longer than {seconds:g} s") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(f"the download failed: {type(error).__name__}: {error}") from error
-
-
-def _read_all(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
-    declared = response.headers.get("Content-Length", "")
-    if declared.isdigit() and int(declared) > max_bytes:
-        raise DataError(f"the file has {declared} bytes, more than the limit of {max_bytes}")
-    pieces = bytearray()
-    while piece := response.read1(CHUNK_BYTES):
-        pieces += piece
-        if len(pieces) > max_bytes:
-            raise DataError(f"the file is larger than the limit of {max_bytes} bytes")
-    if declared.isdigit() and len(pieces) != int(declared):
-        raise DataError(f"the download was cut after {len(pieces)} of {declared} bytes", fix="try again")
-    return bytes(pieces)
 
 
 def connect(url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS) -> tuple[http.client.HTTPConnection, str]:
@@ -179,8 +169,3 @@ def _checked_address(host: str, port: int, url: str, allow_private: bool) -> tup
             f"{host} is the private address {private[0]}: not fetched", where=url, fix="--allow-private-urls permits it"
         )
     return addresses[0], port
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -101,9 +101,9 @@ def open_file(path: Path) -> Shard:
     """The reader of one file."""
     kind = format_of(path)
     if kind is None:
-        known = ", ".join(FORMATS)
+        suffixes = ", ".join(FORMATS)
         raise UsageError(
-            f"cannot tell the format of {path}", fix=f"name it one of {known} (text ones also .gz or .zst)"
+            f"cannot tell the format of {path}", fix=f"name it one of {suffixes} (text ones also .gz or .zst)"
         )
     if path.stat().st_size == 0:
         raise DataError("the file is empty", file=str(path), fix="write at least one row")

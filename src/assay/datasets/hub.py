@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..core import DataError, MissingExtra, UsageError
 from .files import open_every_file, open_files
 from .memory import as_row
-from .shards import Row, RowData, Shard
+from .shards import Row, RowData, Shard, row_by_counting
 from .undecoded import without_decoding
 
 PREFIXES = ("hf://", "hub:")
@@ -71,8 +71,8 @@ class HubRows:
             yield number, 0, as_row(row, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number, found by reading up to it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        """The row with this number."""
+        return row_by_counting(self, number)
 
 
 def is_hub_name(text: str) -> bool:
@@ -85,19 +85,15 @@ def open_hub(text: str, split: str | None, where: str = "") -> tuple[Sequence[Sh
     name = HubName.of(text)
     split = split or name.split
     folder = find_snapshot(name)
+    if folder is not None:
+        folder = folder / name.config if name.config and (folder / name.config).is_dir() else folder
+        if split == ALL:
+            return open_every_file(folder, where or text), True
+        return open_files(folder, split, where or text)
     if split == ALL:
-        return _every_split(name, folder, text, where or text), True
-    if folder is not None:
-        inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
-        return open_files(inner, split, where or text)
-    return [_load(name, split, text)], True
-
-
-def _every_split(name: HubName, folder: Path | None, text: str, where: str) -> Sequence[Shard]:
-    if folder is not None:
-        inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
-        return open_every_file(inner, where)
-    return [HubRows(f"{text}#{split}", without_decoding(data)) for split, data in _loaded(name, None, text).items()]
+        parts = _loaded(name, None, text).items()
+        return [HubRows(f"{text}#{part}", without_decoding(data)) for part, data in parts], True
+    return [HubRows(text, without_decoding(_loaded(name, split or "test", text)))], True
 
 
 def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -126,10 +122,6 @@ def hub_can_be_reached() -> bool:
     except ImportError:
         return True
     return True
-
-
-def _load(name: HubName, split: str | None, text: str) -> HubRows:
-    return HubRows(text, without_decoding(_loaded(name, split or "test", text)))
 
 
 def _loaded(name: HubName, split: str | None, text: str) -> Any:

@@ -14,8 +14,8 @@ from ..core import DataError
 from . import faults
 from .faults import RowFault, too_long
 from .json_row import decode_row
-from .lines import UTF8_BOM, check_text, is_compressed, open_bytes
-from .shards import Row, RowData
+from .lines import UTF8_BOM, check_text, open_bytes
+from .shards import FileShard, Row, RowData
 
 CHUNK_BYTES = 256 * 1024
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]|"', re.DOTALL)
@@ -24,7 +24,7 @@ _SPACE = b" \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class JsonArray:
+class JsonArray(FileShard):
     """A JSON file with an array of rows; rows are counted from 1."""
 
     path: Path
@@ -32,16 +32,6 @@ class JsonArray:
     """Which array to take where an object holds several: `{"train": […], "test": […]}`; else the first."""
     columns: None = None
     known_length: None = None
-
-    @property
-    def name(self) -> str:
-        """The file as faults name it."""
-        return str(self.path)
-
-    @property
-    def seekable(self) -> bool:
-        """A packed file can only be read from its start."""
-        return not is_compressed(self.path)
 
     def rows(self) -> Iterator[Row]:
         """The elements of the array."""

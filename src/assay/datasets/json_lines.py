@@ -7,27 +7,17 @@ from pathlib import Path
 from . import faults
 from .faults import RowFault, too_long
 from .json_row import decode_row
-from .lines import is_compressed, read_lines
-from .shards import Row, RowData
+from .lines import read_lines
+from .shards import FileShard, Row, RowData
 
 
 @dataclass(frozen=True, slots=True)
-class JsonLines:
+class JsonLines(FileShard):
     """A JSONL file, plain or packed."""
 
     path: Path
     columns: None = None
     known_length: None = None
-
-    @property
-    def name(self) -> str:
-        """The file as faults name it."""
-        return str(self.path)
-
-    @property
-    def seekable(self) -> bool:
-        """A packed file can only be read from its start."""
-        return not is_compressed(self.path)
 
     def rows(self, number: int = 1, offset: int = 0) -> Iterator[Row]:
         """The rows from a line on."""

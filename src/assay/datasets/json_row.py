@@ -132,14 +132,14 @@ def _count_keys(value: Any) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names: set[str] = set()
         for name, value in pairs:
-            if name in seen:
+            if name in names:
                 raise RowFault(f"the key {name!r} is given twice", column=name, got=value, fix="keep one of them")
-            seen.add(name)
-    return made
+            names.add(name)
+    return members
 
 
 def _check_zero_characters(row: dict[str, Any]) -> None:

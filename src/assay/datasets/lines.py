@@ -29,6 +29,12 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSED
 
 
+def file_digest(path: Path) -> str:
+    """sha256 of a file as it lies on disk."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 class Witness(io.RawIOBase):
     """A plain file that is hashed while it is read, so that its digest costs no second reading."""
 

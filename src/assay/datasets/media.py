@@ -43,7 +43,7 @@ SUFFIXES = {suffix: made for made, suffixes in _ENDINGS.items() for suffix in su
 
 
 def media_columns(
-    columns: Sequence[str], given: Mapping[str, str] = EMPTY, unclaimed: Sequence[str] | None = None
+    columns: Sequence[str], settings: Mapping[str, str] = EMPTY, unclaimed: Sequence[str] | None = None
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
     """The columns that hold media, and those that were asked for and are not there.
 
@@ -55,24 +55,24 @@ def media_columns(
     folded = {name.lower(): name for name in reversed(free)}
     found: list[tuple[str, type[Media]]] = []
     absent: list[str] = []
-    for kind, made in KINDS.items():
-        if kind in given:
-            wanted = column_list(given[kind], columns)
+    for kind, medium_type in KINDS.items():
+        if kind in settings:
+            wanted = column_list(settings[kind], columns)
             absent += [name for name in wanted if name not in columns]
-            found += [(name, made) for name in wanted]
+            found += [(name, medium_type) for name in wanted]
             continue
         names = (kind, f"{kind}s", f"{kind}_path", f"{kind}_paths")
         column = next((name if name in free else folded[name] for name in names if name in folded), None)
         if column is not None:
-            found.append((column, made))
-    if not found and FILE_NAME in free and not KINDS.keys() & given.keys():
+            found.append((column, medium_type))
+    if not found and FILE_NAME in free and not KINDS.keys() & settings.keys():
         found.append((FILE_NAME, Media))
     return tuple(found), absent
 
 
-def column_list(given: str, columns: Sequence[str]) -> list[str]:
+def column_list(setting: str, columns: Sequence[str]) -> list[str]:
     """The columns a setting names: one, which may have a comma in it, or several with commas between."""
-    return [given] if given in columns else [name.strip() for name in given.split(",") if name.strip()]
+    return [setting] if setting in columns else [name.strip() for name in setting.split(",") if name.strip()]
 
 
 def media_of(
@@ -82,46 +82,46 @@ def media_of(
     if not isinstance(reach, Reach):
         reach = Reach(reach)
     found: list[Media] = []
-    for column, made in columns:
+    for column, medium_type in columns:
         cell = row.get(column)
         if cell is None or (isinstance(cell, (str, list)) and not cell):
             continue
-        if made is Media:
+        if medium_type is Media:
             suffix = cell.rpartition(".")[2].lower() if isinstance(cell, str) else ""
             if suffix not in SUFFIXES:
                 continue  # a name of something else
-            made = SUFFIXES[suffix]
+            medium_type = SUFFIXES[suffix]
         for piece in cell if isinstance(cell, (list, tuple)) else (cell,):
-            medium = medium_of(piece, made, column, reach)
+            medium = medium_of(piece, medium_type, column, reach)
             if medium.place is None:
                 medium.place = (None, None, column)
             found.append(medium)
     return tuple(found)
 
 
-def medium_of(cell: Any, made: type[Media], column: str, reach: Reach) -> Media:
+def medium_of(cell: Any, medium_type: type[Media], column: str, reach: Reach) -> Media:
     """What one cell is or names."""
     if isinstance(cell, Media):
         return cell
     if isinstance(cell, Mapping):
-        return _from_struct(cell, made, column, reach)
+        return _from_struct(cell, medium_type, column, reach)
     if isinstance(cell, str):
         if cell.startswith(URLS):
-            return reach.medium(cell, made, column)
+            return reach.medium(cell, medium_type, column)
         if is_inline(cell):
-            return made(cell, read=READERS[made.kind])
-        return made(reach.file(cell, made.kind, column), name=cell)
+            return medium_type(cell, read=READERS[medium_type.kind])
+        return medium_type(reach.file(cell, medium_type.kind, column), name=cell)
     if isinstance(cell, Path):
-        return made(reach.file(str(cell), made.kind, column))
-    if made is Image and (hasattr(cell, "save") or _is_array(cell)):
-        return made(cell, read=_png)
+        return medium_type(reach.file(str(cell), medium_type.kind, column))
+    if medium_type is Image and (hasattr(cell, "save") or _is_array(cell)):
+        return medium_type(cell, read=_png)
     if isinstance(cell, (bytes, bytearray, memoryview)) or callable(getattr(cell, "read", None)):
-        return made(cell)
+        return medium_type(cell)
     raise RowFault(
-        f"cannot read {made.kind} from a {type(cell).__name__}",
+        f"cannot read {medium_type.kind} from a {type(cell).__name__}",
         column=column,
         got=cell,
-        fix="give a path, bytes or base64" + (', or {"array", "sampling_rate"}' if made is Audio else ""),
+        fix="give a path, bytes or base64" + (', or {"array", "sampling_rate"}' if medium_type is Audio else ""),
     )
 
 
@@ -131,9 +131,9 @@ def within_reach(messages: tuple[Message, ...], column: str, reach: Reach) -> tu
     def held(part: Any) -> Any:
         if not isinstance(part, Media) or part.place is not None:
             return part
-        made = medium_of(part.source, type(part), column, reach)
-        made.place = (None, None, column)
-        return made
+        medium = medium_of(part.source, type(part), column, reach)
+        medium.place = (None, None, column)
+        return medium
 
     return tuple(
         replace(message, parts=tuple(held(part) for part in message.parts))
@@ -173,15 +173,15 @@ def placed(sample: Sample, file: str, row: int) -> None:
             medium.place = (file, row, medium.place[2] if medium.place else None)
 
 
-def _from_struct(cell: Mapping[str, Any], made: type[Media], column: str, reach: Reach) -> Media:
-    if cell.get("array") is not None and made is Audio:
-        return made(cell, read=_wav)
+def _from_struct(cell: Mapping[str, Any], medium_type: type[Media], column: str, reach: Reach) -> Media:
+    if cell.get("array") is not None and medium_type is Audio:
+        return medium_type(cell, read=_wav)
     data, path = cell.get("bytes"), cell.get("path")
     if isinstance(data, (bytes, bytearray, memoryview)):
-        return made(bytes(data), name=path if isinstance(path, str) and path else None)
+        return medium_type(bytes(data), name=path if isinstance(path, str) and path else None)
     if isinstance(path, str) and path:
-        return medium_of(path, made, column, reach)
-    raise RowFault(f"the {made.kind} has neither bytes nor path", column=column, got=cell)
+        return medium_of(path, medium_type, column, reach)
+    raise RowFault(f"the {medium_type.kind} has neither bytes nor path", column=column, got=cell)
 
 
 def _png(image: Any) -> bytes:

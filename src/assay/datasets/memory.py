@@ -9,7 +9,7 @@ from typing import Any
 from ..code.sources import digest_behind
 from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
 from .faults import RowFault
-from .shards import Row, RowData
+from .shards import Row, RowData, row_by_counting
 from .undecoded import without_decoding
 
 
@@ -54,9 +54,9 @@ class Called:
     @property
     def name(self) -> str:
         """As faults name it: what an object calls itself, else the function's name."""
-        own = None if hasattr(self.function, "__qualname__") else getattr(self.function, "name", None)
-        if isinstance(own, str):
-            return own
+        name = None if hasattr(self.function, "__qualname__") else getattr(self.function, "name", None)
+        if isinstance(name, str):
+            return name
         return f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
 
     @property
@@ -71,22 +71,22 @@ class Called:
             yield number, 0, as_row(item, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number, found by reading up to it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        """The row with this number."""
+        return row_by_counting(self, number)
 
     def _items(self) -> Iterable[Any]:
         if self._kept is not None:
             return self._kept
-        made = without_decoding(self.function())
-        if isinstance(made, (str, bytes, Mapping)) or not isinstance(made, Iterable):
+        items = without_decoding(self.function())
+        if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise UsageError(
-                f"the dataset function returned {shorten(made)}",
+                f"the dataset function returned {shorten(items)}",
                 where=self.name,
                 fix="return or yield rows (dictionaries)",
             )
-        if isinstance(made, Sequence):
-            self._kept = made
-        return made
+        if isinstance(items, Sequence):
+            self._kept = items
+        return items
 
 
 def as_row(item: Any, name: str, number: int) -> RowData:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import DataError, MissingExtra
 from .faults import RowFault
-from .shards import Row, RowData
+from .shards import Row, RowData, row_by_counting
 
 BATCH_ROWS = 256
 WIDE_BATCH_ROWS = 8
@@ -63,8 +63,8 @@ class Parquet:
                 raise DataError(f"the Parquet data is damaged: {_line(error)}", file=self.name, row=number) from error
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number, found by reading up to it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        """The row with this number."""
+        return row_by_counting(self, number)
 
     def _checked(self, row: dict[str, Any], binary: Sequence[str], number: int) -> RowData:
         for name in binary:

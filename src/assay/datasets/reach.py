@@ -47,16 +47,16 @@ class Reach:
             )
         return path
 
-    def medium(self, url: str, made: type[Media], column: str) -> Media:
+    def medium(self, url: str, medium_type: type[Media], column: str) -> Media:
         """The medium behind a URL, fetched when it is first asked for."""
         if not self.allow_urls:
             raise RowFault(
-                f"the {made.kind} is a URL, which is not fetched",
+                f"the {medium_type.kind} is a URL, which is not fetched",
                 column=column,
                 got=url,
                 fix="download the files and name them, or fetch them: --allow_urls (in a task: allow_urls)",
             )
-        return made(url, name=url, read=self._fetch)
+        return medium_type(url, name=url, read=self._fetch)
 
     def _fetch(self, url: str) -> bytes:
         from .fetch import fetch_bytes

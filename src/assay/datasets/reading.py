@@ -76,42 +76,42 @@ class Reading:
         """What a row becomes; `None` for a repeated id that is to be left out."""
 
     def _take_shuffled(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
-        made = self._take(at, position, number, row)
-        return with_shuffled_choices(made, self._seed or 0) if isinstance(made, Sample) else made
+        sample = self._take(at, position, number, row)
+        return with_shuffled_choices(sample, self._seed or 0) if isinstance(sample, Sample) else sample
 
     def _take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
-        own: str | None = None
+        row_id: str | None = None
         try:
             if type(row) is not dict:
                 if isinstance(row, DataError):
                     named = row.sample_id if isinstance(row, NamedFault) else None
                     return self._bad(at, number, named, row)
                 if isinstance(row, Sample):
-                    own = as_id(row.id, "id")
+                    row_id = as_id(row.id, "id")
                     placed(row, self._names[at], number)
-                    return self._unique(at, number, own, row)
+                    return self._unique(at, number, row_id, row)
             names = tuple(row)
             mapping = self._mappings.get(names) or self._map(names)
-            made = None
+            sample = None
             if self._to_sample is not None:
-                made = converted(self._to_sample, row, mapping)
-                own = as_id(made.id, "id") if made.id else None
-            if own is None and mapping.id is not None and self._has_ids:
-                own = as_id(row[mapping.id], mapping.id)
-            sample_id = own if own is not None else self._number(mapping, position)
-            if made is None:
-                made = sample_of(mapping, row, sample_id, self._reaches[at], self._decide)
-            elif made.id != sample_id:
-                made = made.named(sample_id)
-            if made.media or type(made.input) is not str:
-                placed(made, self._names[at], number)
+                sample = converted(self._to_sample, row, mapping)
+                row_id = as_id(sample.id, "id") if sample.id else None
+            if row_id is None and mapping.id is not None and self._has_ids:
+                row_id = as_id(row[mapping.id], mapping.id)
+            sample_id = row_id if row_id is not None else self._number(mapping, position)
+            if sample is None:
+                sample = sample_of(mapping, row, sample_id, self._reaches[at], self._decide)
+            elif sample.id != sample_id:
+                sample = sample.named(sample_id)
+            if sample.media or type(sample.input) is not str:
+                placed(sample, self._names[at], number)
             if sample_id not in self._seen:
                 self._seen[sample_id] = at << ROW_BITS | number
-                return made
-            return self._unique(at, number, sample_id, made)
+                return sample
+            return self._unique(at, number, sample_id, sample)
         except RowFault as fault:
             error = fault.at(self._shards[at].name, number)
-            return self._bad(at, number, self._own_id(row) if own is None else own, error)
+            return self._bad(at, number, self._own_id(row) if row_id is None else row_id, error)
 
     def forget(self) -> None:
         """Lets every id be new again."""
@@ -166,13 +166,13 @@ class Reading:
             fix="make ids unique, or choose on_duplicate: first or suffix",
         )
 
-    def _bad(self, at: int, number: int, own: str | None, error: DataError) -> BadSample:
+    def _bad(self, at: int, number: int, row_id: str | None, error: DataError) -> BadSample:
         """A name for the row that no good row has: its own id if it is free, else with the row number."""
-        if own is not None and own not in self._seen:
-            self._seen[own] = at << ROW_BITS | number
-            return BadSample(own, error)
+        if row_id is not None and row_id not in self._seen:
+            self._seen[row_id] = at << ROW_BITS | number
+            return BadSample(row_id, error)
         row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"
-        bad_id = row if own is None else f"{own}#{row}"
+        bad_id = row if row_id is None else f"{row_id}#{row}"
         if bad_id in self._seen:
             bad_id = self._free(bad_id, 2, at << ROW_BITS | number)
         self._seen[bad_id] = at << ROW_BITS | number
@@ -182,9 +182,9 @@ class Reading:
         number = start
         while f"{sample_id}#{number}" in self._seen:
             number += 1
-        made = f"{sample_id}#{number}"
-        self._seen[made] = place
-        return made
+        free_id = f"{sample_id}#{number}"
+        self._seen[free_id] = place
+        return free_id
 
 
 def sample_of(mapping: Columns, row: Mapping[str, Any], sample_id: str, reach: Reach, decide: Decide) -> Sample:

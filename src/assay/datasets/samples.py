@@ -19,6 +19,7 @@ from .converted import ToSample, converted
 from .faults import RowFault
 from .json_arrays import JsonArray
 from .json_lines import JsonLines
+from .lines import file_digest
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
 from .reading import Head, OnDuplicate, Reading, RowRules, sample_of
@@ -74,18 +75,18 @@ class Samples:
             for number, _, row in shard.rows():
                 position += 1
                 if split is None or _in_split(row, split):
-                    made = take(at, position, number, row)
-                    if made is not None and (not subset or _in_subset(made, subset)):
-                        yield made
+                    sample = take(at, position, number, row)
+                    if sample is not None and (not subset or _in_subset(sample, subset)):
+                        yield sample
         self._was_read = True
 
     def located(self) -> Iterator[Located]:
         """Every sample with the place it came from."""
         reading = self._reading()
         for at, position, number, offset, row in self._rows():
-            made = reading.take(at, position, number, row)
-            if made is not None and (not self.subset or _in_subset(made, self.subset)):
-                yield at, position, number, offset, made
+            sample = reading.take(at, position, number, row)
+            if sample is not None and (not self.subset or _in_subset(sample, self.subset)):
+                yield at, position, number, offset, sample
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
         """A function that reads one good sample again by its place and its id."""
@@ -93,10 +94,10 @@ class Samples:
 
         def pick(shard: int, position: int, number: int, offset: int, sample_id: str) -> Sample:
             reading.forget()
-            made = reading.take(shard, position, number, self.shards[shard].row_at(number, offset))
-            if not isinstance(made, Sample):
+            sample = reading.take(shard, position, number, self.shards[shard].row_at(number, offset))
+            if not isinstance(sample, Sample):
                 raise DataError("the row changed while it was read", file=self.shards[shard].name, row=number)
-            return made if made.id == sample_id else replace(made, id=sample_id)
+            return sample if sample.id == sample_id else replace(sample, id=sample_id)
 
         return pick
 
@@ -169,8 +170,8 @@ class Samples:
         return whole.hexdigest()
 
     def _digest_of(self, shard: Shard, path: Path) -> str:
-        known = shard.known_digest() if isinstance(shard, Table) else None
-        return known or (_file_digest(path) if self._was_read else _file_sign(path))
+        digest = shard.known_digest() if isinstance(shard, Table) else None
+        return digest or (file_digest(path) if self._was_read else _file_sign(path))
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, RowData]]:
         position, split = 0, self.split
@@ -213,8 +214,8 @@ class Samples:
             if usable and (count >= self._enough(shard) or size > HEAD_BYTES):
                 break
         if names:
-            asked = [*self.tags, *([self.cluster] if self.cluster else [])]
-            check_given(self.columns, asked, list(names), self.where or self.shards[0].name)
+            required = [*self.tags, *([self.cluster] if self.cluster else [])]
+            check_given(self.columns, required, list(names), self.where or self.shards[0].name)
         if not usable:
             raise self._nothing(count, fault)
         first = self._columns_for(tuple(usable[0]), None)
@@ -299,11 +300,6 @@ def _kind_of(sample: Sample) -> Kind:
     return "completion" if sample.target is None else "qa"
 
 
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _signs(path: Path) -> dict[str, Any]:
     """What tells a file from an earlier one of its name; the time alone does not: unpackers and `cp -p` set it."""
     state = path.stat()
@@ -316,6 +312,6 @@ def _file_sign(path: Path) -> str:
     """The digest of a small file; of a large one, that of its size and first bytes."""
     size = path.stat().st_size
     if size <= SMALL_FILE_BYTES:
-        return _file_digest(path)
+        return file_digest(path)
     with path.open("rb") as stream:
         return f"beginning:{hashlib.sha256(str(size).encode() + stream.read(SIGN_BYTES)).hexdigest()}"

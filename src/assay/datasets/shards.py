@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..core import DataError, Sample
+from .lines import is_compressed
 
 RowData = Mapping[str, Any] | Sample | DataError
 Row = tuple[int, int, RowData]
@@ -47,6 +48,27 @@ class Shard(Protocol):
 def folder_of(shard: Shard) -> Path | None:
     """What relative paths in the rows of a shard are relative to."""
     return shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
+
+
+def row_by_counting(shard: Shard, number: int) -> RowData:
+    """The row with this number, found by reading up to it."""
+    return next(row for at, _, row in shard.rows() if at == number)
+
+
+class FileShard:
+    """What the shards of files share: their name is the path, and only plain files are read from the middle."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The file as faults name it."""
+        return str(self.path)
+
+    @property
+    def seekable(self) -> bool:
+        """Whether the file is not packed: a packed one can only be read from its start."""
+        return not is_compressed(self.path)
 
 
 @dataclass(frozen=True)

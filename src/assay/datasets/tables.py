@@ -13,14 +13,14 @@ from pathlib import Path
 from ..core import DataError
 from . import faults
 from .faults import RowFault, too_long
-from .lines import Line, Witness, is_compressed, read_lines
-from .shards import Row, RowData
+from .lines import Line, Witness, read_lines
+from .shards import FileShard, Row, RowData
 
 LONG_LINE_BYTES = 16 * 1024
 
 
 @dataclass(slots=True)
-class Table:
+class Table(FileShard):
     """A CSV or TSV file, plain or packed."""
 
     path: Path
@@ -29,16 +29,6 @@ class Table:
     _header: tuple[str, ...] = field(default=(), init=False, repr=False)
     _seen: tuple[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
     """sha256 of the file as some pass found it, and the size and time it then had."""
-
-    @property
-    def name(self) -> str:
-        """The file as faults name it."""
-        return str(self.path)
-
-    @property
-    def seekable(self) -> bool:
-        """A packed file can only be read from its start."""
-        return not is_compressed(self.path)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -151,7 +141,7 @@ class Table:
         A quote nobody closed would swallow the rows after it; so if the row does not come out with the header's
         cells, the lines taken are given back and the fault stays with the row where the quote opened.
         """
-        taken: list[Line] = []
+        more_lines: list[Line] = []
         size = len(text)
         try:
             cells, open_at = split_quoted(text, self.separator)
@@ -164,20 +154,20 @@ class Table:
             following = next(lines, None)
             size += len(following[2] or b"") if following else 0
             if following is None or following[2] is None or size > faults.CELL_LIMIT:
-                lines.give_back(taken if following is None else [*taken, following])
+                lines.give_back(more_lines if following is None else [*more_lines, following])
                 raise _unclosed(opened, header, text)
-            taken.append(following)
+            more_lines.append(following)
             try:
                 more = _decode(following[2], self.separator, header)
                 quotes += more.count('"')
                 if '"' in more and quotes % 2 == 0:  # while one is open their number is odd: nothing to look at yet
-                    pieces = "".join(_decode(line or b"", self.separator, header) for _, _, line in taken)
+                    pieces = "".join(_decode(line or b"", self.separator, header) for _, _, line in more_lines)
                     cells, open_at = split_quoted(text + pieces, self.separator)
             except RowFault:
-                lines.give_back(taken)
+                lines.give_back(more_lines)
                 raise _unclosed(opened, header, text) from None
-        if taken and header is not None and len(cells) != len(header):
-            lines.give_back(taken)
+        if more_lines and header is not None and len(cells) != len(header):
+            lines.give_back(more_lines)
             raise _unclosed(opened, header, text)
         return cells
 

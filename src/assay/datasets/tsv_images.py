@@ -98,9 +98,9 @@ class RowImages:
         return path
 
     def _referred(self, index: str) -> list[str]:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return kept
+        cells = self._kept.get(index)
+        if cells is not None:
+            return cells
         cell = self._lookup(index)
         if is_blank(cell):
             raise RowFault(

@@ -50,8 +50,8 @@ class View:
         start, stop = (0, None) if isinstance(self.limit, float) and total is None else self._range()
         if total is None:
             return None
-        taken = max(min(total, total if stop is None else stop) - start, 0)
-        return taken if self.shard is None else len(range(self.shard[0], taken, self.shard[1]))
+        count = max(min(total, total if stop is None else stop) - start, 0)
+        return count if self.shard is None else len(range(self.shard[0], count, self.shard[1]))
 
     def __getattr__(self, name: str) -> Any:
         """What a view does not change, it passes on: kind, files, fingerprint, digest."""
@@ -74,19 +74,19 @@ class View:
         if self.ids is not None:
             return len(self._ids())
         if self._length is None:
-            known = self.samples.known_length
-            self._length = known if known is not None else sum(1 for _ in self.samples)
+            length = self.samples.known_length
+            self._length = length if length is not None else sum(1 for _ in self.samples)
         return self._length
 
     def _ids(self) -> frozenset[str]:
         """The ids that are wanted: what has a comma in it and is no id stands for several."""
         if self._wanted is None:
-            given = set(self.ids or ())
-            joined = {one for one in given if "," in one}
+            wanted = set(self.ids or ())
+            joined = {one for one in wanted if "," in one}
             if joined:
                 joined -= {sample.id for sample in self.samples}
             parts = {part.strip() for one in joined for part in one.split(",")} - {""}
-            self._wanted = frozenset((given - joined) | parts)
+            self._wanted = frozenset((wanted - joined) | parts)
         return self._wanted
 
     def _from(self, start: int, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
@@ -102,19 +102,19 @@ class View:
 
     def _chosen(self, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
         wanted = set(self._ids())
-        seen: list[str] = []
+        other_ids: list[str] = []
         for sample in stream:
             if sample.id in wanted:
                 wanted.discard(sample.id)
                 yield sample
                 if not wanted:
                     return
-            elif len(seen) < 1000:
-                seen.append(sample.id)
+            elif len(other_ids) < 1000:
+                other_ids.append(sample.id)
         if wanted:
             lost = sorted(wanted)[0]
-            close = nearest(lost, seen)
-            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, seen[:3]))}"
+            close = nearest(lost, other_ids)
+            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, other_ids[:3]))}"
             raise UsageError(f"no sample has the id {lost!r}", fix=fix)
 
     def _shuffled(self) -> Iterator[Sample | BadSample]:
@@ -138,12 +138,12 @@ class _Index:
     def of(cls, samples: Samples) -> "_Index":
         """One pass over the rows; faults are kept, so that they stay with the row that comes later in the file."""
         index = cls()
-        for shard, position, number, offset, made in samples.located():
-            if isinstance(made, BadSample) or not samples.seekable:
-                index._kept[len(index._ids)] = made
+        for shard, position, number, offset, sample in samples.located():
+            if isinstance(sample, BadSample) or not samples.seekable:
+                index._kept[len(index._ids)] = sample
             for name, value in zip(index._places, (shard, position, number, offset), strict=True):
                 index._places[name].append(value)
-            index._ids.append(made.id)
+            index._ids.append(sample.id)
         return index
 
     def __len__(self) -> int:
@@ -154,9 +154,9 @@ class _Index:
         pick = samples.picker()
         columns = tuple(self._places.values())
         for at in order:
-            kept = self._kept.get(at)
-            if kept is not None:
-                yield kept
+            sample = self._kept.get(at)
+            if sample is not None:
+                yield sample
             else:
                 shard, position, number, offset = (column[at] for column in columns)
                 yield pick(shard, position, number, offset, self._ids[at])

@@ -122,9 +122,9 @@ class Guest:
         except Exception as error:
             raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
 
-    def module(self, name: str) -> ModuleType:
-        """The module a guest file would get under this dotted name; raises `ImportError` as it would there."""
-        return self._import(name, fromlist=("*",))
+    def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:
+        """What an `import` statement in a guest file gets for a dotted name; raises `ImportError` as it would there."""
+        return self._import(name, fromlist=wanted)
 
     def provides(self, name: str) -> bool:
         """Whether a dotted name is one of the dialect's, or a library's in which the dialect has names of its own."""
@@ -133,10 +133,6 @@ class Guest:
     def is_library(self, name: str) -> bool:
         """Whether a name is a library's, which only the guest's own files get with names of ours in it."""
         return name in self._libraries
-
-    def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
-        """What an `import` statement gets for a name the dialect provides."""
-        return self._import(name, fromlist=wanted)
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
         """`importlib.import_module` as a guest's file has it: names made at run time are served like written ones."""
@@ -164,9 +160,9 @@ class Guest:
         with self._lock:
             if file in self._by_file:
                 return self._by_file[file]
-            own = f"{self.prefix}.{name or self._name_of(file)}"
+            full_name = f"{self.prefix}.{name or self._name_of(file)}"
             is_package = [str(file.parent)] if file.name == "__init__.py" else None
-            spec = importlib.util.spec_from_file_location(own, file, submodule_search_locations=is_package)
+            spec = importlib.util.spec_from_file_location(full_name, file, submodule_search_locations=is_package)
             if spec is None or spec.loader is None:
                 raise UsageError("not a Python file", where=str(file))
             module = importlib.util.module_from_spec(spec)
@@ -174,13 +170,13 @@ class Guest:
             self._by_file[file] = module
             # Pickles, dataclasses and `inspect` look modules up by name, and what stands before the last dot too.
             sys.modules.setdefault(self.prefix, ModuleType(self.prefix))
-            sys.modules[own] = module
+            sys.modules[full_name] = module
             try:
                 with trust.running(), watching():
                     spec.loader.exec_module(module)
             except BaseException:
                 del self._by_file[file]
-                sys.modules.pop(own, None)
+                sys.modules.pop(full_name, None)
                 raise
             return module
 
@@ -245,13 +241,13 @@ class Guest:
 
     def _serves(self, name: str) -> bool:
         """Whether a name is the dialect's, lies beside the guest, or belongs to a module that imports the guest's."""
-        known = self._is_served.get(name)
-        if known is None:
+        is_served = self._is_served.get(name)
+        if is_served is None:
             top = name.partition(".")[0]
             is_beside = top not in sys.stdlib_module_names and (self._file_of(top) or self._folder_of(top)) is not None
-            known = top in self._tops or is_beside or self._outside.is_guest(name)
-            self._is_served[name] = known
-        return known
+            is_served = top in self._tops or is_beside or self._outside.is_guest(name)
+            self._is_served[name] = is_served
+        return is_served
 
     def _import_served(self, name: str, wanted: Sequence[str], scope: Mapping[str, Any] | None) -> ModuleType:
         try:
@@ -308,7 +304,7 @@ class Guest:
         is_theirs = ours is None or getattr(ours, STANDS_IN, False)
         if file is not None and is_theirs and not is_package_of_tree:
             return self._execute(file, name)
-        is_parent = any(known.startswith(f"{name}.") for known in self._names)
+        is_parent = any(other.startswith(f"{name}.") for other in self._names)
         if ours is None and file is None and not is_parent and self._folder_of(name) is None:
             raise _Unknown(name)
         return Overlay(name, ours, partial(self._find_theirs, name, file))
@@ -384,8 +380,8 @@ class Guest:
         the tree is run for it."""
         asker = (scope or {}).get("__file__")
         used = words_in(Path(str(asker))) if asker else frozenset()
-        own = set(module.own_names())
-        return sorted(word for word in used - own if not word.startswith("_") and self._offers(name, word))
+        names = set(module.own_names())
+        return sorted(word for word in used - names if not word.startswith("_") and self._offers(name, word))
 
 
 class _Unknown(ImportError):

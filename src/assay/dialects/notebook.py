@@ -78,7 +78,7 @@ def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str])
     guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
     if guest is None or not _is_served(scope, name, guest.root, is_library=guest.is_library(name)):
         return None
-    return guest.import_for(name, wanted)
+    return guest.module(name, wanted)
 
 
 def _is_served(scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False) -> bool:

@@ -14,9 +14,9 @@ class Overlay(ModuleType):
 
     def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
         super().__init__(name, ours.__doc__ if ours is not None else None)
-        own = vars(ours) if ours is not None else {}
-        kept = {key: value for key, value in own.items() if not key.startswith("__") and not _is_child(ours, value)}
-        self.__dict__.update(kept, _ours=ours, _find=find, _kept=tuple(kept))
+        scope = vars(ours) if ours is not None else {}
+        names = {key: value for key, value in scope.items() if not key.startswith("__") and not _is_child(ours, value)}
+        self.__dict__.update(names, _ours=ours, _find=find, _kept=tuple(names))
 
     def __getattr__(self, attribute: str) -> Any:
         scope = self.__dict__

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .source_names import ImportFrom, names_in, relative_imports
+from .source_names import ImportFrom, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,13 @@ def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
 
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
     """Whether a folder holds parts that the façade of the same name holds too."""
-    return any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in _parts_of(folder.name, names))
-
-
-def _parts_of(top: str, names: Mapping[str, str]) -> set[str]:
-    return {name.split(".")[1] for name in facade_files(tuple(names.items())) if name.startswith(f"{top}.")}
+    parts = _children(folder.name, facade_files(tuple(names.items())))
+    return any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts)
 
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     """The package a lone file was written for; `None` if its relative imports lead nowhere in the façade."""
-    nodes = [node for node in relative_imports(file) if not _is_beside(file, node, names)]
+    nodes = [node for node in names_in(file).imports if node.level and not _is_beside(file, node, names)]
     if not nodes:
         return None
     modules = facade_files(tuple(names.items()))
@@ -112,7 +109,7 @@ def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path
         file = modules.get(target)
         if file is None:
             continue
-        exported = names_in(file).exported
+        exported = _offered(file)
         found = sum(there in exported or f"{target}.{there}" in modules for there, _ in node.names)
         # A module that is there is a hint, the names that are asked of it are the evidence.
         score += 1 + 2 * found
@@ -121,15 +118,25 @@ def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path
 
 def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
     """Whether an import finds a file of the user's own, which says nothing; a copy of upstream's does not count."""
-    place = file.parent
-    for _ in range(node.level - 1):
-        place = place.parent
-    found = module_file(place.joinpath(*node.module.split("."))) if node.module else None
+    found = _imported_file(file, node)
     if found is None:
         return False
     last = node.module.rpartition(".")[2]
     ours = [f for name, f in facade_files(tuple(names.items())).items() if name.rpartition(".")[2] == last]
-    return not any(names_in(found).exported & names_in(own).exported for own in ours)
+    return not any(names_in(found).exported & _offered(facade_file) for facade_file in ours)
+
+
+def _imported_file(file: Path, node: ImportFrom) -> Path | None:
+    """The file that a relative import names, as files lie on the disk; `None` without a module, or without its file."""
+    folder = file.parents[min(node.level, len(file.parents)) - 1]
+    return module_file(folder.joinpath(*node.module.split("."))) if node.module else None
+
+
+def _offered(ours: Path) -> frozenset[str]:
+    """What a module of the façade offers, with the names of modules that it takes whole."""
+    names = names_in(ours)
+    files = [found for node in names.imports if node.is_star and node.level and (found := _imported_file(ours, node))]
+    return names.exported.union(*map(_offered, files))
 
 
 def absolute_name(package: str, module: str, level: int) -> str | None:
@@ -190,7 +197,7 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
         if not offered and not any(file != theirs for file in folder.glob("*.py")):
             return True  # an empty package hides nothing
     ours = modules.get(name)
-    return ours is not None and bool(offered & names_in(ours).exported)
+    return ours is not None and bool(offered & _offered(ours))
 
 
 def _children(name: str, modules: Mapping[str, Path]) -> set[str]:

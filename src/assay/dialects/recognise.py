@@ -26,9 +26,9 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
     """The tasks of a guest file or folder; `None` if no dialect claims it."""
     if _is_chosen_from_a_folder(reference, run):
         return ()
-    asked = getattr(run, "dialect", None)
+    choice = getattr(run, "dialect", None)
     bare = reference.removesuffix(UPSTREAM)
-    found = dialect_of(reference, asked) if bare == reference else dialect_of(bare, asked)
+    found = dialect_of(reference, choice) if bare == reference else dialect_of(bare, choice)
     if found is None:
         return None
     if bare != reference and is_whole(bare):
@@ -45,26 +45,26 @@ def is_whole(reference: str) -> bool:
 
 
 def _as_upstream(dialect: str) -> Any:
-    made = getattr(_module(dialect), "as_upstream", None)
-    if made is None:
+    tasks_of = getattr(_module(dialect), "as_upstream", None)
+    if tasks_of is None:
         raise UsageError(f"the {dialect} dialect has no protocol {UPSTREAM}", fix="leave it out")
-    return made
+    return tasks_of
 
 
 def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
     """Whether a bare name stands for a task of a folder that is named beside it: that folder gives its tasks itself."""
     if Path(reference).suffix or Path(reference).exists():
         return False
-    known: list[str] = []
+    names: list[str] = []
     for other in getattr(run, "tasks", ()):
         if isinstance(other, str) and other != reference and _folder(other).is_dir():
             claimed = dialect_of(other.removesuffix(UPSTREAM), getattr(run, "dialect", None))
             names_in = getattr(_module(claimed[0]), "names_in", None) if claimed else None
-            known += names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
-    if reference in known or not known:
-        return bool(known)
+            names += names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
+    if reference in names or not names:
+        return bool(names)
     if registry.tasks.resolve(reference.rpartition("|")[0] or reference) is None:
-        raise UnknownName("task", reference, known, hint=f"the folder has {len(known)}, `assay ls` prints them")
+        raise UnknownName("task", reference, names, hint=f"the folder has {len(names)}, `assay ls` prints them")
     return False
 
 
@@ -72,29 +72,29 @@ def _folder(reference: str) -> Path:
     return Path(reference.removesuffix(UPSTREAM)).expanduser()
 
 
-def recognise_model(reference: str, args: Mapping[str, Any], asked: str | None = None) -> Model | None:
+def recognise_model(reference: str, args: Mapping[str, Any], choice: str | None = None) -> Model | None:
     """The model a guest file defines; `None` if no dialect claims the file.
 
     The dialect that was asked for wins where the file looks like several, or like none; a file that is plainly written
     for another one stays that, since a task and its model may come from different systems.
     """
-    dialect = _dialect_of_model(reference, asked)
+    dialect = _dialect_of_model(reference, choice)
     if dialect is None:
         return None
-    with forced(dialect if dialect == asked else None):
+    with forced(dialect if dialect == choice else None):
         model: Model | None = _module(dialect).model(reference, args)
     return model
 
 
-def _dialect_of_model(reference: str, asked: str | None) -> str | None:
-    if asked is not None:
-        dialect_of(reference, asked)  # a name that no dialect has is said
+def _dialect_of_model(reference: str, choice: str | None) -> str | None:
+    if choice is not None:
+        dialect_of(reference, choice)  # a name that no dialect has is said
         path = Path(split_reference(reference)[0]).expanduser()
         imports = imported_names(path) if path.suffix == ".py" else frozenset()
-        if path.exists() and _claims(asked, path, imports) is not None:
-            return asked
+        if path.exists() and _claims(choice, path, imports) is not None:
+            return choice
     found = dialect_of(reference)
-    return found[0] if found is not None else asked
+    return found[0] if found is not None else choice
 
 
 def listing_of(folder: str) -> Any:
@@ -105,16 +105,16 @@ def listing_of(folder: str) -> Any:
     return importlib.import_module(f".{found[0]}.listing", __package__)
 
 
-def dialect_of(reference: str, asked: str | None = None) -> tuple[str, str] | None:
+def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | None:
     """The dialect of a reference, and why; the one that was asked for wins."""
     present = [name for name in DIALECTS if (Path(__file__).parent / name / "claims.py").exists()]
-    if asked is not None:
-        if asked not in present:
-            close = nearest(asked, present)
+    if choice is not None:
+        if choice not in present:
+            close = nearest(choice, present)
             raise UsageError(
-                f"unknown dialect {asked!r}", fix=f"did you mean {close!r}?" if close else ", ".join(present)
+                f"unknown dialect {choice!r}", fix=f"did you mean {close!r}?" if close else ", ".join(present)
             )
-        return asked, "asked for by --dialect"
+        return choice, "asked for by --dialect"
     path = Path(split_reference(reference)[0]).expanduser()
     if not path.exists():
         return None

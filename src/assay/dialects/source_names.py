@@ -40,8 +40,8 @@ class SourceNames:
         """What the file offers to others: its `__all__`, else every public name but those of star imports."""
         if self.declared is not None:
             return self.declared
-        taken = {here for node in self.imports if not node.is_star for _, here in node.names}
-        return frozenset(name for name in self.defined | taken if not name.startswith("_"))
+        imported = {here for node in self.imports if not node.is_star for _, here in node.names}
+        return frozenset(name for name in self.defined | imported if not name.startswith("_"))
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
         """The import that brings a name in, and what the name is called there."""
@@ -99,11 +99,6 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(inner)
             for handler in getattr(node, "handlers", []):
                 yield from _statements(handler.body)
-
-
-def relative_imports(file: Path) -> tuple[ImportFrom, ...]:
-    """The relative imports at the top of a file."""
-    return tuple(node for node in names_in(file).imports if node.level)
 
 
 def words_in(file: Path) -> frozenset[str]:

@@ -8,7 +8,6 @@ from .facts import DEFAULT_LIMITS, Facts, Limits
 from .fitting import fitted
 from .images import decode_image, to_rgb
 from .metadata import without_metadata
-from .video import decode_frames
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -18,7 +17,6 @@ __all__ = [
     "audio_from",
     "check_media",
     "decode_audio",
-    "decode_frames",
     "decode_image",
     "described",
     "fitted",

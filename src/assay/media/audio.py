@@ -12,7 +12,6 @@ from ..core import Audio, DataError, UsageError
 from .checks import CONTAINERS, check_audio, check_length
 from .containers import read_container
 from .facts import DEFAULT_LIMITS, Limits
-from .faults import fault
 from .resample import resample
 
 if TYPE_CHECKING:
@@ -58,9 +57,9 @@ def decode_audio(
     if channels not in (None, 1):
         raise UsageError(f"cannot make {channels} channels of an audio clip", fix="channels=1, or None to keep them")
     check_audio(audio, limits)
-    said, body = decode(audio, limits, {"rate": rate, "channels": channels})
-    samples: Floats = np.frombuffer(body, np.float32).reshape(said["shape"])
-    return DecodedAudio(samples, said["rate"], tuple(said["conversions"]))
+    reply, body = decode(audio, limits, {"rate": rate, "channels": channels})
+    samples: Floats = np.frombuffer(body, np.float32).reshape(reply["shape"])
+    return DecodedAudio(samples, reply["rate"], tuple(reply["conversions"]))
 
 
 def decode_audio_here(
@@ -72,19 +71,19 @@ def decode_audio_here(
     samples, found = _read(audio, limits)
     if not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))
-        raise fault(audio, f"{bad} of {samples.size} samples are not finite (NaN or infinite)")
-    made: list[str] = []
+        raise audio.fault(f"{bad} of {samples.size} samples are not finite (NaN or infinite)")
+    conversions: list[str] = []
     count = samples.shape[1]
     if channels == 1 and count > 1:
         samples = samples.mean(axis=1, dtype=np.float32, keepdims=True)
-        made.append(f"mixed {count} channels to 1")
+        conversions.append(f"mixed {count} channels to 1")
     elif count > 2:
-        raise fault(audio, f"the audio has {count} channels at {found:,} Hz", fix="mix it down: channels=1")
+        raise audio.fault(f"the audio has {count} channels at {found:,} Hz", fix="mix it down: channels=1")
     if rate is not None and rate != found:
         samples = resample(samples, found, rate)
-        made.append(f"resampled {found} Hz to {rate} Hz")
+        conversions.append(f"resampled {found} Hz to {rate} Hz")
     shaped = samples[:, 0] if samples.shape[1] == 1 else samples
-    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(made))
+    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(conversions))
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
@@ -107,12 +106,11 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
     except Exception as error:
         # libsndfile's own errors, and whatever its wrapper meets in a file that is none of the usual ones.
         reason = str(error).partition(": ")[2] or str(error)
-        raise fault(
-            audio, f"the {facts.format} cannot be decoded: {reason}", fix="convert it to WAV or FLAC, or get it again"
+        raise audio.fault(
+            f"the {facts.format} cannot be decoded: {reason}", fix="convert it to WAV or FLAC, or get it again"
         ) from error
     if len(samples) < promised:
-        raise fault(
-            audio,
+        raise audio.fault(
             f"the {facts.format} is cut off: {len(samples)} of {promised} frames",
             fix="get the file again",
         )

@@ -117,12 +117,6 @@ def _whole(name: str, data: bytes, size: int) -> Facts:
 
 
 READERS: dict[str, Callable[[bytes], Facts]] = {
-    "wav": wav,
-    "flac": flac,
-    "ogg": ogg,
-    "aiff": aiff,
-    "rf64": rf64,
-    "w64": w64,
-    "au": au,
-    "sphere": sphere,
+    read.__name__: read for read in (wav, flac, ogg, aiff, rf64, w64, au, sphere)
 }
+"""By format, which each reader is named after."""

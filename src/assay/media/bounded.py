@@ -6,6 +6,7 @@ ended, the medium's fault is told with its place, and the next medium gets a new
 
 import atexit
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,10 +18,9 @@ from typing import Any
 from ..core import MissingExtra
 from ..core.media import Media
 from .facts import Limits
-from .faults import fault
 
 GIBIBYTE = 1024**3
-MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 2 * GIBIBYTE}
+MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE}
 """Address space of the worker: several copies of the largest medium the limits allow, and the libraries."""
 SECONDS = 60.0
 SECONDS_A_MEBIBYTE = 1.0
@@ -41,18 +41,18 @@ def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict
     seconds = SECONDS + SECONDS_A_MEBIBYTE * len(data) / 1024**2
     worker = _take()
     try:
-        said, body = worker.ask(medium.kind, data, limits, options, seconds)
+        reply, body = worker.ask(medium.kind, data, limits, options, seconds)
     except WorkerLost as lost:
-        raise fault(medium, f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
+        raise medium.fault(f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
     _give_back(worker)
-    if "fault" in said:
-        raise fault(medium, said["fault"], fix=said["fix"])
-    if "missing" in said:
-        raise MissingExtra(said["missing"], said["pip"])
-    if "memory" in said:
+    if "fault" in reply:
+        raise medium.fault(reply["fault"], fix=reply["fix"])
+    if "missing" in reply:
+        raise MissingExtra(reply["missing"], reply["pip"])
+    if "memory" in reply:
         limit = MEMORY[medium.kind] // GIBIBYTE
-        raise fault(medium, f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
-    return said, body
+        raise medium.fault(f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
+    return reply, body
 
 
 class WorkerLost(Exception):
@@ -94,7 +94,7 @@ class Worker:
         self, kind: str, data: bytes, limits: Limits, options: dict[str, Any], seconds: float
     ) -> tuple[dict[str, Any], bytearray]:
         """Sends a medium and reads the reply; after `seconds` the process is ended."""
-        asked = {
+        request = {
             "kind": kind, "bytes": len(data), "limits": asdict(limits), "options": options,
             "memory": MEMORY[kind], "seconds": seconds,
         }  # fmt: skip
@@ -110,21 +110,21 @@ class Worker:
         timer.daemon = True
         timer.start()
         try:
-            requests.write(json.dumps(asked).encode() + b"\n")
+            requests.write(json.dumps(request).encode() + b"\n")
             requests.write(data)
             requests.flush()
             line = replies.readline()
             if not line.endswith(b"\n"):
                 raise EOFError
-            said: dict[str, Any] = json.loads(line)
-            body = bytearray(_size_of(said))
+            reply: dict[str, Any] = json.loads(line)
+            body = bytearray(_size_of(reply))
             view, have = memoryview(body), 0
             while have < len(body):
                 count = replies.readinto(view[have:])  # type: ignore[attr-defined]
                 if not count:
                     raise EOFError
                 have += count
-            return said, body
+            return reply, body
         except (OSError, EOFError, ValueError) as error:
             self.close()
             how = f"it took longer than {seconds:.0f} s" if late.is_set() else "the decoder broke down"
@@ -157,17 +157,10 @@ def _widen(stream: Any) -> None:
         pass  # not on this system, or not so much for this user: it works as well, slower
 
 
-def _size_of(said: dict[str, Any]) -> int:
-    if "size" in said:
-        return 3 * int(said["size"][0]) * int(said["size"][1])
-    if "sizes" in said:
-        return sum(3 * int(width) * int(height) for width, height in said["sizes"])
-    if "shape" in said:
-        count = 4
-        for length in said["shape"]:
-            count *= int(length)
-        return count
-    return 0
+def _size_of(reply: dict[str, Any]) -> int:
+    if "size" in reply:
+        return 3 * int(reply["size"][0]) * int(reply["size"][1])
+    return 4 * math.prod(map(int, reply["shape"])) if "shape" in reply else 0
 
 
 def _take() -> Worker:

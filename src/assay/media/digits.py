@@ -51,8 +51,8 @@ def digits() -> Digits:
         raise MissingExtra("scikit-learn, which brings the handwritten digits,", "scikit-learn") from error
     pixels, labels = load_digits(return_X_y=True)
     scaled = (pixels / DARKEST).astype(np.float32)
-    known = labels.astype(np.int64)
-    drawing, judging = (Half(scaled[start::2], known[start::2]) for start in (0, 1))
+    whole_labels = labels.astype(np.int64)
+    drawing, judging = (Half(scaled[start::2], whole_labels[start::2]) for start in (0, 1))
     digest = hashlib.sha256()
     for half in (drawing, judging):
         digest.update(half.pixels.tobytes() + half.labels.tobytes())

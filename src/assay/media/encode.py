@@ -6,10 +6,13 @@ day into the ones for floats).
 
 import io
 import struct
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..core import Audio, Image, UsageError
 from .images import to_rgb
+
+if TYPE_CHECKING:
+    from .audio import DecodedAudio
 
 PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"})
 PCM, FLOAT = 1, 3
@@ -57,6 +60,14 @@ def audio_from(
     channels = 1 if array.ndim == 1 else array.shape[1]
     code, dtype = (PCM, "<i2") if subtype == "PCM_16" else (FLOAT, "<f4")
     return Audio(_wav(array.astype(dtype).tobytes(), code, channels, rate, int(dtype[-1])), name=name)
+
+
+def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
+    """A decoded clip as WAV of 16 bits, or of floats where it goes beyond full scale; it keeps its name and place."""
+    is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
+    wav = audio_from(decoded.samples, decoded.rate, subtype="FLOAT" if is_loud else "PCM_16", name=original.name)
+    wav.place = original.place
+    return wav
 
 
 def _checked(array: Any, subtype: str) -> Any:

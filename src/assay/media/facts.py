@@ -29,8 +29,6 @@ class Limits:
 
     pixels: int = 64 * MEGAPIXEL
     side: int = 20_000
-    frames: int = 4_096
-    """Images taken from one video."""
     seconds: float = 4 * 3600.0
     samples: int = 4 * 3600 * 48_000
     """Of all channels together: four hours of one channel at 48 kHz."""

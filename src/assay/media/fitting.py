@@ -3,12 +3,11 @@
 A model that declares nothing gets the dataset's own bytes; so does one whose wishes an audio clip already meets.
 """
 
-from dataclasses import replace
-
-from ..core import Abilities, Audio, Message, Part, Prompt
+from ..core import Abilities, Audio, Part, Prompt
 from .audio import decode_audio
+from .changing import with_parts
 from .checks import check_audio
-from .encode import audio_from
+from .encode import wav_of
 
 
 def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
@@ -19,14 +18,8 @@ def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...
     if abilities.audio_rate is None and abilities.audio_channels is None:
         return prompt, ()
     done: list[str] = []
-    messages = tuple(_fitted_message(message, abilities, done) for message in prompt.messages)
-    return (replace(prompt, messages=messages), tuple(done)) if done else (prompt, ())
-
-
-def _fitted_message(message: Message, abilities: Abilities, done: list[str]) -> Message:
-    if not message.parts or not any(isinstance(part, Audio) for part in message.parts):
-        return message
-    return replace(message, parts=tuple(_fitted_part(part, abilities, done) for part in message.parts))
+    changed = with_parts(prompt, lambda part: _fitted_part(part, abilities, done))
+    return (changed, tuple(done)) if done else (prompt, ())
 
 
 def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
@@ -41,7 +34,4 @@ def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
     if not audio.conversions:
         return part
     done.extend(audio.conversions)
-    is_loud = float(abs(audio.samples).max(initial=0.0)) > 1.0
-    made = audio_from(audio.samples, audio.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
-    made.place = part.place
-    return made
+    return wav_of(audio, part)

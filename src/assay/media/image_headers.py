@@ -145,11 +145,5 @@ def riff_size(data: bytes, what: str) -> None:
         raise Broken(f"the {what} is cut off: {len(data)} bytes of {declared + 8}")
 
 
-READERS: dict[str, Callable[[bytes], Facts]] = {
-    "png": png,
-    "jpeg": jpeg,
-    "gif": gif,
-    "webp": webp,
-    "bmp": bmp,
-    "tiff": tiff,
-}
+READERS: dict[str, Callable[[bytes], Facts]] = {read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)}
+"""By format, which each reader is named after."""

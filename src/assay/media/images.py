@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ..core import DataError, Image, MissingExtra
 from .checks import RARE_IMAGES, check_image, check_size
 from .facts import DEFAULT_LIMITS, Limits
-from .faults import fault
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
@@ -18,10 +17,8 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG200
 """What Pillow may try: its readers of rarer formats see no foreign bytes."""
 
 
-def decode_image(
-    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "PilImage":
-    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
+def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
+    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over white.
 
     An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
     """
@@ -32,13 +29,11 @@ def decode_image(
     facts = check_image(image, limits)
     if (facts.frames or 1) > 1:
         raise _animated(image, facts.format, facts.frames or 0)
-    said, pixels = decode(image, limits, {"background": background})
-    return pillow.frombytes("RGB", tuple(said["size"]), pixels)
+    reply, pixels = decode(image, limits, {})
+    return pillow.frombytes("RGB", tuple(reply["size"]), pixels)
 
 
-def decode_image_here(
-    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "PilImage":
+def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
     """`decode_image` in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
@@ -54,14 +49,13 @@ def decode_image_here(
             if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
                 raise _animated(image, facts.format, frames)
             opened.load()
-            upright = ImageOps.exif_transpose(opened)
-            return to_rgb(upright, background)
+            return to_rgb(ImageOps.exif_transpose(opened))
     except (DataError, MemoryError):
         raise
     except Exception as error:
         # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
         fix = "convert it to PNG or JPEG" if facts.format in RARE_IMAGES else "get the file again"
-        raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
+        raise image.fault(f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
 
 
 def _known() -> list[str]:
@@ -83,38 +77,38 @@ def _get_ready(image: Image, name: str) -> None:
             raise MissingExtra("pi-heif, which reads HEIC,", "assay[media]") from error
         register_heif_opener()
     elif name == "jxl":
-        raise fault(image, "JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
+        raise image.fault("JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
     elif name == "avif" and not features.check("avif"):
         raise MissingExtra("a Pillow that reads AVIF", "-U 'pillow>=11.3'")
     elif name == "jp2" and not features.check("jpg_2000"):
-        raise fault(image, "this Pillow was built without JPEG 2000", fix="convert it to PNG")
+        raise image.fault("this Pillow was built without JPEG 2000", fix="convert it to PNG")
 
 
-def to_rgb(picture: "PilImage", background: tuple[int, int, int] = (255, 255, 255)) -> "PilImage":
-    """Any image Pillow holds as 8-bit RGB."""
+def to_rgb(image: "PilImage") -> "PilImage":
+    """Any image Pillow holds as 8-bit RGB, transparent parts on white."""
     from PIL import Image as pillow
 
-    if picture.mode == "RGB" and "transparency" not in picture.info:
-        return picture
-    if picture.mode.startswith("I") or picture.mode == "F":
-        return _from_deep(picture).convert("RGB")
-    if picture.has_transparency_data:
-        layer = picture.convert("RGBA")
-        ground = pillow.new("RGBA", layer.size, (*background, 255))
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith("I") or image.mode == "F":
+        return _from_deep(image).convert("RGB")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        ground = pillow.new("RGBA", layer.size, "white")
         return pillow.alpha_composite(ground, layer).convert("RGB")
-    return picture.convert("RGB")
+    return image.convert("RGB")
 
 
-def _from_deep(picture: "PilImage") -> "PilImage":
+def _from_deep(image: "PilImage") -> "PilImage":
     """16- and 32-bit grey as 8-bit grey; Pillow's own conversion clips everything above 255 to white."""
     import numpy as np
     from PIL import Image as pillow
 
-    values = np.asarray(picture)
+    values = np.asarray(image)
     if not np.isfinite(values).all():
         raise ValueError("pixels that are not finite")
     low, high = float(values.min()), float(values.max())
-    if picture.mode == "F":
+    if image.mode == "F":
         if low < 0 or high > 255:
             raise ValueError(f"floating-point pixels from {low:g} to {high:g}; 0 to 1 or 0 to 255 is understood")
         scaled = np.round(values * 255 if high <= 1 else values)
@@ -130,4 +124,4 @@ def _animated(image: Image, name: str, frames: int) -> Exception:
         what, fix = "pages", "save the page that is meant as an image of its own, or name several images in a list"
     else:
         what, fix = "frames", "save one frame, or give it as video"
-    return fault(image, f"the {name} has {frames} {what} where one image is expected", fix=fix)
+    return image.fault(f"the {name} has {frames} {what} where one image is expected", fix=fix)

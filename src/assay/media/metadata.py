@@ -7,10 +7,10 @@ pieces of the file are left out, nothing is encoded anew. Only a photo's rotatio
 import re
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from zlib import crc32
 
-from ..core import Media, Message, Part, Prompt
+from ..core import Media, Part, Prompt
+from .changing import with_parts
 
 Stripped = tuple[bytes, list[str]]
 ORIENTATION = 0x0112
@@ -30,14 +30,8 @@ def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
     if not any(isinstance(part, Media) for message in prompt.messages for part in message.parts or ()):
         return prompt, ()
     removed: list[str] = []
-    messages = tuple(_message(message, removed) for message in prompt.messages)
-    return (replace(prompt, messages=messages), tuple(removed)) if removed else (prompt, ())
-
-
-def _message(message: Message, removed: list[str]) -> Message:
-    if not message.parts:
-        return message
-    return replace(message, parts=tuple(_part(part, removed) for part in message.parts))
+    changed = with_parts(prompt, lambda part: _part(part, removed))
+    return (changed, tuple(removed)) if removed else (prompt, ())
 
 
 def _part(part: Part, removed: list[str]) -> Part:
@@ -50,9 +44,9 @@ def _part(part: Part, removed: list[str]) -> Part:
     if not what:
         return part
     removed.append(f"{part.kind} {part.digest[:12]}: {', '.join(sorted(set(what)))}")
-    made = type(part)(data, name=part.name)
-    made.place = part.place
-    return made
+    bare = type(part)(data, name=part.name)
+    bare.place = part.place
+    return bare
 
 
 def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
@@ -72,20 +66,20 @@ def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
 
 def strip_png(data: bytes) -> Stripped:
     """PNG: chunks beyond those that make the image, and whatever follows its end."""
-    kept, dropped, at = [_PNG_HEAD], [], len(_PNG_HEAD)
+    pieces, dropped, at = [_PNG_HEAD], [], len(_PNG_HEAD)
     while at < len(data):
         size, name = struct.unpack_from(">I4s", data, at)
         end = at + 12 + size
         if end > len(data):
             raise ValueError("cut")
         if name[:1].isupper() or name in _PNG_KEPT:
-            kept.append(data[at:end])
+            pieces.append(data[at:end])
         elif name == b"eXIf" and (turned := _rotation(data[at + 8 : end - 4])):
             body = _exif(turned)
             if body == data[at + 8 : end - 4]:
-                kept.append(data[at:end])
+                pieces.append(data[at:end])
             else:
-                kept.append(struct.pack(">I4s", len(body), b"eXIf") + body + struct.pack(">I", crc32(b"eXIf" + body)))
+                pieces.append(struct.pack(">I4s", len(body), b"eXIf") + body + struct.pack(">I", crc32(b"eXIf" + body)))
                 dropped.append("exif")
         else:
             dropped.append(_PNG_NAMES.get(name, name.decode("latin-1")))
@@ -94,12 +88,12 @@ def strip_png(data: bytes) -> Stripped:
             break
     if at < len(data):
         dropped.append("bytes after the end")
-    return b"".join(kept), dropped
+    return b"".join(pieces), dropped
 
 
 def strip_jpeg(data: bytes) -> Stripped:
     """JPEG: application segments but for JFIF's and Adobe's, which say how colours are coded, and comments."""
-    kept, dropped, at = [data[:2]], [], 2
+    pieces, dropped, at = [data[:2]], [], 2
     while True:
         if data[at] != 0xFF:
             raise ValueError("no marker")
@@ -108,29 +102,29 @@ def strip_jpeg(data: bytes) -> Stripped:
             at += 1
             continue
         if code == 0xD9:
-            kept.append(data[at : at + 2])
+            pieces.append(data[at : at + 2])
             if at + 2 < len(data):
                 dropped.append("bytes after the end")
-            return b"".join(kept), dropped
+            return b"".join(pieces), dropped
         (size,) = struct.unpack_from(">H", data, at + 2)
         segment = data[at : at + 2 + size]
         if code == 0xDA:  # a scan follows, up to the next marker
             marker = _JPEG_MARKER.search(data, at + 2 + size)
             if marker is None:
                 raise ValueError("cut")
-            kept.append(data[at : marker.start()])
+            pieces.append(data[at : marker.start()])
             at = marker.start()
             continue
         name = _jpeg_name(code, segment[4:])
         if name == "exif" and (turned := _rotation(segment[10:])):
             body = b"Exif\0\0" + _exif(turned)
-            kept.append(struct.pack(">BBH", 0xFF, 0xE1, len(body) + 2) + body)
-            if kept[-1] != segment:
+            pieces.append(struct.pack(">BBH", 0xFF, 0xE1, len(body) + 2) + body)
+            if pieces[-1] != segment:
                 dropped.append(name)
         elif name:
             dropped.append(name)
         else:
-            kept.append(segment)
+            pieces.append(segment)
         at += 2 + size
 
 
@@ -147,22 +141,22 @@ def _jpeg_name(code: int, body: bytes) -> str:
 
 def strip_webp(data: bytes) -> Stripped:
     """WebP: EXIF (but for a rotation), XMP and colour profile, with the flags that announce them."""
-    kept, dropped = [], []
+    pieces, dropped = [], []
     flags = 0
     for name, body in _riff(data):
         turned = _rotation(body.removeprefix(b"Exif\0\0")) if name == b"EXIF" else 0
         if turned:
-            kept.append((name, _exif(turned)))
+            pieces.append((name, _exif(turned)))
             flags |= 0x08
             if _exif(turned) != body:
                 dropped.append("exif")
         elif name in _WEBP_DROPPED:
             dropped.append(_WEBP_DROPPED[name])
         else:
-            kept.append((name, body))
+            pieces.append((name, body))
     cleaned = [
         (name, bytes([(body[0] & ~0x2C) | flags]) + body[1:]) if name == b"VP8X" else (name, body)
-        for name, body in kept
+        for name, body in pieces
     ]
     return (_as_riff(b"WEBP", cleaned), dropped) if dropped else (data, [])
 
@@ -171,8 +165,8 @@ def strip_wav(data: bytes) -> Stripped:
     """WAV: everything but the format and the samples."""
     chunks = list(_riff(data))
     dropped = [name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT]
-    kept = [(name, body) for name, body in chunks if name in _WAV_KEPT]
-    return (_as_riff(b"WAVE", kept), dropped) if dropped else (data, [])
+    pieces = [(name, body) for name, body in chunks if name in _WAV_KEPT]
+    return (_as_riff(b"WAVE", pieces), dropped) if dropped else (data, [])
 
 
 def strip_flac(data: bytes) -> Stripped:

@@ -31,7 +31,7 @@ def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
     half, phases = _filters(up, down)
     frames = ceil(len(samples) * up / down)
     columns = samples.reshape(len(samples), -1)
-    made = np.empty((frames, columns.shape[1]), np.float32)
+    resampled = np.empty((frames, columns.shape[1]), np.float32)
     for index in range(columns.shape[1]):
         padded = np.pad(columns[:, index].astype(np.float64), (half, half + down + 1))
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
@@ -43,8 +43,8 @@ def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
             # In blocks: a product with overlapping windows copies them first.
             for block in range(0, count, BLOCK_FRAMES):
                 part = row[block : block + BLOCK_FRAMES] @ phases[phase]
-                made[first + block * up : first + (block + len(part)) * up : up, index] = part
-    return made.reshape((frames, *samples.shape[1:]))
+                resampled[first + block * up : first + (block + len(part)) * up : up, index] = part
+    return resampled.reshape((frames, *samples.shape[1:]))
 
 
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":

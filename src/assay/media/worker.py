@@ -11,11 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any
 
-from ..core import Audio, DataError, Image, MissingExtra, Video
+from ..core import Audio, DataError, Image, MissingExtra
 from .audio import decode_audio_here
 from .facts import Limits
 from .images import decode_image_here
-from .video import decode_frames_here
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
 """What is said of the result, and its bytes in pieces."""
@@ -32,19 +31,19 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answers requests until there are no more."""
     _limit_for_good()
     while line := requests.readline():
-        asked = json.loads(line)
-        data = requests.read(asked["bytes"])
-        _limit(asked["memory"], asked["seconds"])
-        said, pieces = _answer(asked, data)
-        replies.write(json.dumps(said).encode() + b"\n")
+        request = json.loads(line)
+        data = requests.read(request["bytes"])
+        _limit(request["memory"], request["seconds"])
+        reply, pieces = _answer(request, data)
+        replies.write(json.dumps(reply).encode() + b"\n")
         for piece in pieces:
             replies.write(piece)
         replies.flush()
 
 
-def _answer(asked: Mapping[str, Any], data: bytes) -> Reply:
+def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
     try:
-        return _DECODERS[asked["kind"]](data, Limits(**asked["limits"]), asked["options"])
+        return _DECODERS[request["kind"]](data, Limits(**request["limits"]), request["options"])
     except DataError as error:
         return {"fault": error.what, "fix": error.fix}, ()
     except MissingExtra as error:
@@ -52,31 +51,21 @@ def _answer(asked: Mapping[str, Any], data: bytes) -> Reply:
     except MemoryError:
         return {"memory": True}, ()
     except Exception as error:  # noqa: BLE001 - a decoder's own fault is this medium's
-        return {"fault": f"the {asked['kind']} cannot be decoded: {type(error).__name__}: {error}", "fix": None}, ()
+        return {"fault": f"the {request['kind']} cannot be decoded: {type(error).__name__}: {error}", "fix": None}, ()
 
 
 def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    red, green, blue = options["background"]
-    image = decode_image_here(Image(data), background=(red, green, blue), limits=limits)
+    image = decode_image_here(Image(data), limits=limits)
     return {"size": image.size}, (image.tobytes(),)
 
 
 def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
     audio = decode_audio_here(Audio(data), rate=options["rate"], channels=options["channels"], limits=limits)
-    said = {"shape": audio.samples.shape, "rate": audio.rate, "conversions": audio.conversions}
-    return said, (audio.samples.data.cast("B"),)
+    reply = {"shape": audio.samples.shape, "rate": audio.rate, "conversions": audio.conversions}
+    return reply, (audio.samples.data.cast("B"),)
 
 
-def _video(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    frames = decode_frames_here(Video(data), options["count"], limits=limits)
-    return {"sizes": [frame.size for frame in frames]}, (frame.tobytes() for frame in frames)
-
-
-_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {
-    "image": _image,
-    "audio": _audio,
-    "video": _video,
-}
+_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {"image": _image, "audio": _audio}
 
 
 def _limit_for_good() -> None:

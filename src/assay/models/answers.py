@@ -56,13 +56,13 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
     return output
 
 
-def _holding(output: Output, place: int, given: Sequence[Media]) -> Output:
+def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Output:
     """The output with the media of a candidate held; of one that was given with the prompt, a copy is held.
 
     What the model makes may be written over, but what it was given is read again from its file, and never kept.
     """
     candidate = output.candidates[place]
-    parts = tuple(copy(part) if any(part is medium for medium in given) else part for part in candidate.parts)
+    parts = tuple(copy(part) if any(part is medium for medium in prompt_media) else part for part in candidate.parts)
     for part in parts:
         if isinstance(part, Media):
             part.hold()
@@ -135,6 +135,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
         return True
     return "out of memory" in str(error).lower()
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line; its class where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def failure(error: Exception | SystemExit, reference: str) -> Output:

@@ -20,7 +20,7 @@ from ..core import (
 )
 from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, ignored_seed, refuse_options
+from .http_model import HttpModel, refuse_options, without_seed
 from .inline_media import from_base64, from_data_url
 
 VERSION = "2023-06-01"
@@ -45,6 +45,7 @@ class Anthropic(HttpModel):
     scheme: ClassVar[str] = "anthropic"
     public_url: ClassVar[str] = "https://api.anthropic.com/v1"
     url_env: ClassVar[str] = "ANTHROPIC_BASE_URL"
+    key_header: ClassVar[str] = "x-api-key: {}"
     assumes_version: ClassVar[bool] = True
 
     api_key_env: str = "ANTHROPIC_API_KEY"
@@ -74,9 +75,6 @@ class Anthropic(HttpModel):
         """Name, place, and what is added to every request."""
         return {**super().identity, "max_tokens": self.max_tokens, "thinking": self.thinking}
 
-    def _credentials(self) -> dict[str, str]:
-        return {"x-api-key": self._key}
-
     async def _answer(self, request: Request) -> Output:
         body = self._question(request)
         return await self._repeat(request, lambda _: self._ask(body, request))
@@ -84,7 +82,7 @@ class Anthropic(HttpModel):
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
         headers = {"anthropic-version": VERSION, **self._headers}
         answer = await self._client.post(self._address("messages"), {**body, **self.body}, headers)
-        return _read(answer, ignored=ignored_seed(request))
+        return without_seed(_read(answer), request)
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
@@ -153,7 +151,7 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
-def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
+def _read(answer: Any) -> Output:
     content = answer.get("content") if isinstance(answer, Mapping) else None
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
@@ -167,16 +165,15 @@ def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
             parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
         elif kind == "image" and isinstance(block.get("source"), Mapping):
             source = block["source"]
-            made = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
-            parts.append(made)
+            image = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
+            parts.append(image)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
     reason = answer.get("stop_reason")
     if reason in UNFINISHED and not any(isinstance(part, (Text, Image)) for part in parts):
         raise Malformed(f"the model said nothing, stop_reason {reason!r}: {shorten(content)}", passes=False)
     candidate = Candidate(tuple(parts), STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None)
-    details = {"ignored": list(ignored)} if ignored else {}
-    return Output((candidate,), usage=_usage(answer.get("usage")), details=details)
+    return Output((candidate,), usage=_usage(answer.get("usage")))
 
 
 def _usage(usage: Any) -> Usage | None:

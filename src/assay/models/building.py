@@ -65,8 +65,8 @@ def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Cal
     chosen: Any = method_async if is_async(plain) else method
     signature = inspect.signature(plain)
     if inspect.isfunction(declared):
-        own = list(signature.parameters.values())[1:]
-        signature = signature.replace(parameters=own)
+        parameters = list(signature.parameters.values())[1:]
+        signature = signature.replace(parameters=parameters)
     chosen.__signature__ = signature
     return chosen  # type: ignore[no-any-return]
 
@@ -107,5 +107,5 @@ def as_count(value: Any) -> Any:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives a coroutine."""
-    called = getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+    method = getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)

@@ -6,7 +6,7 @@ who name them; every other parameter is an option of the model, given on the com
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,13 +66,12 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
     )
 
 
-def check_settings(call: Call, options: Mapping[str, Any], what: str) -> None:
-    """Raises for an option that the function does not have."""
+def check_settings(options: Mapping[str, Any], names: Set[str] | None, what: str) -> None:
+    """Raises for an option that is not among the known ones; with `None` anything goes."""
     for name in options:
-        if call.settings is not None and name not in call.settings:
-            close = nearest(name, call.settings)
-            known = ", ".join(sorted(call.settings)) or "none"
-            fix = f"did you mean {close!r}?" if close else f"known options: {known}"
+        if names is not None and name not in names:
+            close = nearest(name, names)
+            fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(names)) or 'none'}"
             raise UnknownOption(what, name, fix=fix)
 
 
@@ -82,9 +81,9 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
     `options` are what it was given on the command line; `None` where nothing can be, as for a method.
     """
     is_batch = call.takes == "requests"
-    given = {*(options or ()), *(() if is_batch else PASSED)}
+    passed_names = {*(options or ()), *(() if is_batch else PASSED)}
     for name in call.needs:
-        if name in given:
+        if name in passed_names:
             continue
         if is_batch and name in PASSED:
             fix = f"each request has its own: request.{name}"
@@ -95,15 +94,15 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
 
 def _what_it_takes(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
-    said = "" if annotation is parameter.empty else getattr(annotation, "__name__", str(annotation))
+    type_name = "" if annotation is parameter.empty else getattr(annotation, "__name__", str(annotation))
     spelled = "" if annotation is parameter.empty else str(annotation)
     if parameter.name == "requests":
         return "requests"
-    if said == "Request" or spelled.endswith(".Request") or (parameter.name == "request" and not said):
+    if type_name == "Request" or spelled.endswith(".Request") or (parameter.name == "request" and not type_name):
         return "request"
-    if said == "Prompt" or spelled.endswith(".Prompt"):
+    if type_name == "Prompt" or spelled.endswith(".Prompt"):
         return "prompt"
-    if said == "str" or parameter.name in ("text", "prompt"):
+    if type_name == "str" or parameter.name in ("text", "prompt"):
         return "text"
     return "messages" if "Message" in spelled else "dicts"
 
@@ -142,11 +141,11 @@ def _part(part: Part) -> dict[str, Any]:
 
 def made_kinds(returns: Any) -> frozenset[str]:
     """What a return annotation promises; all kinds where it says nothing."""
-    said = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
-    if said == "str":
+    type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
+    if type_name == "str":
         return frozenset({"text"})
-    if said in ("image", "audio"):
-        return frozenset({said})
+    if type_name in ("image", "audio"):
+        return frozenset({type_name})
     return frozenset({"text", Image.kind, "audio"})
 
 

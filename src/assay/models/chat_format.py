@@ -7,6 +7,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core import (
@@ -38,6 +39,8 @@ SAME_NAME = (
 
 FAILED = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})
 """Ends of an answer that are faults of the server, whatever was written until then."""
+OPEN, CLOSE = "<think>", "</think>"
+"""Around reasoning that a server leaves in the text."""
 CALLING = frozenset({"tool_calls", "function_call"})
 
 
@@ -138,13 +141,10 @@ def _refusal(message: Any) -> str | None:
     if not isinstance(message, Mapping):
         return None
     content, refusal = message.get("content"), message.get("refusal")
-    if isinstance(content, list) and content and all(_type(piece) == "refusal" for piece in content):
-        refusal, content = " ".join(str(piece.get("refusal") or "no reason given") for piece in content), None
+    pieces = content if isinstance(content, list) else []
+    if pieces and all(isinstance(piece, Mapping) and piece.get("type") == "refusal" for piece in pieces):
+        refusal, content = " ".join(str(piece.get("refusal") or "no reason given") for piece in pieces), None
     return refusal if refusal and isinstance(refusal, str) and not content else None
-
-
-def _type(piece: Any) -> Any:
-    return piece.get("type") if isinstance(piece, Mapping) else None
 
 
 def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
@@ -183,28 +183,29 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
 
 def _thought(piece: Mapping[str, Any]) -> str:
     """What was thought, as a text or as pieces of its own."""
-    held = next((held for name in ("thinking", "reasoning", "text", "summary") if (held := piece.get(name))), "")
-    if isinstance(held, str):
-        return held
-    return "".join(str(inner.get("text") or "") for inner in held if isinstance(inner, Mapping))
+    names = ("thinking", "reasoning", "text", "summary")
+    content = next((content for name in names if (content := piece.get(name))), "")
+    if isinstance(content, str):
+        return content
+    return "".join(str(inner.get("text") or "") for inner in content if isinstance(inner, Mapping))
 
 
 def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
-    made: list[Part] = []
+    parts: list[Part] = []
     for image in message.get("images") or ():
-        made.append(image_at(image["image_url"]))
+        parts.append(image_at(image["image_url"]))
     audio = message.get("audio")
     if isinstance(audio, Mapping) and audio.get("data") is not None:
-        sound = _audio(audio, audio_format, said=bool(message.get("content")))
-        made += [sound] if sound is not None else []
+        sound = _audio(audio, audio_format, has_words=bool(message.get("content")))
+        parts += [sound] if sound is not None else []
     if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
-        made.append(Text(words))
-    return made
+        parts.append(Text(words))
+    return parts
 
 
-def _audio(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
+def _audio(holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False) -> Audio | None:
     """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
-    if holder["data"] == "" and (said or _words(holder)):
+    if holder["data"] == "" and (has_words or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)
 
@@ -219,7 +220,7 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
         return (), ()
     content = logprobs.get("content")
     if isinstance(content, Sequence):
-        tokens = tuple(weighed_token(t["token"], t["logprob"], _top(t) if keep_top else ()) for t in content)
+        tokens = tuple(weighed_token(t["token"], t["logprob"], rivals_of(t) if keep_top else ()) for t in content)
         ids = tuple(t["id"] for t in content if isinstance(t.get("id"), int))
         return tokens, ids if len(ids) == len(tokens) else ()
     texts, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
@@ -233,7 +234,8 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
     ), ()
 
 
-def _top(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """What else the model might have written in a token's place, with its log-probabilities."""
     return tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
 
 
@@ -250,14 +252,14 @@ def weighed_token(text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()
     return Token(text, math.nan if logprob is None else logprob, rivals)
 
 
-def read_usage(usage: Any, given: str = "prompt", made: str = "completion") -> Usage | None:
+def read_usage(usage: Any, input_word: str = "prompt", output_word: str = "completion") -> Usage | None:
     """What the endpoint counted; a number that is none is left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
-    of_prompt, of_answer = usage.get(f"{given}_tokens_details"), usage.get(f"{made}_tokens_details")
+    of_prompt, of_answer = usage.get(f"{input_word}_tokens_details"), usage.get(f"{output_word}_tokens_details")
     return Usage(
-        input_tokens=count_of(usage, f"{given}_tokens"),
-        output_tokens=count_of(usage, f"{made}_tokens"),
+        input_tokens=count_of(usage, f"{input_word}_tokens"),
+        output_tokens=count_of(usage, f"{output_word}_tokens"),
         cached_tokens=count_of(of_prompt, "cached_tokens"),
         reasoning_tokens=count_of(of_answer, "reasoning_tokens"),
         cost=_number(usage.get("cost")),
@@ -273,3 +275,25 @@ def count_of(counts: Any, name: str) -> int | None:
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value if is_number and 0 <= value < float("inf") else None
+
+
+def split_thinking(output: Output) -> Output:
+    """The same output with what was thought kept apart from what was answered."""
+    return replace(output, candidates=tuple(_split(candidate) for candidate in output.candidates))
+
+
+def _split(candidate: Candidate) -> Candidate:
+    parts: list[Part] = []
+    for part in candidate.parts:
+        parts += _pieces(part.text) if isinstance(part, Text) else [part]
+    return replace(candidate, parts=tuple(parts))
+
+
+def _pieces(text: str) -> list[Part]:
+    """A tag that is never closed is an answer that never came; one never opened was opened by the prompt."""
+    thought, close, answer = text.partition(CLOSE)
+    bare = thought.lstrip()
+    if not close:
+        return [Reasoning(bare.removeprefix(OPEN).strip("\n"))] if bare.startswith(OPEN) else [Text(text)]
+    pieces: list[Part] = [Reasoning(bare.removeprefix(OPEN).strip("\n"))]
+    return [*pieces, Text(answer.lstrip("\n"))] if answer.strip() else pieces

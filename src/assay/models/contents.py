@@ -6,7 +6,7 @@ number of any library is made a plain one first, and a count that is none is lef
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -71,9 +71,9 @@ def settled(output: Output) -> Output:
 
 def _counted(usage: Usage) -> Usage:
     """The usage without the counts that are none."""
-    given = {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
-    plain = {name: n for name, count in given.items() if (n := as_number(count)) is not None and 0 <= n < math.inf}
-    is_plain = len(plain) == len(given) and all(plain[name] is given[name] for name in plain)
+    counts = {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
+    plain = {name: n for name, count in counts.items() if (n := as_number(count)) is not None and 0 <= n < math.inf}
+    is_plain = len(plain) == len(counts) and all(plain[name] is counts[name] for name in plain)
     return usage if is_plain else Usage(**plain)  # type: ignore[arg-type]
 
 
@@ -100,7 +100,7 @@ def _fault_of_candidate(candidate: Candidate) -> str | None:
     if candidate.tokens and not (isinstance(candidate.tokens, (tuple, list)) and all(map(_is_token, candidate.tokens))):
         wrong = next((token for token in candidate.tokens if not _is_token(token)), candidate.tokens)
         return f"{shorten(wrong)} for a token; give Token(text, logprob), a text and a number"
-    if not _are_whole(candidate.token_ids):
+    if not isinstance(candidate.token_ids, (tuple, list)) or not all(map(is_number, candidate.token_ids)):
         return f"{shorten(candidate.token_ids)} for token_ids; give whole numbers"
     return None
 
@@ -109,14 +109,11 @@ def _fault_of_medium(medium: Media) -> str | None:
     try:
         medium.digest  # noqa: B018 - opened for its fault; who keeps the medium asks for the same
     except AssayError as error:
-        return f"an {medium.kind} that cannot be opened: {getattr(error, 'what', error)} ({_named(medium)})"
+        name = medium.name or shorten(medium.source)
+        return f"an {medium.kind} that cannot be opened: {getattr(error, 'what', error)} ({name})"
     except Exception as error:  # noqa: BLE001 - a reader of the model's own: becomes a counted failure
         return f"an {medium.kind} that cannot be opened: {type(error).__name__}: {error}"
     return None
-
-
-def _named(medium: Media) -> str:
-    return medium.name or shorten(medium.source)
 
 
 def _is_token(token: Any) -> bool:
@@ -126,10 +123,6 @@ def _is_token(token: Any) -> bool:
         return all(isinstance(text, str) and is_number(logprob) for text, logprob in token.top)
     except (TypeError, ValueError):
         return False
-
-
-def _are_whole(numbers: Iterable[Any]) -> bool:
-    return isinstance(numbers, (tuple, list)) and all(is_number(number) for number in numbers)
 
 
 def _is_plain(value: Any) -> bool:

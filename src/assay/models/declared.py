@@ -34,8 +34,8 @@ def declared(name: str) -> Declared:
 
 
 def _of_class(thing: Any) -> Declared:
-    own = {f.name: f.default for f in fields(thing)} if is_dataclass(thing) else {}
-    accepts, produces = own.get("accepts", MISSING), own.get("produces", MISSING)
+    defaults = {f.name: f.default for f in fields(thing)} if is_dataclass(thing) else {}
+    accepts, produces = defaults.get("accepts", MISSING), defaults.get("produces", MISSING)
     if accepts is not MISSING and produces is not MISSING:
         return Declared(frozenset(accepts), frozenset(produces))
     if isinstance(vars(thing).get("abilities"), property):
@@ -55,14 +55,14 @@ def models_that(part: str, kind: str) -> list[str]:
     for name in registry.models:
         if name in NOT_ASKED:
             continue
-        said = declared(name)
-        kinds: frozenset[str] | None = getattr(said, part)
+        declaration = declared(name)
+        kinds: frozenset[str] | None = getattr(declaration, part)
         option = BY_OPTION.get(name, {}).get(part, {}).get(kind)
         if kinds is not None and kind in kinds:
             certain.append(_spelled(name))
         elif option is not None:
             by_option.append(f"{_spelled(name)} with -a {option}")
-        elif kinds is None and not said.missing and kind in AT_MOST.get(name, {}).get(part, {kind}):
+        elif kinds is None and not declaration.missing and kind in AT_MOST.get(name, {}).get(part, {kind}):
             possible.append(f"{_spelled(name)} where its weights do")
     return [*certain, *by_option, *possible]
 

@@ -49,10 +49,10 @@ def _cuda_devices() -> int | None:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None or count is None:
         return count
-    shown = [one.strip() for one in visible.split(",") if one.strip()]
-    if "-1" in shown:
-        shown = shown[: shown.index("-1")]  # what follows an index that is no device is not seen
-    return min(count, len(shown))
+    devices = [one.strip() for one in visible.split(",") if one.strip()]
+    if "-1" in devices:
+        devices = devices[: devices.index("-1")]  # what follows an index that is no device is not seen
+    return min(count, len(devices))
 
 
 @lru_cache(maxsize=1)

@@ -30,9 +30,9 @@ class _Kept(logging.Handler):
 
 def load_whole(kind: Any, source: str, options: dict[str, Any], where: str) -> Any:
     """A pipeline of a class with all its weights; a `ModelError` that names the first that are missing."""
-    with quietly() as said:
+    with quietly() as messages:
         pipe = kind.from_pretrained(source, **options)
-    check_complete({*_reported(said), *_empty(pipe)}, where)
+    check_complete({*_reported(messages), *_empty(pipe)}, where)
     return pipe
 
 
@@ -42,17 +42,17 @@ def quietly() -> Iterator[list[str]]:
     from diffusers.utils import logging as diffusers
     from transformers.utils import logging as transformers
 
-    kept = _Kept()
+    handler = _Kept()
     loggers = [logging.getLogger(name) for name in LIBRARIES]
     before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
     bars = [library for library in (diffusers, transformers) if library.is_progress_bar_enabled()]
     for logger in loggers:
-        logger.handlers, logger.propagate = [kept], False
+        logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.WARNING)
     for library in bars:
         library.disable_progress_bar()
     try:
-        yield kept.said
+        yield handler.said
     finally:
         for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
             logger.handlers, logger.propagate = handlers, propagate
@@ -61,8 +61,8 @@ def quietly() -> Iterator[list[str]]:
             library.enable_progress_bar()
 
 
-def _reported(said: list[str]) -> Iterator[str]:
-    for text in said:
+def _reported(messages: list[str]) -> Iterator[str]:
+    for text in messages:
         for found in _LISTED.finditer(text):
             yield from (name.strip(" '\"") for name in found[1].split(",") if name.strip())
         if "LOAD REPORT" in text:

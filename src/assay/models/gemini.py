@@ -3,11 +3,10 @@
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..core import (
-    Abilities,
     Audio,
     Candidate,
     Image,
@@ -28,7 +27,7 @@ from ..core.request import canonical
 from ..media.portable import Formats
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, as_declared, enough, filtered, refuse_options
+from .http_model import HttpModel, enough, filtered, refuse_options
 from .inline_media import USUAL_RATE, as_wav, from_base64, from_data_url
 
 INSTRUCTING = frozenset({"system", "developer"})
@@ -43,18 +42,10 @@ SAME_MEANING = {
     "frequency_penalty": "frequencyPenalty",
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-BLOCKED = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "IMAGE_RECITATION",
-        "IMAGE_PROHIBITED_CONTENT",
-    }
-)
+BLOCKED = frozenset({
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_RECITATION",
+    "IMAGE_PROHIBITED_CONTENT",
+})  # fmt: skip
 FAILED = frozenset({"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"})
 """Ends of an answer that are faults of the service, whatever was written until then."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
@@ -70,6 +61,7 @@ class Gemini(HttpModel):
     scheme: ClassVar[str] = "gemini"
     public_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta"
     url_env: ClassVar[str] = "GEMINI_BASE_URL"
+    key_header: ClassVar[str] = "x-goog-api-key: {}"
     assumes_version: ClassVar[bool] = True
 
     api_key_env: str = "GEMINI_API_KEY"
@@ -90,11 +82,6 @@ class Gemini(HttpModel):
         super().__post_init__()
 
     @property
-    def abilities(self) -> Abilities:
-        """All media in; out what is declared."""
-        return as_declared(self.accepts, self.produces)
-
-    @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
         return {**super().identity, "thinking": self.thinking, **({"voice": self.voice} if self.voice else {})}
@@ -103,9 +90,6 @@ class Gemini(HttpModel):
     def formats(self) -> Formats:
         """As its documentation lists them."""
         return {"image": {"png", "jpeg", "webp", "heic"}, "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"}}
-
-    def _credentials(self) -> dict[str, str]:
-        return {"x-goog-api-key": self._key}
 
     async def _answer(self, request: Request) -> Output:
         name = self.name if "/" in self.name else f"models/{self.name}"
@@ -150,31 +134,23 @@ class Gemini(HttpModel):
         return settings
 
     def _thinking(self, effort: str | None) -> dict[str, Any] | None:
-        if self.thinking is None and effort is None:
-            return None
-        asked: dict[str, Any] = {"includeThoughts": self.show_thoughts}
-        if self.thinking is not None:
-            asked["thinkingBudget"] = self.thinking
-        if effort is not None:
-            asked["thinkingLevel"] = effort
-        return asked
+        options = {"thinkingBudget": self.thinking, "thinkingLevel": effort}
+        config = {name: value for name, value in options.items() if value is not None}
+        return {"includeThoughts": self.show_thoughts, **config} if config else None
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()
         details = [detail for detail in refused.error.get("details") or () if isinstance(detail, Mapping)]
         if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
             return HttpFailure("auth", failure.message, retryable=False)
-        if any("PerDay" in quota for quota in _quotas(details)):
+        violations = [violation for detail in details for violation in detail.get("violations") or ()]
+        # A limit of a whole day does not pass while a run waits.
+        if any("PerDay" in str(violation.get("quotaId", "")) for violation in violations):
             return HttpFailure("quota", failure.message, retryable=False)
         if refused.error.get("status") == "RESOURCE_EXHAUSTED":
             failure.kind = "rate_limit"
             failure.retry_after = _asked_wait(details) or failure.retry_after
         return failure
-
-
-def _quotas(details: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which limits of `google.rpc.QuotaFailure` were passed; one of a whole day does not pass while a run waits."""
-    return [str(v.get("quotaId", "")) for detail in details for v in detail.get("violations") or ()]
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
@@ -204,9 +180,7 @@ def _read(answer: Any) -> Output:
     candidates = answer.get("candidates")
     if not candidates:
         if (answer.get("promptFeedback") or {}).get("blockReason"):
-            return Output(
-                filtered().candidates, usage=usage, details={"blocked": answer["promptFeedback"]["blockReason"]}
-            )
+            return replace(filtered(), usage=usage, details={"blocked": answer["promptFeedback"]["blockReason"]})
         raise Malformed(f"the answer has no `candidates`: {shorten(answer)}")
     return Output(tuple(_candidate(candidate) for candidate in candidates), usage=usage)
 

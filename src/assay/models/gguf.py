@@ -9,15 +9,14 @@ import importlib.metadata
 import importlib.util
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ..core import (
     Abilities,
     Candidate,
-    GenerateOptions,
     MissingExtra,
     Output,
     Prompt,
@@ -28,16 +27,14 @@ from ..core import (
     UsageError,
 )
 from .answers import failure
-from .chat_format import Malformed, chat_messages, option_fields, read_answer
+from .chat_format import Malformed, chat_messages, option_fields, read_answer, split_thinking
 from .draws import generator_for
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
-from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened
-from .local_transformers.likelihood import Pair, windows
-from .local_transformers.model import check_counts
-from .local_transformers.prompts import PromptFault, Renderer, given_template
-from .local_transformers.text import refused_prompt, weighed_output
-from .openai.thinking import split_thinking
+from .local_transformers.fitting import cut_details, fit, shortened
+from .local_transformers.local_model import LocalModel
+from .local_transformers.prompts import Renderer
+from .local_transformers.text import plan_pairs, refused_prompt, weighed_output
 from .weights import weights_digest
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
@@ -55,40 +52,28 @@ class Question:
 
 
 @dataclass
-class Gguf:
+class Gguf(LocalModel):
     """A model in a GGUF file. One question at a time; the common beginning of two prompts is computed once."""
 
-    reference: ClassVar[str] = "path"
     batch_size: ClassVar[int] = 1
     preflight_loads: ClassVar[bool] = True
     """llama.cpp has no tokenizer without the weights."""
 
-    path: str
     context: int = 4096
     """Tokens of prompt and answer together; 0 takes what the model was trained with."""
-    max_tokens: int = 512
-    """How long an answer may get where the task does not say."""
     threads: int = 1
     """Two compute threads on a busy machine wait for each other: more helps only on idle cores."""
     gpu_layers: int = 0
-    chat_template: str | None = None
-    """Jinja text, or a file that holds it, instead of the template in the weights."""
-    truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """What happens to a prompt that is too long: its sample fails, or its beginning or middle goes and is counted."""
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
     _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
     _weigher: Weigher | None = field(default=None, init=False, repr=False, compare=False)
     _last: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("xllamacpp, which runs GGUF files,", "xllamacpp")
-        if self.truncate not in POLICIES:
-            what = f"truncate={self.truncate!r} is not a policy"
-            raise UsageError(what, where=self.path, fix="refuse, left or middle")
-        check_counts(self, {"context": 0, "max_tokens": 1, "threads": 1}, self.path)
-        self.chat_template = given_template(self.chat_template, self.path)
+        self._check_options({"context": 0, "threads": 1})
         self._file = Path(self.path).expanduser()
         try:
             with self._file.open("rb") as file:
@@ -123,14 +108,13 @@ class Gguf:
             if self._engine is None:
                 self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
-                self._weigher = Weigher(self._completed, self._engine.tokenizer)
+                ask = self._engine.ask
+                self._weigher = Weigher(lambda body: ask(False, {**WHOLE_DISTRIBUTION, **body}), self._engine.tokenizer)
 
     @property
     def tokenizer(self) -> Any:
         """What cuts texts into the model's tokens; the weights are read for it."""
-        self.load()
-        assert self._engine is not None
-        return self._engine.tokenizer
+        return self._prompts.tokenizer
 
     def close(self) -> None:
         """Frees the weights."""
@@ -139,106 +123,71 @@ class Gguf:
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One answer after another."""
-        self.load()
-        outputs = []
-        for request in requests:
-            with self._lock:
-                outputs.append(self._answer(request))
-        return outputs
+        return [self._alone(self._answer, request) for request in requests]
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """The likelihoods of each request's continuations, one request after another."""
-        self.load()
-        outputs = []
-        for request in requests:
-            with self._lock:
-                try:
-                    outputs.append(self._weighed(request))
-                except UsageError:
-                    raise
-                except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
-                    outputs.append(failure(error, self._file.name))
-        return outputs
+        return [self._alone(self._weighed, request) for request in requests]
 
-    def shown(self, prompt: Prompt) -> str:
-        """A prompt as the model reads it, special tokens and all; llama.cpp has no tokenizer without the weights."""
+    def _alone(self, ask: Callable[[Request], Output], request: Request) -> Output:
+        """One request, whose failure is its own."""
         self.load()
-        return self._prompts.shown(prompt)
-
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
-        """Faults in how a prompt is rendered."""
-        self.load()
-        return self._prompts.preflight(prompt, stops)
+        with self._lock:
+            try:
+                return ask(request)
+            except TooLong as error:
+                return _too_long(error.tokens, error.context)
+            except TemplateError as error:
+                return refused_prompt(error)
+            except Malformed as error:
+                return Output.failed("bad_response", str(error), retryable=False)
+            except UsageError:
+                raise
+            except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
+                return failure(error, self._file.name)
 
     @property
     def _prompts(self) -> Renderer:
-        assert self._renderer is not None, "load comes first"
+        self.load()
+        assert self._renderer is not None
         return self._renderer
 
     def _answer(self, request: Request) -> Output:
         started = time.perf_counter()
         if self._weigher is not None:
             self._weigher.forget()
-        try:
-            question, first = self._opened(request)
-            drawn = [first, *(self._draw(question, request, index) for index in range(1, request.options.n))]
-        except TooLong as error:
-            return _too_long(error.tokens, error.context)
-        except TemplateError as error:
-            return refused_prompt(error)
-        except UsageError:
-            raise
-        except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
-            return failure(error, self._file.name)
-        if failed := next((output for output in drawn if output.error is not None), None):
-            return failed
-        candidates: tuple[Candidate, ...] = tuple(c for output in drawn for c in output.candidates)
-        usage = _added(drawn)
-        details = cut_details(question.cut, self._squeezed(request, usage, candidates))
+        question = self._fitting(request)
+        outputs = [self._draw(question, request, index) for index in range(request.options.n)]
+        candidates: tuple[Candidate, ...] = tuple(c for output in outputs for c in output.candidates)
+        usage = _added(outputs)
+        length = usage.input_tokens if usage is not None else None
+        squeezed = None if length is None else self._squeezed(request, candidates, self._context - length)
+        details = cut_details(question.cut, squeezed)
         return Output(candidates, usage=usage, seconds=time.perf_counter() - started, details=details)
 
-    def _squeezed(self, request: Request, usage: Usage | None, candidates: Sequence[Candidate]) -> int | None:
-        """The room of an answer that ended for want of it."""
-        if usage is None or usage.input_tokens is None or all(c.stop_reason != "length" for c in candidates):
-            return None
-        room = self._context - usage.input_tokens
-        return room if room < self._answer_length(request.options) else None
-
-    def _opened(self, request: Request) -> tuple[Question, Output]:
-        """The question as it fits, and the first answer to it."""
-        question = self._fitting(request)
-        if question is None:
-            chat = request.prompt.is_chat
-            body = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
-            question = Question(body, chat)
-        return question, self._draw(question, request, 0)
-
-    def _fitting(self, request: Request) -> Question | None:
-        """The prompt cut as far as its answer needs room; `None` where it may go in as it is."""
-        if self.truncate == "refuse":
-            return None
-        tokens = self._prompts.encode(request.prompt)
-        asked = request.options.max_tokens
-        kept, _ = fit(len(tokens), self._context, asked, self.max_tokens, self.truncate)
-        if kept == len(tokens):
-            return None
-        body = {"prompt": list(shortened(tokens, kept, self.truncate))}
-        return Question(body, is_chat=False, cut=len(tokens) - kept)
+    def _fitting(self, request: Request) -> Question:
+        """The prompt as it is, or cut as far as its answer needs room."""
+        prompt = request.prompt
+        if self.truncate != "refuse":
+            tokens = self._prompts.encode(prompt)
+            size, _ = fit(len(tokens), self._context, request.options.max_tokens, self.max_tokens, self.truncate)
+            if size < len(tokens):
+                body = {"prompt": list(shortened(tokens, size, self.truncate))}
+                return Question(body, is_chat=False, cut=len(tokens) - size)
+        whole = {"messages": chat_messages(prompt)} if prompt.is_chat else {"prompt": prompt.text}
+        return Question(whole, prompt.is_chat)
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
         chat = question.is_chat
-        asked = {**question.body, **self._options(request, index, chat=chat)}
+        body = {**question.body, **self._options(request, index, chat=chat)}
         # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
         further = index > 0
         cached = further or (self._last is not None and question.body != self._last)
-        answer = self._ask(chat, {**asked, "cache_prompt": cached})
+        answer = self._ask(chat, {**body, "cache_prompt": cached})
         if cached and not further and _computed_last_token_alone(answer):
-            answer = self._ask(chat, {**asked, "cache_prompt": False})
+            answer = self._ask(chat, {**body, "cache_prompt": False})
         self._last = question.body
-        try:
-            output = read_answer(answer, keep_top=bool(request.options.logprobs))
-        except Malformed as error:
-            return Output.failed("bad_response", str(error), retryable=False)
+        output = read_answer(answer, keep_top=bool(request.options.logprobs))
         if chat:
             return _going_on(output, request.prompt)
         # Of a chat that went in as token ids, llama.cpp does not know that it is one.
@@ -248,57 +197,30 @@ class Gguf:
         """Its continuations, or its whole text, behind as much context as fits."""
         assert self._weigher is not None, "load comes first"
         self._last = None
-        longest = self._longest
-        try:
-            whole = self._pairs(request)
-        except TemplateError as error:
-            return refused_prompt(error)
-        over = max((len(pair.computed) - longest for pair in whole), default=0)
-        if over > 0 and self.truncate == "refuse":
-            return _too_long(over + longest, longest)
-        fits = fitted(whole, longest, self.truncate)
-        if isinstance(fits, Output):
-            return fits
-        pairs, cut = fits
-        try:
-            found, cached = self._weigher.weigh(pairs)
-        except Malformed as error:
-            return Output.failed("bad_response", str(error), retryable=False)
+        # llama.cpp counts the last token too, though it is only predicted.
+        planned = plan_pairs(self._prompts, request, self._context - 1, self.truncate, _too_long)
+        if isinstance(planned, Output):
+            return planned
+        pairs, cut = planned
+        found, cached = self._weigher.weigh(pairs)
         output = weighed_output(request, pairs, found, cut)
         return output if output.usage is None else replace(output, usage=replace(output.usage, cached_tokens=cached))
-
-    def _pairs(self, request: Request) -> list[Pair]:
-        if request.prompt.rolling:
-            first, tokens = self._prompts.whole_text(request.prompt)
-            return windows(tokens, first, self._longest)
-        return self._prompts.pairs(request.prompt)
-
-    @property
-    def _longest(self) -> int:
-        """Tokens to compute for a likelihood: llama.cpp counts the last one too, though it is only predicted."""
-        return self._context - 1
 
     @property
     def _context(self) -> int:
         assert self._engine is not None, "load comes first"
         return self._engine.tokenizer.context
 
-    def _completed(self, body: Mapping[str, Any]) -> Any:
-        return self._ask(False, {**WHOLE_DISTRIBUTION, **body})
-
     def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
         assert self._engine is not None, "load comes first"
         return self._engine.ask(chat, body)
-
-    def _answer_length(self, options: GenerateOptions) -> int:
-        return options.max_tokens if options.max_tokens is not None else self.max_tokens
 
     def _options(self, request: Request, index: int, *, chat: bool) -> dict[str, Any]:
         options = request.options
         if options.reasoning_effort is not None:
             raise UsageError("a GGUF model has no generation option 'reasoning_effort'", where=self.path)
         body = {"temperature": 0.0, **WHOLE_DISTRIBUTION, **option_fields(options, None, chat=chat)}
-        body["max_tokens"] = self._answer_length(options)
+        body["max_tokens"] = self._answer_length(request)
         body.pop("n", None)
         body["seed"] = generator_for(request, index).getrandbits(31)
         if not chat and options.response_format == "json":

@@ -10,10 +10,11 @@ such tokens is weighed one token after another, by the list of what might have b
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..core import Likelihood
 from .chat_format import Malformed
+from .gguf_engine import ServerTokenizer
 from .local_transformers.likelihood import Pair
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -24,23 +25,10 @@ FORCED = 1e6
 """A bias that leaves no choice; what is reported is from before it."""
 
 
-class Vocabulary(Protocol):
-    """What must be known of the tokens."""
-
-    @property
-    def plain(self) -> int:
-        """A token that llama.cpp always reports."""
-        ...
-
-    def is_whole(self, token: int) -> bool:
-        """Whether a token consists of whole characters."""
-        ...
-
-
 class Weigher:
     """Weighs continuations one after another; remembers what is in the cache."""
 
-    def __init__(self, complete: Complete, vocabulary: Vocabulary) -> None:
+    def __init__(self, complete: Complete, vocabulary: ServerTokenizer) -> None:
         self._complete = complete
         self._vocabulary = vocabulary
         self._context: tuple[int, ...] | None = None
@@ -68,15 +56,13 @@ class Weigher:
         return [found[at] for at in range(len(pairs))], cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": self._may_reuse(context)}
+        # What went in together is used again; what was written, and the token before it, did not go in so.
+        may_reuse = self._context is not None and context[: len(self._context)] != self._context
+        body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": may_reuse}
         self._context = None
         usage = self._complete(body).get("usage") or {}
         self._context = context
         return int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-
-    def _may_reuse(self, context: tuple[int, ...]) -> bool:
-        """Whether what the cache has of it went in together, as what was written and the token before it did not."""
-        return self._context is not None and context[: len(self._context)] != self._context
 
     def _forced(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
         body = {
@@ -110,9 +96,9 @@ class Weigher:
                 "logit_bias": [[token if is_whole else self._vocabulary.plain, FORCED]],
                 "cache_prompt": True,
             }
-            for written in _reported(self._complete(body)):
-                likely = written["top_logprobs"]
-                for one in (written, *likely):
+            for report in _reported(self._complete(body)):
+                likely = report["top_logprobs"]
+                for one in (report, *likely):
                     if one["id"] == token:
                         return float(one["logprob"]), likely[0]["id"] == token
         raise Malformed("llama.cpp did not say how probable a token is that it was to weigh")

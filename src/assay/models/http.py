@@ -15,29 +15,13 @@ import msgspec
 
 from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
-from .http_connection import NO_ANSWER, Connection
+from .http_connection import NO_ANSWER, Connection, Limits
 from .http_failures import HttpFailure, Refused, parsed, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 MOST_IDS = 256
 """Ids of answers that are remembered, to see whether a server repeats them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long to wait, in seconds, and how much to read."""
-
-    connect: float = 10.0
-    first_byte: float = 120.0
-    idle: float = 60.0
-    """Between two pieces of the answer."""
-    total: float = 600.0
-    """Ends an answer that trickles in just fast enough to never be idle."""
-    response_bytes: int = 32 * 1024 * 1024
-    """After decompression."""
-    start: float = 5.0
-    """How long a server that was never there is waited for: it may be starting."""
 
 
 @dataclass
@@ -88,8 +72,8 @@ class Client:
     async def _exchange(
         self, url: str, data: bytes, headers: Mapping[str, str], content_type: str, *, is_new: bool = False
     ) -> tuple[Origin, Connection, Reply]:
-        asked = (url, content_type, *headers.items())
-        origin, head = self._heads.get(asked) or self._heads.setdefault(asked, _head(url, headers, content_type))
+        key = (url, content_type, *headers.items())
+        origin, head = self._heads.get(key) or self._heads.setdefault(key, _head(url, headers, content_type))
         try:
             connection = await self._connection(origin, is_new=is_new)
             reply = await connection.exchange(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data))
@@ -124,14 +108,14 @@ class Client:
         name = (answer.get("id") or answer.get("responseId")) if isinstance(answer, Mapping) else None
         if not name or not isinstance(name, str) or origin in self._repeating:
             return False
-        seen = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
+        ids = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
         if connection.questions > 1:
             if name in connection.ids:
                 return True
-        elif name in seen:
+        elif name in ids:
             self._repeating.add(origin)
         connection.ids.append(name)
-        seen.append(name)
+        ids.append(name)
         return False
 
     async def close(self) -> None:

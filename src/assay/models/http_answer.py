@@ -7,6 +7,7 @@ disagree it may not; where lengths contradict each other, the answer is none.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -19,13 +20,13 @@ TLS_ALERT = b"\x15\x03"
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
+@dataclass(slots=True)
 class Reply:
     """A whole answer; header names are in lower case."""
 
-    __slots__ = ("body", "headers", "status")
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        self.status, self.headers, self.body = status, headers, body
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class BrokenOff(ConnectionError):

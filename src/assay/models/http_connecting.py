@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from ..core.certificates import trust_context
@@ -20,6 +21,7 @@ from .http_failures import HttpFailure
 from .http_proxies import FIX as PROXY_FIX
 from .http_proxies import Proxy, proxy_for, with_brackets
 
+P = TypeVar("P", bound=asyncio.Protocol)
 STRAGGLER_SECONDS = 0.25
 """An address that does not answer so soon is left to itself while the next is tried."""
 NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
@@ -66,7 +68,7 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
     fix = PROXY_FIX if proxy else "start the server, or check base_url"
     try:
         async with asyncio.timeout(seconds):
-            return await (_connected(origin, make) if proxy is None else _through_proxy(proxy, origin, make))
+            return await _connected(origin, make)
     except TimeoutError as error:
         # Nobody took the call: whatever is the matter, it is the server that is away, and no answer that is slow.
         message = f"no connection to {place} within {seconds:g} s; fix: {fix}"
@@ -78,52 +80,46 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
     except ssl.SSLError as error:
         reason = getattr(error, "reason", None) or str(error)
         is_plain = reason in NOT_TLS
-        said = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
-        raise HttpFailure("tls", f"{origin.named} {said}", retryable=not is_plain) from error
+        what = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
+        raise HttpFailure("tls", f"{origin.named} {what}", retryable=not is_plain) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
         fix = PROXY_FIX if proxy else "check base_url"
         message = f"cannot find the host {host!r} ({error.strerror}); fix: {fix}"
         raise HttpFailure("connection", message, retryable=passes) from error
     except OSError as error:
-        message = f"cannot connect to {place}: {_reason(error)}; fix: {fix}"
+        reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+        message = f"cannot connect to {place}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
 
 
-def _reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
-
-
 async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connection:
-    loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(
-        make,
-        origin.host,
-        origin.port,
-        ssl=trust_context() if origin.is_tls else None,
-        happy_eyeballs_delay=STRAGGLER_SECONDS,
-    )
-    return connection
+    """A connection to the server, or to the proxy; for TLS behind a proxy, a tunnel through it."""
+    context = trust_context() if origin.is_tls else None
+    if origin.proxy is not None and context is not None:
+        return await _tunnelled(origin.proxy, origin, make, context)
+    return (await _opened(origin.proxy or origin, make, context))[1]
 
 
-async def _through_proxy(proxy: Proxy, origin: Origin, make: Callable[[], Connection]) -> Connection:
-    """A connection to the proxy; for TLS, a tunnel through it."""
+async def _opened(
+    place: Origin | Proxy, make: Callable[[], P], context: ssl.SSLContext | None = None
+) -> tuple[asyncio.Transport, P]:
     loop = asyncio.get_running_loop()
-    if not origin.is_tls:
-        _, connection = await loop.create_connection(
-            make, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
-        )
-        return connection
-    context = trust_context()
-    raw, tunnel = await loop.create_connection(
-        _Tunnel, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
+    return await loop.create_connection(
+        make, place.host, place.port, ssl=context, happy_eyeballs_delay=STRAGGLER_SECONDS
     )
+
+
+async def _tunnelled(
+    proxy: Proxy, origin: Origin, make: Callable[[], Connection], context: ssl.SSLContext
+) -> Connection:
+    raw, tunnel = await _opened(proxy, _Tunnel)
     try:
         login = f"Proxy-Authorization: {proxy.login}\r\n" if proxy.login else ""
         raw.write(f"CONNECT {origin.place} HTTP/1.1\r\nHost: {origin.place}\r\n{login}\r\n".encode("latin-1"))
         _check_tunnel(await tunnel.head, proxy)
         connection = make()
-        transport = await loop.start_tls(raw, connection, context, server_hostname=origin.host)
+        transport = await asyncio.get_running_loop().start_tls(raw, connection, context, server_hostname=origin.host)
         if transport is None:
             raise ConnectionResetError(errno.ECONNRESET, "the proxy closed the connection")
     except BaseException:

@@ -6,7 +6,7 @@ the libraries do (`decisions/`).
 
 import asyncio
 from collections import deque
-from typing import Protocol
+from dataclasses import dataclass
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
 from .http_memory import FREE_BYTES, MEMORY, Share
@@ -17,17 +17,20 @@ LATE_IDS = 8
 """Ids remembered by a connection: a late duplicate follows soon, and some servers draw ids from few."""
 
 
-class Patience(Protocol):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """How long to wait, in seconds, and how much to read."""
 
-    @property
-    def first_byte(self) -> float: ...
-    @property
-    def idle(self) -> float: ...
-    @property
-    def total(self) -> float: ...
-    @property
-    def response_bytes(self) -> int: ...
+    connect: float = 10.0
+    first_byte: float = 120.0
+    idle: float = 60.0
+    """Between two pieces of the answer."""
+    total: float = 600.0
+    """Ends an answer that trickles in just fast enough to never be idle."""
+    start: float = 5.0
+    """How long a server that was never there is waited for: it may be starting."""
+    response_bytes: int = 32 * 1024 * 1024
+    """After decompression."""
 
 
 class Connection(asyncio.Protocol):
@@ -37,7 +40,7 @@ class Connection(asyncio.Protocol):
     anew, instead of one for each wait.
     """
 
-    def __init__(self, limits: Patience) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -64,8 +67,8 @@ class Connection(asyncio.Protocol):
     async def exchange(self, data: bytes) -> Reply:
         """Sends one question and waits for the whole answer; whatever goes wrong, the connection is closed."""
         if self._transport is None or self._transport.is_closing():
-            said = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
-            raise BrokenOff(said if self._unasked else NO_ANSWER)
+            what = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
+            raise BrokenOff(what if self._unasked else NO_ANSWER)
         self._answer = Answer(self._limits.response_bytes)
         now = self._loop.time()
         self._last = now + self._limits.total
@@ -90,11 +93,14 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Closes at once; what was not sent is dropped."""
+        self._stop_timer()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._transport is not None:
-            self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands."""
@@ -141,21 +147,12 @@ class Connection(asyncio.Protocol):
         self._wait_for_more()
         self._transport.resume_reading()
 
-    def eof_received(self) -> None:
-        """The server has nothing more to say."""
-
     def connection_lost(self, error: Exception | None) -> None:
         """The connection ended: that is the end of an answer without a length, and else its failure."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_timer()
         if self._waiter is None or self._answer is None:
             return
-        try:
-            reply = self._answer.ended() if error is None else None
-        except (BrokenOff, TooLarge, Unreadable) as broken:
-            self._fail(broken)
-            return
+        reply = self._answer.ended() if error is None else None
         if reply is not None:
             self._finish(reply, stays=False)
             return
@@ -181,8 +178,7 @@ class Connection(asyncio.Protocol):
             deadline, what = self._last, f"the answer was not complete within {self._limits.total:g} s"
         self._deadline, self._waited_for = deadline, what
         if self._timer is None or self._timer.when() > deadline:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._stop_timer()
             self._timer = self._loop.call_at(deadline, self._ring)
 
     def _ring(self) -> None:

@@ -72,8 +72,8 @@ class Refused(Exception):
 
     def failure(self) -> HttpFailure:
         """What the status means."""
-        said = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
-        message = f"HTTP {self.status}: {str(said)[:300]}".strip().rstrip(":")
+        words = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
+        message = f"HTTP {self.status}: {str(words)[:300]}".strip().rstrip(":")
         if 300 <= self.status < 400:
             message = f"HTTP {self.status}: redirected to {self._target}, which is not followed; fix: correct base_url"
             return HttpFailure("http", message, retryable=False)
@@ -81,7 +81,7 @@ class Refused(Exception):
             return HttpFailure("auth", message, retryable=False)
         if self.status == 429 and self.error.get("code") == "insufficient_quota":
             return HttpFailure("quota", message, retryable=False)
-        if self.status in (400, 413) and _OVERFLOW.search(f"{self.error.get('code')} {self.error.get('type')} {said}"):
+        if self.status in (400, 413) and _OVERFLOW.search(f"{self.error.get('code')} {self.error.get('type')} {words}"):
             return HttpFailure("context", message, retryable=False)
         kind = KINDS.get(self.status, "http")
         retryable = self.status in RETRYABLE or self.status >= 500
@@ -102,13 +102,13 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("retry-after")
-    if said is None or (seconds := _number(said)) is not None:
-        return None if said is None else seconds
+    value = headers.get("retry-after")
+    if value is None or (seconds := _number(value)) is not None:
+        return None if value is None else seconds
     from email.utils import parsedate_to_datetime
 
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError):
         return None
 

@@ -38,6 +38,8 @@ class HttpModel(ABC):
     public_url: ClassVar[str]
     url_env: ClassVar[str]
     """The environment variable that names another URL."""
+    key_header: ClassVar[str]
+    """The header that carries the key, with `{}` in its place."""
     assumes_version: ClassVar[bool] = False
     """Whether a URL without a path means the version of the public service, as the service's own libraries take it."""
 
@@ -69,27 +71,20 @@ class HttpModel(ABC):
         self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
         for name in ("body", "headers"):
             if not isinstance(getattr(self, name), Mapping):
-                raise UsageError(
-                    f"{name} of model '{self.scheme}/{self.name}' takes a mapping",
-                    fix=f"""-a '{name}={{"name": "value"}}'""",
-                )
+                raise self._wrong(f"{name} of", "takes a mapping", f"""-a '{name}={{"name": "value"}}'""")
         for name in TIMEOUTS:
-            given = getattr(self, name)
-            is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-            if not is_number or not (given > 0 or (name, given) == ("start_timeout", 0)):
-                raise UsageError(f"{name} of model '{self.scheme}/{self.name}' is {given!r}", fix="seconds, above 0")
+            seconds = getattr(self, name)
+            is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+            if not is_number or not (seconds > 0 or (name, seconds) == ("start_timeout", 0)):
+                raise self._wrong(f"{name} of", f"is {seconds!r}", "seconds, above 0")
         most = self.max_response_bytes
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise UsageError(
-                f"max_response_bytes of model '{self.scheme}/{self.name}' is {most!r}", fix="a number of bytes"
-            )
+            raise self._wrong("max_response_bytes of", f"is {most!r}", "a number of bytes")
         url = self.base_url or os.environ.get(self.url_env)
         self._key = (variable(self.api_key_env) or "").strip()
         if not url and not self._key:
-            raise UsageError(
-                f"model '{self.scheme}/{self.name}' has neither a key nor a URL",
-                fix=f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1",
-            )
+            fix = f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1"
+            raise self._wrong("", "has neither a key nor a URL", fix)
         self._url = _checked(filled(url or self.public_url, "base_url"))
         if self.assumes_version and not urlsplit(self._url).path and (version := _VERSIONED.search(self.public_url)):
             self._url += version[0]
@@ -101,22 +96,23 @@ class HttpModel(ABC):
         """What may hold secrets, for whoever keeps them out of records."""
         self.base_url, self.body = self._url, filled(self.body, "the body")
         headers = {name: filled(value, "a header").strip() for name, value in self.headers.items()}
-        self._headers = {**(self._credentials() if self._key else {}), **headers}
+        header, _, value = self.key_header.format(self._key).partition(": ")
+        self._headers = {**({header: value} if self._key else {}), **headers}
         _check_headers(self._headers)
-        own = secrets_of({"base_url": self._url, "body": self.body})
-        self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
-        remember(secrets_of({"headers": self._headers}) | own)
+        secrets = secrets_of({"base_url": self._url, "body": self.body})
+        self._secrets = [value for value in (self._key, *self._headers.values(), *secrets) if value]
+        remember(secrets_of({"headers": self._headers}) | secrets)
         self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
-        self._client = Client(
-            Limits(
-                self.connect_timeout,
-                self.first_byte_timeout,
-                self.idle_timeout,
-                self.total_timeout,
-                self.max_response_bytes,
-                self.start_timeout,
-            )
-        )
+        waits = {name.removesuffix("_timeout"): getattr(self, name) for name in TIMEOUTS}
+        self._client = Client(Limits(**waits, response_bytes=self.max_response_bytes))
+
+    def _wrong(self, option: str, what: str, fix: str) -> UsageError:
+        return UsageError(f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix)
+
+    @property
+    def abilities(self) -> Abilities:
+        """As declared: an endpoint cannot be asked what its model takes and makes."""
+        return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -139,10 +135,6 @@ class HttpModel(ABC):
     def formats(self) -> Formats:
         """The formats of media that the endpoint takes; others are sent as PNG or WAV."""
         return {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
-
-    @abstractmethod
-    def _credentials(self) -> dict[str, str]:
-        """The headers that carry the key."""
 
     @abstractmethod
     async def _answer(self, request: Request) -> Output:
@@ -198,28 +190,28 @@ class HttpModel(ABC):
         """`n` candidates from an endpoint that gives one a call; what came before a failure is not drawn anew."""
         if request.options.n == 1:
             return await ask(request)
-        drawn = self._drawn_of(request)
-        while len(drawn) < request.options.n:
+        outputs = self._drawn_of(request)
+        while len(outputs) < request.options.n:
             output = await ask(request)
             if output.error is not None:
                 return output
-            drawn.append(output)
+            outputs.append(output)
         self._drawn.pop(_this_task())
-        candidates = tuple(candidate for output in drawn for candidate in output.candidates)
-        return replace(drawn[0], candidates=candidates, usage=_added([output.usage for output in drawn]))
+        candidates = tuple(candidate for output in outputs for candidate in output.candidates)
+        return replace(outputs[0], candidates=candidates, usage=_added([output.usage for output in outputs]))
 
     def _drawn_of(self, request: Request) -> list[Output]:
         """What was drawn for a request so far: kept by whoever asks, who asks for the same until it has come."""
-        known, drawn = self._drawn.get(_this_task(), (None, []))
-        if known is not request:
-            drawn = []
-            self._drawn[_this_task()] = (request, drawn)
-        return drawn
+        previous, outputs = self._drawn.get(_this_task(), (None, []))
+        if previous is not request:
+            outputs = []
+            self._drawn[_this_task()] = (request, outputs)
+        return outputs
 
     def _with_paid(self, request: Request, output: Output) -> Output:
         """An output, where not all came that were to be drawn, with the tokens of those that did."""
-        known, drawn = self._drawn.get(_this_task(), (None, []))
-        usage = _added([one.usage for one in drawn]) if known is request else None
+        previous, outputs = self._drawn.get(_this_task(), (None, []))
+        usage = _added([one.usage for one in outputs]) if previous is request else None
         return output if usage is None else replace(output, usage=usage)
 
 
@@ -229,9 +221,9 @@ def _this_task() -> "asyncio.Task[Any]":
     return task
 
 
-def kinds(given: str | Sequence[str], option: str) -> tuple[str, ...]:
+def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
     """Kinds of parts, from a list or as they are typed: `text,audio`."""
-    named = tuple(given.replace(" ", "").split(",")) if isinstance(given, str) else tuple(given)
+    named = tuple(value.replace(" ", "").split(",")) if isinstance(value, str) else tuple(value)
     for kind in named:
         if kind not in KINDS:
             raise UsageError(f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}", fix=f"-a {option}=text,image")
@@ -245,13 +237,15 @@ def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
     )
 
 
-def enough(output: Output, asked: int) -> Output:
+def enough(output: Output, expected: int) -> Output:
     """An endpoint that ignores `n` must not make pass@k look worse than it is, nor mix in what nobody asked for."""
-    given = len(output.candidates)
-    if given == asked or not given:
+    count = len(output.candidates)
+    if count == expected or not count:
         return output
-    fix = f"use epochs={asked} instead of n={asked}" if given < asked else "leave `n` out of extra_body, or ask another"
-    message = f"asked for {asked} candidate{'s' * (asked > 1)}, the endpoint gave {given}; fix: {fix}"
+    fix = "leave `n` out of extra_body, or ask another"
+    if count < expected:
+        fix = f"use epochs={expected} instead of n={expected}"
+    message = f"asked for {expected} candidate{'s' * (expected > 1)}, the endpoint gave {count}; fix: {fix}"
     return Output.failed("bad_response", message, retryable=False)
 
 
@@ -262,9 +256,11 @@ def refuse_options(request: Request, unknown: Sequence[str], whose: str, fix: st
             raise UsageError(f"{whose} has no generation option {name!r}", fix=fix or f"leave {name} out")
 
 
-def ignored_seed(request: Request) -> list[str]:
-    """For an API that has no seed: the record says that one was asked for."""
-    return ["seed"] if request.options.seed is not None or request.seed is not None else []
+def without_seed(output: Output, request: Request) -> Output:
+    """The answer of an API that has no seed: the record says that one was asked for."""
+    if request.options.seed is None and request.seed is None:
+        return output
+    return replace(output, details={**output.details, "ignored": ["seed"]})
 
 
 def filtered() -> Output:
@@ -274,11 +270,11 @@ def filtered() -> Output:
 
 def _added(usages: Sequence[Usage | None]) -> Usage | None:
     """Tokens of several calls: each is paid for."""
-    known = [usage for usage in usages if usage is not None]
-    if not known:
+    counts = [usage for usage in usages if usage is not None]
+    if not counts:
         return None
     sums = {
-        name: sum(values) if (values := [v for usage in known if (v := getattr(usage, name)) is not None]) else None
+        name: sum(values) if (values := [v for usage in counts if (v := getattr(usage, name)) is not None]) else None
         for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
     }
     return Usage(**sums)
@@ -287,25 +283,21 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (name + value).isprintable() or not (name + value).isascii():
-            raise UsageError(
-                f"the header {name!r} holds a line break or a letter that no header can carry",
-                fix="check the environment variable its value comes from",
-            )
+            what = f"the header {name!r} holds a line break or a letter that no header can carry"
+            raise UsageError(what, fix="check the environment variable its value comes from")
 
 
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         bare = url.partition("?")[0].rpartition("@")[2]
-        raise UsageError(
-            f"base_url must start with http:// or https://, got {bare!r}", fix=f"http://{bare.rpartition('//')[2]}"
-        )
+        fix = f"http://{bare.rpartition('//')[2]}"
+        raise UsageError(f"base_url must start with http:// or https://, got {bare!r}", fix=fix)
     try:
         parts.port  # noqa: B018 - looked at for its fault
     except ValueError as error:
         raise UsageError(f"base_url {parts.hostname}: {error}", fix="http://host:port/v1") from error
     if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            f"base_url for {parts.hostname} carries a password", fix="put it into the environment variable of the key"
-        )
+        fix = "put it into the environment variable of the key"
+        raise UsageError(f"base_url for {parts.hostname} carries a password", fix=fix)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))

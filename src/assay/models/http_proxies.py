@@ -32,9 +32,9 @@ class Proxy:
 
     def wants_login(self) -> HttpFailure:
         """What its status 407 means."""
-        said = "refuses the login of its URL" if self.login else "asks for a login"
+        what = "refuses the login of its URL" if self.login else "asks for a login"
         fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
-        return HttpFailure("connection", f"the proxy {self.named} {said}; fix: {fix}", retryable=False)
+        return HttpFailure("connection", f"the proxy {self.named} {what}; fix: {fix}", retryable=False)
 
 
 def with_brackets(host: str) -> str:

@@ -50,60 +50,52 @@ def _threads() -> ThreadPoolExecutor:
 
 def inflate(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes:
     """The bytes that were packed; gzip may come in several members, deflate with or without its frame."""
-    plain = bytearray()
+    unpacking = _Unpacking(memoryview(body), most, is_wanted)
     try:
-        _unpack(memoryview(body), plain, most, is_wanted)
-        return bytes(plain)
+        unpacking.run()
+        return bytes(unpacking.plain)
     finally:
-        plain.clear()  # an error holds on to its frames, and these to what they read
+        unpacking.plain.clear()  # an error holds on to its frames, and these to what they read
 
 
-def _unpack(view: memoryview, plain: bytearray, most: int, is_wanted: Callable[[], bool]) -> None:
-    until = time.thread_time() + MOST_SECONDS
-    start = 0
-    for _ in range(MOST_MEMBERS):
-        try:
-            start = _unpack_member(view, start, plain, most, zlib.MAX_WBITS | 32, until, is_wanted)
-        except zlib.error as error:
-            if plain or start:
+class _Unpacking:
+    def __init__(self, packed: memoryview, most: int, is_wanted: Callable[[], bool]) -> None:
+        self.packed, self.most, self.is_wanted = packed, most, is_wanted
+        self.plain = bytearray()
+        self.start = 0
+        """Where the next member starts."""
+        self.until = time.thread_time() + MOST_SECONDS
+
+    def run(self) -> None:
+        for _ in range(MOST_MEMBERS):
+            try:
+                try:
+                    self._take_member(zlib.MAX_WBITS | 32)
+                except zlib.error:
+                    if self.plain or self.start:
+                        raise
+                    self._take_member(-zlib.MAX_WBITS)  # deflate without its frame, as some servers send it
+            except zlib.error as error:
                 raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
-            start = _unpack_bare(view, plain, most, until, is_wanted)
-        if start == len(view):
-            return
-    raise Unreadable("bad_response", f"the answer is packed in more than {MOST_MEMBERS} members")
+            if self.start == len(self.packed):
+                return
+        raise Unreadable("bad_response", f"the answer is packed in more than {MOST_MEMBERS} members")
 
-
-def _unpack_bare(view: memoryview, plain: bytearray, most: int, until: float, is_wanted: Callable[[], bool]) -> int:
-    """Deflate without its frame, as some servers send it."""
-    try:
-        return _unpack_member(view, 0, plain, most, -zlib.MAX_WBITS, until, is_wanted)
-    except zlib.error as error:
-        raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
-
-
-def _unpack_member(
-    view: memoryview,
-    start: int,
-    plain: bytearray,
-    most: int,
-    bits: int,
-    until: float,
-    is_wanted: Callable[[], bool],
-) -> int:
-    """Adds what one member holds to `plain`; where the next one starts."""
-    unpacker = zlib.decompressobj(bits)
-    while not unpacker.eof:
-        piece = view[start : start + SLICE_BYTES]
-        found = unpacker.decompress(piece, min(most + 1 - len(plain), PIECE_BYTES))
-        plain += found
-        if len(plain) > most:
-            raise TooLarge
-        consumed = len(piece) - len(unpacker.unused_data) - len(unpacker.unconsumed_tail)
-        if not consumed and not found and not unpacker.eof:
-            raise zlib.error("it breaks off")
-        start += consumed
-        if time.thread_time() > until:
-            raise Unreadable("bad_response", f"the answer takes longer than {MOST_SECONDS:g} s to unpack")
-        if not is_wanted():
-            raise BrokenOff("nobody waits for the answer any more")
-    return start
+    def _take_member(self, bits: int) -> None:
+        """Adds what one member holds to `plain`."""
+        unpacker, start = zlib.decompressobj(bits), self.start
+        while not unpacker.eof:
+            piece = self.packed[start : start + SLICE_BYTES]
+            found = unpacker.decompress(piece, min(self.most + 1 - len(self.plain), PIECE_BYTES))
+            self.plain += found
+            if len(self.plain) > self.most:
+                raise TooLarge
+            consumed = len(piece) - len(unpacker.unused_data) - len(unpacker.unconsumed_tail)
+            if not consumed and not found and not unpacker.eof:
+                raise zlib.error("it breaks off")
+            start += consumed
+            if time.thread_time() > self.until:
+                raise Unreadable("bad_response", f"the answer takes longer than {MOST_SECONDS:g} s to unpack")
+            if not self.is_wanted():
+                raise BrokenOff("nobody waits for the answer any more")
+        self.start = start

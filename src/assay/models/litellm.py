@@ -81,16 +81,16 @@ class LiteLLM:
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
-        asked: dict[str, Any] = {"model": self.name, "messages": chat_messages(request.prompt)}
-        asked |= option_fields(options, request.seed, chat=True)
-        asked |= {"timeout": self.timeout, "num_retries": 0, "max_retries": 0}
+        arguments: dict[str, Any] = {"model": self.name, "messages": chat_messages(request.prompt)}
+        arguments |= option_fields(options, request.seed, chat=True)
+        arguments |= {"timeout": self.timeout, "num_retries": 0, "max_retries": 0}
         if options.max_tokens is not None:
-            asked["max_tokens"] = options.max_tokens
+            arguments["max_tokens"] = options.max_tokens
         if request.prompt.produces != ("text",):
-            asked["modalities"] = list(dict.fromkeys(("text", *request.prompt.produces)))
+            arguments["modalities"] = list(dict.fromkeys(("text", *request.prompt.produces)))
         if self.base_url is not None:
-            asked["api_base"] = self.base_url
-        return {**asked, **self.body}
+            arguments["api_base"] = self.base_url
+        return {**arguments, **self.body}
 
 
 def _library() -> Any:
@@ -104,17 +104,17 @@ def _library() -> Any:
 
 def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
     """What a library's error means; its class says more than its status."""
-    known = litellm.exceptions
+    exceptions = litellm.exceptions
     if _NO_KEY.search(_said(error)):
         # Found before anything is sent, and told as if the server had failed or could not be reached.
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
         fix = f"set {missing} in the environment" if missing else _said(error)
         return HttpFailure("auth", f"litellm finds no key for {name!r}; fix: {fix}", retryable=False)
-    if isinstance(error, known.Timeout):
+    if isinstance(error, exceptions.Timeout):
         return HttpFailure("timeout", _said(error), retryable=True)
-    if isinstance(error, known.ContextWindowExceededError):
+    if isinstance(error, exceptions.ContextWindowExceededError):
         return HttpFailure("context", _said(error), retryable=False)
-    if isinstance(error, known.APIConnectionError):
+    if isinstance(error, exceptions.APIConnectionError):
         return HttpFailure("connection", _said(error), retryable=True)
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
@@ -128,8 +128,8 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
 
 def _said(error: Exception) -> str:
     """What the library says, in one line: it appends a traceback."""
-    said = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
-    return said.removeprefix(f"litellm.{type(error).__name__}: ").strip()
+    text = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
+    return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 
 
 def _priced(usage: Usage | None, answer: Any) -> Usage | None:

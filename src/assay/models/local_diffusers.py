@@ -7,7 +7,6 @@ the same whether two or ten were asked for, and whatever else is drawn beside it
 import importlib.metadata
 import importlib.util
 import inspect
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError, digest_of
+from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
 from .answers import failure
 from .diffusers_loading import load_whole, quietly
 from .draws import generator_for
 from .http_model import refuse_options
-from .hub import hub_file
-from .local_transformers.model import check_counts
+from .local_transformers.loading import Source, is_path
+from .local_transformers.local_model import check_counts
 from .specialists.base import asked_text
 from .weights import weights_digest
 
@@ -34,6 +33,18 @@ AT_ONCE = {"cpu": 4, "cuda": 16}
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
 """Options of a model that writes."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
+
+
+class Pipeline(Source):
+    """Where a pipeline comes from: a folder of folders."""
+
+    index = "model_index.json"
+    what = "pipeline"
+
+    def digests(self, place: Path) -> dict[str, str]:
+        """All files of the folder by digest."""
+        files = sorted(file for file in place.rglob("*") if file.suffix in HASHED and file.is_file())
+        return {str(file.relative_to(place)): weights_digest(file) for file in files}
 
 
 @dataclass
@@ -75,17 +86,13 @@ class LocalDiffusers:
         for library in ("diffusers", "torch"):
             if importlib.util.find_spec(library) is None:
                 raise MissingExtra(f"{library}, which diffusion pipelines need,", PIP)
-        folder = self._folder
-        if folder is None and (self.path.startswith((".", "/", "~")) or self.path.count("/") > 1):
+        self.source = Pipeline(self.path, self.revision)
+        folder = self.source.local
+        if folder is None and is_path(self.path):
             raise UsageError("no such pipeline folder", where=self.path, fix="check the path")
-        if folder is not None and not (folder / "model_index.json").is_file():
+        if folder is not None and not (folder / self.source.index).is_file():
             raise UsageError("the folder holds no model_index.json", where=self.path, fix="give a pipeline's folder")
         check_counts(self, {"steps": 1, "height": 1, "width": 1, "batch_size": 1, "pictures": 0}, self.path)
-
-    @property
-    def _folder(self) -> Path | None:
-        path = Path(self.path).expanduser()
-        return path if path.exists() else None
 
     @property
     def abilities(self) -> Abilities:
@@ -100,7 +107,7 @@ class LocalDiffusers:
         return inspect.signature(self._class().__call__).parameters
 
     def _class(self) -> Any:
-        name = self.pipeline or str(self._index().get("_class_name", ""))
+        name = self.pipeline or str(self.source.config().get("_class_name", ""))
         import diffusers
 
         with quietly():  # a pipeline's imports warn of libraries that it does not need
@@ -109,39 +116,13 @@ class LocalDiffusers:
             raise UsageError(f"diffusers knows no pipeline {name!r}", where=self.path, fix="-a pipeline=CLASS")
         return found
 
-    def _index(self) -> Mapping[str, Any]:
-        folder = self._folder
-        file = self._hub_index() if folder is None else folder / "model_index.json"
-        try:
-            index: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise UsageError(f"model_index.json cannot be read: {error}", where=self.path) from error
-        return index
-
-    def _hub_index(self) -> Path:
-        try:
-            return hub_file(self.path, "model_index.json", self.revision)
-        except Exception as error:
-            raise UsageError(
-                f"cannot get the pipeline: {str(error).strip().partition(chr(10))[0]}",
-                where=self.path,
-                fix="check the name and the network, or give a local folder",
-            ) from error
-
     @property
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change an image."""
-        folder = self._folder
-        if folder is None:
-            found: dict[str, Any] = {"hub": self.path, "revision": self._hub_index().parent.name}
-        else:
-            files = sorted(file for file in folder.rglob("*") if file.suffix in HASHED and file.is_file())
-            digests = {str(file.relative_to(folder)): weights_digest(file) for file in files}
-            found = {"name": folder.resolve().name, "sha256": digest_of(digests)}
         settings = {name: getattr(self, name) for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)}
-        given = {name: value for name, value in settings.items() if value is not None}
-        called = {"call": dict(self.call_args)} if self.call_args else {}
-        return {"diffusers": found, "dtype": self._dtype(), **given, **called}
+        options = {name: value for name, value in settings.items() if value is not None}
+        call = {"call": dict(self.call_args)} if self.call_args else {}
+        return {"diffusers": self.source.identity(), "dtype": self._dtype(), **options, **call}
 
     def load(self) -> None:
         """Reads the weights, if nobody did before."""
@@ -154,13 +135,12 @@ class LocalDiffusers:
             dtype = self._dtype()
             if not isinstance(getattr(torch, dtype, None), torch.dtype):
                 raise UsageError(f"unknown dtype {dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
-            source = self.path if self._folder is None else str(self._folder)
             options = {"revision": self.revision, "variant": self.variant, "trust_remote_code": self.trust_remote_code}
-            given: dict[str, Any] = {name: value for name, value in options.items() if value}
+            arguments: dict[str, Any] = {name: value for name, value in options.items() if value}
             self._settings()  # one the pipeline does not have is found before its weights are read
             try:
-                given[_dtype_argument()] = getattr(torch, dtype)
-                pipe = load_whole(self._class(), source, given, self.path)
+                arguments[_dtype_argument()] = getattr(torch, dtype)
+                pipe = load_whole(self._class(), self.source.folder(), arguments, self.path)
             except (OSError, ValueError, TypeError) as error:
                 raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
             pipe.set_progress_bar_config(disable=True)
@@ -204,9 +184,8 @@ class LocalDiffusers:
         self.load()
         answers: dict[int, Output] = {}
         with self._lock, self._meter.batch(len(requests)):
-            for together in self._batches(requests):
-                numbered = [(number, requests[number]) for number in together]
-                answers.update(self._drawn(numbered, is_alone=len(requests) == 1))
+            for numbers in self._batches(requests):
+                answers.update(self._drawn(numbers, requests))
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
@@ -223,14 +202,14 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(self, numbered: Sequence[tuple[int, Request]], *, is_alone: bool) -> dict[int, Output]:
+    def _drawn(self, numbers: Sequence[int], requests: Sequence[Request]) -> dict[int, Output]:
         """One call for all of them; where it fails, the caller asks again in halves."""
         try:
-            return dict(zip([number for number, _ in numbered], self._call([r for _, r in numbered]), strict=True))
+            return dict(zip(numbers, self._call([requests[number] for number in numbers]), strict=True))
         except Exception as error:
-            if not is_alone:
+            if len(requests) > 1:
                 raise
-            return {numbered[0][0]: failure(error, self.path)}
+            return {numbers[0]: failure(error, self.path)}
 
     def _call(self, requests: Sequence[Request]) -> list[Output]:
         import torch
@@ -261,14 +240,14 @@ class LocalDiffusers:
         seconds = (time.perf_counter() - started) / len(requests)
         outputs = []
         for place, row in enumerate(seeds):
-            own = slice(place * count, (place + 1) * count)
-            if not all(map(_is_finite, result.images[own])):
+            span = slice(place * count, (place + 1) * count)
+            if not all(map(_is_finite, result.images[span])):
                 what = "the pipeline computed an image that is not finite"
                 outputs.append(Output.failed("non_finite", f"{self.path}: {what}", retryable=False))
                 continue
             candidates = tuple(
                 Candidate((image_from(image),), "content_filter" if is_blocked else "stop")
-                for image, is_blocked in zip(result.images[own], blocked[own], strict=True)
+                for image, is_blocked in zip(result.images[span], blocked[span], strict=True)
             )
             outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
         return outputs
@@ -277,13 +256,13 @@ class LocalDiffusers:
         """What every call is given; a setting the pipeline does not have is a fault, not passed over."""
         wanted = {"num_inference_steps": self.steps, "guidance_scale": self.guidance}
         wanted |= {name: getattr(self, name) for name in PLANNED}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        known = self._parameters()
-        for name in (*given, *self.call_args):
+        settings = {name: value for name, value in wanted.items() if value is not None}
+        parameters = self._parameters()
+        for name in (*settings, *self.call_args):
             # Many calls take any further argument for old names' sake, and pass it over.
-            if name not in known:
+            if name not in parameters:
                 raise UsageError(f"{self._class().__name__} has no setting {name!r}", where=self.path)
-        return given
+        return settings
 
 
 def _is_finite(image: Any) -> bool:

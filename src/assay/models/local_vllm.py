@@ -9,7 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from ..core import (
     Abilities,
@@ -18,23 +18,22 @@ from ..core import (
     Meter,
     MissingExtra,
     Output,
-    Prompt,
     Request,
     TemplateError,
     Text,
     Token,
     Usage,
-    UsageError,
 )
 from .answers import failure
 from .chat_format import chat_messages
 from .draws import generator_for
-from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened, too_long
-from .local_transformers.likelihood import Pair, windows
+from .local_transformers.fitting import cut_details, fit, shortened, too_long
+from .local_transformers.likelihood import Pair
 from .local_transformers.loading import Kind, Source, kind_of
-from .local_transformers.model import ACCEPTS, check_counts
-from .local_transformers.prompts import PromptFault, Renderer, given_template, special_ids
-from .local_transformers.text import refused_prompt, weighed_output
+from .local_transformers.local_model import LocalModel
+from .local_transformers.model import ACCEPTS
+from .local_transformers.prompts import Renderer, special_ids
+from .local_transformers.text import plan_pairs, refused_prompt, weigh_planned
 from .vllm_progress import bar_for
 
 SAMPLED = (
@@ -44,13 +43,9 @@ SAMPLED = (
 
 
 @dataclass
-class LocalVllm:
-    """A model served by vLLM's engine inside this process; greedy unless a temperature is given."""
+class LocalVllm(LocalModel):
+    """A model from a folder or the hub, served by vLLM's engine inside this process."""
 
-    reference: ClassVar[str] = "path"
-
-    path: str
-    """A folder or a hub name."""
     dtype: str = "auto"
     revision: str | None = None
     tensor_parallel: int = 1
@@ -60,11 +55,6 @@ class LocalVllm:
     context: int | None = None
     """Tokens of prompt and answer together; by default what the model was trained with."""
     quantization: str | None = None
-    chat_template: str | None = None
-    max_tokens: int = 512
-    """How long an answer may get where the task does not say."""
-    truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """What happens to a prompt that is too long: its sample fails, or its beginning or middle goes and is counted."""
     batch_size: int = 512
     """Requests handed over at once: vLLM keeps as many of them going as its memory holds."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
@@ -78,11 +68,7 @@ class LocalVllm:
     def __post_init__(self) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
-        if self.truncate not in POLICIES:
-            what = f"truncate={self.truncate!r} is not a policy"
-            raise UsageError(what, where=self.path, fix="refuse, left or middle")
-        check_counts(self, {"max_tokens": 1, "context": 2, "batch_size": 1}, self.path)
-        self.chat_template = given_template(self.chat_template, self.path)
+        self._check_options({"context": 2, "batch_size": 1})
         self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
         self.source.check()
 
@@ -138,7 +124,6 @@ class LocalVllm:
     @property
     def tokenizer(self) -> Any:
         """What cuts texts into the model's tokens; the engine is started for it."""
-        self.load()
         return self.renderer.tokenizer
 
     @property
@@ -148,15 +133,8 @@ class LocalVllm:
         assert self._renderer is not None
         return self._renderer
 
-    def shown(self, prompt: Prompt) -> str:
-        """A prompt as the model reads it, special tokens and all; needs the tokenizer, not the weights."""
-        return self._light_renderer().shown(prompt)
-
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
-        """Faults in how a prompt is rendered; needs the tokenizer, not the weights."""
-        return self._light_renderer().preflight(prompt, stops)
-
-    def _light_renderer(self) -> Renderer:
+    @property
+    def _prompts(self) -> Renderer:
         if self._renderer is not None:
             return self._renderer
         from .local_transformers.loading import load_tokenizer
@@ -166,29 +144,20 @@ class LocalVllm:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
-            made: dict[int, Output] = {}
-            by_ids: list[tuple[int, list[int]]] = []
-            by_chat: list[int] = []
-            for at, request in enumerate(requests):
-                if request.prompt.media:
-                    by_chat.append(at)
-                    continue
-                ids = self._prompt_ids(request)
-                if isinstance(ids, Output):
-                    made[at] = ids
-                else:
-                    by_ids.append((at, ids))
-            tokens = dict(by_ids)
-            made |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
+            by_chat = [at for at, request in enumerate(requests) if request.prompt.media]
+            tokens = {at: self._prompt_ids(requests[at]) for at in range(len(requests)) if at not in by_chat}
+            outputs = {at: failed for at, failed in tokens.items() if isinstance(failed, Output)}
+            by_ids = [at for at in tokens if at not in outputs]
+            outputs |= self._asked(by_ids, requests, lambda chosen, params: self._llm.generate(
                 [{"prompt_token_ids": tokens[at]} for at in chosen], params,
                 use_tqdm=bar_for(self._llm.generate, self._meter, len(chosen) / len(requests)),
             ))  # fmt: skip
-            made |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
+            outputs |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
                 [chat_messages(requests[at].prompt) for at in chosen], params,
                 use_tqdm=bar_for(self._llm.chat, self._meter, len(chosen) / len(requests)),
                 chat_template=self.chat_template,
             ))  # fmt: skip
-        return [made[at] for at in range(len(requests))]
+        return [outputs[at] for at in range(len(requests))]
 
     def _prompt_ids(self, request: Request) -> list[int] | Output:
         try:
@@ -200,14 +169,11 @@ class LocalVllm:
         longest = self._longest()
         if len(ids) >= longest and self.truncate == "refuse":
             return too_long(len(ids), longest)
-        kept, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
-        return list(shortened(ids, kept, self.truncate))
+        size, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
+        return list(shortened(ids, size, self.truncate))
 
     def _longest(self) -> int:
         return int(self._llm.llm_engine.model_config.max_model_len)
-
-    def _answer_length(self, request: Request) -> int:
-        return self.max_tokens if request.options.max_tokens is None else request.options.max_tokens
 
     def _asked(
         self, places: Sequence[int], requests: Sequence[Request], call: Callable[[Sequence[int], list[Any]], Any]
@@ -228,32 +194,30 @@ class LocalVllm:
         from vllm import SamplingParams
 
         options = request.options
-        given: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
+        arguments: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
         if options.temperature:
             seed = generator_for(request, 0).getrandbits(31)
-            given |= {"temperature": options.temperature, "seed": seed}
+            arguments |= {"temperature": options.temperature, "seed": seed}
         else:
-            given["temperature"] = 0.0
+            arguments["temperature"] = 0.0
         if options.response_format == "json":
             from vllm.sampling_params import StructuredOutputsParams
 
-            given["structured_outputs"] = StructuredOutputsParams(json_object=True)
+            arguments["structured_outputs"] = StructuredOutputsParams(json_object=True)
         if ends := special_ids(self.renderer.tokenizer, options.stop):
-            given["stop_token_ids"] = sorted(ends)
+            arguments["stop_token_ids"] = sorted(ends)
         return SamplingParams(
-            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **given
+            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **arguments
         )
 
     def _read(self, request: Request, result: Any) -> Output:
         candidates = tuple(
-            Candidate((Text(made.text),), made.finish_reason, _tokens(made), tuple(made.token_ids))
-            for made in result.outputs
+            Candidate((Text(one.text),), one.finish_reason, _tokens(one), tuple(one.token_ids))
+            for one in result.outputs
         )
         ids = result.prompt_token_ids or ()
-        usage = Usage(len(ids), sum(len(made.token_ids) for made in result.outputs), result.num_cached_tokens)
-        room = self._longest() - len(ids)
-        ended_early = any(made.finish_reason == "length" for made in result.outputs)
-        squeezed = room if ended_early and room < self._answer_length(request) else None
+        usage = Usage(len(ids), sum(len(one.token_ids) for one in candidates), result.num_cached_tokens)
+        squeezed = self._squeezed(request, candidates, self._longest() - len(ids))
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
         return Output(candidates, usage=usage, details=cut_details(cut, squeezed))
@@ -267,32 +231,14 @@ class LocalVllm:
     def _weighed(self, requests: Sequence[Request]) -> list[Output]:
         """One call for all; where it fails, the caller asks again in halves."""
         try:
-            planned = [self._pairs(request) for request in requests]
-            found = iter(self._weigh([pair for own in planned if not isinstance(own, Output) for pair in own[0]]))
-            return [
-                own if isinstance(own, Output)
-                else weighed_output(request, own[0], [next(found) for _ in own[0]], own[1])
-                for request, own in zip(requests, planned, strict=True)
-            ]  # fmt: skip
+            # One token is only predicted, and vLLM must be allowed to write one.
+            longest, policy = self._longest() - 2, self.truncate
+            planned = [(one, plan_pairs(self.renderer, one, longest, policy, _too_long)) for one in requests]
+            return weigh_planned(planned, self._weigh)
         except Exception as error:
             if len(requests) > 1:
                 raise
             return [failure(error, self.path)]
-
-    def _pairs(self, request: Request) -> tuple[list[Pair], int] | Output:
-        """What to weigh, and how many tokens were cut off its context."""
-        longest = self._longest() - 1  # vLLM must be allowed to write one token
-        if request.prompt.rolling:
-            first, tokens = self.renderer.whole_text(request.prompt)
-            return windows(tokens, first, longest - 1), 0
-        try:
-            pairs = self.renderer.pairs(request.prompt)
-        except TemplateError as error:
-            return refused_prompt(error)
-        over = max((len(pair.tokens) - longest for pair in pairs), default=0)
-        if over > 0 and self.truncate == "refuse":
-            return too_long(over + longest, self._longest())
-        return fitted(pairs, longest - 1, self.truncate)
 
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         from vllm import SamplingParams
@@ -305,6 +251,10 @@ class LocalVllm:
         return [_likelihood(pair, result.prompt_logprobs) for pair, result in zip(pairs, results, strict=True)]
 
 
+def _too_long(length: int, longest: int) -> Output:
+    return too_long(length + 1, longest + 2)
+
+
 def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Likelihood:
     """The sum over the continuation's tokens; the first token of a prompt has nothing before it and no number."""
     values, greedy = [], True
@@ -315,10 +265,10 @@ def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Lik
     return Likelihood(math.fsum(values), greedy, len(values))
 
 
-def _tokens(made: Any) -> tuple[Token, ...]:
+def _tokens(completion: Any) -> tuple[Token, ...]:
     """Each written token with its alternatives, the most probable first."""
     tokens = []
-    for token, alternatives in zip(made.token_ids, made.logprobs or (), strict=False):
+    for token, alternatives in zip(completion.token_ids, completion.logprobs or (), strict=False):
         ordered = sorted(alternatives.values(), key=lambda one: -one.logprob)
         top = tuple((one.decoded_token or "", one.logprob) for one in ordered)
         tokens.append(Token(alternatives[token].decoded_token or "", alternatives[token].logprob, top))

@@ -162,10 +162,6 @@ def _endpoint(scheme: str, **more: Any) -> Rule:
     return rule
 
 
-def _fixed(name: str) -> Rule:
-    return lambda args: Naming(name, args)
-
-
 def _renamed(args: Mapping[str, Any], names: Mapping[str, str], drop: tuple[str, ...]) -> dict[str, Any]:
     return {names.get(option, option): value for option, value in args.items() if option not in drop}
 
@@ -184,6 +180,6 @@ BACKENDS: Mapping[str, Rule] = {
         ("local_completions", "openai_completions"), _endpoint("openai", api="completions", likelihood_by="echo")
     ),
     **dict.fromkeys(("anthropic_chat", "anthropic_chat_completions"), _endpoint("anthropic")),
-    **dict.fromkeys(("dummy", "mock_llm", "mockllm"), _fixed("scripted")),
+    **dict.fromkeys(("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)),
 }
 """Names of backends in lm-eval and evalscope, folded, and what makes each of them a model of assay's."""

@@ -44,16 +44,6 @@ class _Head(msgspec.Struct):
     output: _Answer = msgspec.field(default_factory=_Answer)
 
 
-class _Cell(msgspec.Struct):
-    task: str = ""
-
-
-class _Plan(msgspec.Struct):
-    """What is needed of a run's manifest."""
-
-    cells: list[_Cell] = msgspec.field(default_factory=list)
-
-
 @dataclass
 class Replay:
     """The model of an earlier run, as far as its journal goes."""
@@ -107,8 +97,8 @@ class Replay:
                 continue
             if head.output.error is not None:
                 failed.add(offset)
-            known = self._by_key.get(head.key)
-            if head.key and (known is None or known in failed or offset not in failed):
+            previous = self._by_key.get(head.key)
+            if head.key and (previous is None or previous in failed or offset not in failed):
                 self._by_key[head.key] = offset
             self._by_sample.setdefault((head.id, head.epoch), []).append(offset)
         models |= dict.fromkeys(_owner(head, owners) for head in marked if not _is_helper(head, tasks))
@@ -134,10 +124,10 @@ class Replay:
         if offset is not None:
             return self._output(self._line(offset))
         offsets = self._by_sample.get((request.id, request.repeat), [])
-        asked = prompt_to_plain(request.prompt)
+        prompt = prompt_to_plain(request.prompt)
         for offset in offsets:
             line = self._line(offset)
-            if _same_question(line, asked, request.prompt.continuations):
+            if _same_question(line, prompt, request.prompt.continuations):
                 return self._output(line)
         what = "was asked something else in that run" if offsets else "was never asked in that run"
         fix = "give the model that should answer, or the run that asked it"
@@ -156,10 +146,10 @@ class Replay:
     def _planned(self) -> frozenset[str]:
         """The tasks that the run names as its own; none where it does not say."""
         try:
-            plan = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes(), type=_Plan)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            manifest = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes())
+            return frozenset(str(cell["task"]) for cell in manifest["cells"])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
             return frozenset()
-        return frozenset(cell.task for cell in plan.cells)
 
     def _heads(self) -> Iterator[tuple[int, _Head]]:
         decoder = msgspec.json.Decoder(_Head)
@@ -193,19 +183,19 @@ def _is_helper(head: _Head, tasks: Set[str]) -> bool:
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 
-def _same_question(line: Mapping[str, Any], asked: Sequence[Any], continuations: Sequence[str] | None) -> bool:
+def _same_question(line: Mapping[str, Any], prompt: Sequence[Any], continuations: Sequence[str] | None) -> bool:
     recorded = line.get("continuations")
     same_weighing = (list(recorded) if recorded else None) == (list(continuations) if continuations else None)
-    return list(line.get("prompt") or ()) == list(asked) and same_weighing
+    return list(line.get("prompt") or ()) == list(prompt) and same_weighing
 
 
-@dataclass(frozen=True)
-class _Media(Mapping[str, Media]):
+class _Media(dict[str, Media]):
     """The media of a run folder by digest, opened when they are asked for."""
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
-    def __getitem__(self, digest: str) -> Media:
+    def __missing__(self, digest: str) -> Media:
         found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
         if found is None:
             raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
@@ -213,9 +203,3 @@ class _Media(Mapping[str, Media]):
         if medium.digest != digest:
             raise StoreError(f"the medium {digest[:12]}… has changed since the run kept it", where=str(found))
         return medium
-
-    def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in sorted(self.folder.glob("*/*")))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

@@ -34,11 +34,11 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
         return _from_file(name, args)
     naming = in_our_words(name, args)
     name, args = naming.name, naming.args
-    known = registry.resolve(name) or name
-    if known in embedded.CATALOGUE:
-        return embedded.build(known, args)
+    canonical = registry.resolve(name) or name
+    if canonical in embedded.CATALOGUE:
+        return embedded.build(canonical, args)
     if name in registry:
-        return _from_registry(name, args)
+        return _adapted(registry.get(name), name, args)
     scheme, slash, rest = name.partition("/")
     if slash and rest and scheme in registry:
         thing = registry.get(scheme)
@@ -47,7 +47,7 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
             return _adapted(thing, scheme, {field: rest, **args})
         raise UsageError(f"model {scheme!r} takes nothing after the slash, got {rest!r}")
     if name.endswith(".gguf"):
-        return _from_registry("gguf", {"path": name, **args})
+        return _adapted(registry.get("gguf"), "gguf", {"path": name, **args})
     hint = (
         "`assay ls models` prints all; a Python file is named as file.py:function, weights as hf/PATH_OR_HUB_ID or"
         f" path.gguf, a model behind a URL as openai/{name} --base_url URL"
@@ -69,10 +69,6 @@ def adapt_model(thing: Any, name: str = "") -> Model:
     return _adapted(thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY)
 
 
-def _from_registry(name: str, args: Mapping[str, Any]) -> Model:
-    return _adapted(registry.get(name), name, args)
-
-
 def _from_file(name: str, args: Mapping[str, Any]) -> Model:
     path, attribute = split_reference(name)
     if attribute is None:
@@ -89,14 +85,13 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
         model: Model = construct(thing, Spec(name, args), kind="model")
         if isinstance(thing.identity, Mapping) and model.identity is thing.identity and args:
             _tell_apart(model, thing.identity, args, name)
-        check_alike(model.generate, getattr(model, "likelihood", None), f"model {name!r}")
-        check_declared(model, f"model {name!r}")
-        return model
-    if isinstance(thing, Model) and not inspect.isclass(thing) and not args:
-        check_alike(thing.generate, getattr(thing, "likelihood", None), f"model {name!r}")
-        check_declared(thing, f"model {name!r}")
-        return thing
-    return FunctionModel(thing, name, args)
+    elif isinstance(thing, Model) and not inspect.isclass(thing) and not args:
+        model = thing
+    else:
+        return FunctionModel(thing, name, args)
+    check_alike(model.generate, getattr(model, "likelihood", None), f"model {name!r}")
+    check_declared(model, f"model {name!r}")
+    return model
 
 
 def _tell_apart(model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str) -> None:

@@ -7,6 +7,7 @@ again while none of these has changed, and failed without a verdict where the sa
 import asyncio
 import json
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -46,7 +47,8 @@ class SandboxModel:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The tier and the interpreter: another may give another verdict."""
-        return {"sandbox": self._tier.name, "python": getattr(self._tier, "image", "") or _version()}
+        version = f"{platform.python_version()} ({own_python().name})"
+        return {"sandbox": self._tier.name, "python": getattr(self._tier, "image", "") or version}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The verdict on each program."""
@@ -71,9 +73,3 @@ class SandboxModel:
         except (SandboxError, OSError) as error:
             return Output.failed("sandbox", f"{self._tier.name}: {error}")
         return Output.of(json.dumps({**asdict(verdict), "tier": self._tier.name}))
-
-
-def _version() -> str:
-    import platform
-
-    return f"{platform.python_version()} ({own_python().name})"

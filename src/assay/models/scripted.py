@@ -79,8 +79,8 @@ class Scripted:
         if answers == "echo":
             return _asked
         # On the command line `answers=4` is a number; it is what the model is to say all the same.
-        said = str(answers) if isinstance(answers, (int, float, bool)) else answers
-        return lambda _: said
+        answer = str(answers) if isinstance(answers, (int, float, bool)) else answers
+        return lambda _: answer
 
 
 def _asked(request: Request) -> str:
@@ -91,10 +91,10 @@ def _asked(request: Request) -> str:
     return spoken[-1].text if spoken else ""
 
 
-def _looked_up(answers: Mapping[str, Any], asked: str) -> Any:
-    if asked not in answers:
-        raise KeyError(f"the script has no answer to {shorten(asked)}")
-    return answers[asked]
+def _looked_up(answers: Mapping[str, Any], text: str) -> Any:
+    if text not in answers:
+        raise KeyError(f"the script has no answer to {shorten(text)}")
+    return answers[text]
 
 
 def _weighed(request: Request) -> Sequence[str]:

@@ -65,16 +65,16 @@ def _answered(output: Output, request: Request, reference: str) -> Output:
     return output if len(output.candidates) >= request.options.n else too_few(output, request.options.n, reference)
 
 
-def too_few(output: Output, asked: int, reference: str) -> Output:
+def too_few(output: Output, expected: int, reference: str) -> Output:
     """The failure of an output with fewer candidates than were asked for: pass@k would look worse than it is.
 
     A prompt that a content filter refused has refused all of them.
     """
     if all(candidate.stop_reason == "content_filter" for candidate in output.candidates):
         return output
-    given = len(output.candidates)
-    fix = f"use epochs={asked} instead of n={asked}"
-    return _failed(f"asked for {asked} candidates, {reference} gave {given}; fix: {fix}", "bad_response")
+    count = len(output.candidates)
+    fix = f"use epochs={expected} instead of n={expected}"
+    return _failed(f"asked for {expected} candidates, {reference} gave {count}; fix: {fix}", "bad_response")
 
 
 def weighed(output: Output, request: Request, reference: str) -> Output:

@@ -53,7 +53,7 @@ def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> Any:
     `share` is how much of the batch the call is about.
     """
     try:
-        taken = inspect.signature(generate).parameters["use_tqdm"].annotation
+        annotation = inspect.signature(generate).parameters["use_tqdm"].annotation
     except (KeyError, TypeError, ValueError):
         return False
-    return partial(MeterBar, share, meter) if "Callable" in str(taken) else False
+    return partial(MeterBar, share, meter) if "Callable" in str(annotation) else False

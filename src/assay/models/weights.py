@@ -20,9 +20,9 @@ def weights_digest(path: Path) -> str:
     name = hashlib.sha256(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
     note = cache_folder() / "digests" / name
     try:
-        known = note.read_text("ascii").strip()
-        if len(known) == 64:
-            return known
+        previous = note.read_text("ascii").strip()
+        if len(previous) == 64:
+            return previous
     except (OSError, UnicodeDecodeError):
         pass
     digest = file_digest(file)

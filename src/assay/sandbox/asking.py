@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import EMPTY
 from .box import Sandbox, Tier
-from .limits import Limits
+from .limits import Limits, last_line
 from .verdict import FunctionTests, Verdict, judge_functions
 
 
@@ -51,27 +51,27 @@ class ToRun:
         return cls(plain["program"], tests, cases, plain.get("language", "python"), plain["limits"])
 
 
-def perform(tier: Tier, asked: ToRun) -> Verdict:
+def perform(tier: Tier, execution: ToRun) -> Verdict:
     """Runs the program; `SandboxError` where the sandbox failed, which says nothing of the program."""
-    limits = Limits(**asked.limits)
-    if asked.tests is not None:
-        return judge_functions(tier, asked.program, asked.tests, limits)
-    return _judge_cases(tier, asked, limits)
+    limits = Limits(**execution.limits)
+    if execution.tests is not None:
+        return judge_functions(tier, execution.program, execution.tests, limits)
+    return _judge_cases(tier, execution, limits)
 
 
-def _judge_cases(tier: Tier, asked: ToRun, limits: Limits) -> Verdict:
+def _judge_cases(tier: Tier, execution: ToRun, limits: Limits) -> Verdict:
     """Every case in a sandbox of its own; what was printed is compared here, out of the program's reach."""
     seconds, printed = 0.0, ""
     with Sandbox(tier, limits) as box:
-        box.write("program", asked.program)
-        for number, case in enumerate(asked.cases, 1):
-            done = box.exec([asked.language, "program"], stdin=case.stdin)
+        box.write("program", execution.program)
+        for number, case in enumerate(execution.cases, 1):
+            done = box.exec([execution.language, "program"], stdin=case.stdin)
             seconds += done.seconds
             printed = done.stdout.decode("utf-8", "replace")
             if not done.succeeded:
-                last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
                 ended = f"ended with code {done.returncode}" if done.ending == "exited" else f"ended by {done.ending}"
-                return Verdict(False, f"case {number}: {': '.join([ended, *last])}"[:2000], seconds, printed)
+                reason = ": ".join(filter(None, (f"case {number}", ended, last_line(done.stderr))))
+                return Verdict(False, reason[:2000], seconds, printed)
             if done.truncated or not same_output(printed, case.stdout):
                 return Verdict(False, f"case {number}: printed something else", seconds, printed)
     return Verdict(True, "", seconds, printed)

@@ -5,10 +5,8 @@
         done = box.exec(["python", "main.py"], stdin="3 4", timeout=5)
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Protocol
 
 from ..core import UsageError
@@ -16,10 +14,7 @@ from .fork_server import forked
 from .interpreters import PYTHON
 from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
-from .running import Attended, Running, SandboxError, attend
-
-_SCRIPT: Role = "script"
-_PROGRAM: Role = "program"
+from .running import Attended, Pipes, Running, SandboxError, attend
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 
@@ -47,9 +42,7 @@ class Sandbox:
     def __enter__(self) -> "Sandbox":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def write(self, name: str, data: str | bytes) -> None:
@@ -76,20 +69,15 @@ class Sandbox:
         """
         limits = self.limits if timeout is None else replace(self.limits, wall_seconds=timeout)
         names = tuple(map(_checked, keep))
-        reading, writing = os.pipe() if names else (-1, -1)
-        try:
-            command = self._command(argv, {**ENVIRONMENT, **(env or {})}, Keep(names, writing))
+        with Pipes() as pipes:
+            pipe = pipes.new() if names else None
+            keeps = Keep(names, pipe.writing) if pipe is not None else Keep()
+            command = self._command(argv, {**ENVIRONMENT, **(env or {})}, keeps)
             with self._started(command, limits, as_bytes(stdin)) as done:
-                if names:
-                    os.close(writing)
-                    writing = -1
-                deadline = done.started + limits.wall_seconds
-                heard = attend([done], deadline, reading if names else None, to_the_end=True)
+                watched = pipe.reading if pipe is not None else None
+                pipes.close_all_but(watched)
+                heard = attend([done], done.started + limits.wall_seconds, watched, to_the_end=True)
                 execution = done.finished()
-        finally:
-            for number in (reading, writing):
-                if number >= 0:
-                    os.close(number)
         self._kept = dict(_handed_out(heard, names))
         return execution
 
@@ -103,8 +91,8 @@ class Sandbox:
     def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
         # A file of Python is run by the interpreter that sets the limits, unless options for another are given.
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
-        words, role = (argv[1:], _SCRIPT) if is_script else (argv, _PROGRAM)
-        return Command(words, role, files=self._files, env=env, keep=keep)
+        role: Role = "script" if is_script else "program"
+        return Command(argv[is_script:], role, files=self._files, env=env, keep=keep)
 
     def close(self) -> None:
         """Forgets the files."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
-from .launch import ENVIRONMENT, Command, Launch, Role, fresh_uid, server_settings, settings_of, started_by
+from .launch import ENVIRONMENT, IMPORTED, Command, Launch, Role, fresh_uid, settings_of, started_by
 from .limits import Limits
 from .seccomp import clone_number, filter_program
 
@@ -80,7 +80,8 @@ class Bubblewrap:
         launch = Launch()
         words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
         words += _file_system(own_python(), _SERVER_DISK)
-        settings = server_settings(control, side, calls=filter_program(), clone=clone_number())
+        settings: dict[str, Any] = {"role": "server", "side": side, "control": control, "imports": IMPORTED}
+        settings |= {"calls": filter_program(), "clone": clone_number()}
         launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
         return launch
 

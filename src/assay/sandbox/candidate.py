@@ -28,33 +28,33 @@ def serve(program: bytes, link: Link) -> None:
         link.send(_raised(error))
         return
     while True:
-        asked = link.receive()
+        request = link.receive()
         try:
-            link.send(_answer(asked, scope, handles))
+            link.send(_answer(request, scope, handles))
         except Gone:
             raise
         except BaseException as error:  # noqa: BLE001
             link.send(_raised(error))
 
 
-def _answer(asked: dict, scope: dict, handles: Handles) -> dict:  # type: ignore[type-arg]
-    known = lambda number, _: handles[number]  # noqa: E731
-    verb = asked["verb"]
+def _answer(request: dict, scope: dict, handles: Handles) -> dict:  # type: ignore[type-arg]
+    thing_of = lambda number, _: handles[number]  # noqa: E731
+    verb = request["verb"]
     if verb == "name":
-        return {"value": encoded(scope[asked["name"]], handles), "callable": callable(scope[asked["name"]])}
-    thing = scope[asked["name"]] if "name" in asked else handles[asked["handle"]]
+        return {"value": encoded(scope[request["name"]], handles), "callable": callable(scope[request["name"]])}
+    thing = scope[request["name"]] if "name" in request else handles[request["handle"]]
     if verb == "call":
-        args = [decoded(one, known) for one in asked["args"]]
-        kwargs = {name: decoded(one, known) for name, one in asked["kwargs"].items()}
+        args = [decoded(one, thing_of) for one in request["args"]]
+        kwargs = {name: decoded(one, thing_of) for name, one in request["kwargs"].items()}
         value = thing(*args, **kwargs)
         return {"value": encoded(value, handles), "args": [encoded(one, handles) for one in args]}
     if verb == "set":
-        setattr(thing, asked["attribute"], decoded(asked["value"], known))
+        setattr(thing, request["attribute"], decoded(request["value"], thing_of))
         value = None
     elif verb == "attribute":
-        value = getattr(thing, asked["attribute"])
+        value = getattr(thing, request["attribute"])
     elif verb == "item":
-        value = thing[decoded(asked["key"], known)]
+        value = thing[decoded(request["key"], thing_of)]
     else:
         ways: dict = {"bool": bool, "len": len, "iter": iter, "next": next, "str": str}  # type: ignore[type-arg]
         value = ways[verb](thing)

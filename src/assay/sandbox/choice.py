@@ -90,9 +90,9 @@ def _choose(wanted: str, engine: Engine) -> Choice:
     for name in TIERS[:-1] if wanted == "auto" else (wanted,):
         tiers = list(_candidates(name, engine))
         for tier in tiers:
-            why, held = _tried(tier)
-            if held is not None:
-                return replace(held, refused=tuple(refused))
+            why, choice = _tried(tier)
+            if choice is not None:
+                return replace(choice, refused=tuple(refused))
             refused.append((name, why))
         if not tiers:
             refused.append((name, _MISSING[name]))

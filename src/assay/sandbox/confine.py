@@ -43,8 +43,8 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
         _open_only(readable, writable)
-    kept = ctypes.create_string_buffer(calls, len(calls))
-    program = _Program(len(calls) // 8, ctypes.cast(kept, ctypes.c_void_p))
+    code = ctypes.create_string_buffer(calls, len(calls))
+    program = _Program(len(calls) // 8, ctypes.cast(code, ctypes.c_void_p))
     _checked(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
 
 

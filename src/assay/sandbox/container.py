@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from ..core import UsageError
 from .launch import Command, Launch, settings_of, started_over_stdin
-from .limits import Limits
+from .limits import Limits, last_line
 from .seccomp import filter_program
 
 HOME = "work"
@@ -39,7 +39,6 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-_ANSWERS = {"docker": ("version",), "podman": ("version",), "apptainer": ("version",)}
 _HAS_IMAGE = {"docker": ("image", "inspect"), "podman": ("image", "exists")}
 _OF_THE_ENGINE = 2
 """Processes of a container that are the engine's own."""
@@ -102,8 +101,8 @@ class Container:
         """Empty where the engine answers and has the image; else what is wrong and what helps."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
-        if said := _refusal([self.engine, *_ANSWERS.get(self._kind, ("version",))]):
-            return f"{self.engine} does not answer ({said}): start its service, or use another engine"
+        if words := _refusal([self.engine, "version"]):
+            return f"{self.engine} does not answer ({words}): start its service, or use another engine"
         if self._kind not in _HAS_IMAGE:
             return "" if os.path.exists(self.image) or "://" in self.image else f"there is no image {self.image}"
         if _refusal([self.engine, *_HAS_IMAGE[self._kind], self.image]):
@@ -122,9 +121,9 @@ def find_containers(engine: str = "", image: str = "", template: str = "") -> It
     if engine:
         yield Container(engine, **named)
         return
-    for known in TEMPLATES:
-        if shutil.which(known):
-            yield Container(known, **named)
+    for program in TEMPLATES:
+        if shutil.which(program):
+            yield Container(program, **named)
 
 
 def _filled(template: str, values: Mapping[str, object], env: Mapping[str, str]) -> list[str]:
@@ -149,5 +148,4 @@ def _refusal(argv: list[str]) -> str:
         return str(error.strerror)
     if done.returncode == 0:
         return ""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"it ended with code {done.returncode}"
+    return last_line(done.stderr) or f"it ended with code {done.returncode}"

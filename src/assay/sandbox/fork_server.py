@@ -22,7 +22,7 @@ from typing import TypeGuard
 from .bubblewrap import Bubblewrap
 from .held import watch_group
 from .launch import Command, Role, write_all
-from .limits import Limits
+from .limits import Limits, last_line
 from .running import Attended, SandboxError
 
 _ROLES: Sequence[Role] = ("script", "candidate", "tester")
@@ -123,8 +123,7 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             return ""
         assert self._process.stderr is not None
-        lines = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return last_line(self._process.stderr.read())
 
     def close(self) -> None:
         """Ends it, and with it every fork that is still there."""
@@ -179,11 +178,11 @@ class Forked(Attended):
         """Learns how to end it and whose memory to count, before anything foreign runs in it."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
-            said, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
-            if not said:
+            message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
+            if not message:
                 raise _ServerEndedError("the process that forks has ended")
             if not numbers:
-                raise _NotForkedError(said.removeprefix(b"!").decode("utf-8", "replace"))
+                raise _NotForkedError(message.removeprefix(b"!").decode("utf-8", "replace"))
             self.pidfd = numbers[0]
             self.pid = _pid_of(self.pidfd)
             watch_group(self.pid)
@@ -212,10 +211,10 @@ class Forked(Attended):
     def exit_code(self) -> int | None:
         """What the first process said of the program's end; `SandboxError` where the program did not begin."""
         self._wait()
-        said = self._status(0)
-        if said is not None and said.startswith(b"!"):
-            raise SandboxError(f"the sandbox could not be started: {said[1:].decode('utf-8', 'replace')}")
-        return int(said) if said is not None and said.isdigit() else None
+        status = self._status(0)
+        if status is not None and status.startswith(b"!"):
+            raise SandboxError(f"the sandbox could not be started: {status[1:].decode('utf-8', 'replace')}")
+        return int(status) if status is not None and status.isdigit() else None
 
     def was_lost(self) -> bool:
         """Whether its first process is gone and has not said how the program ended."""

@@ -13,7 +13,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_AT_ALL = 10
 
 _looking = threading.Lock()
-_seen: tuple[float, Mapping[int, int]] = (0.0, {})
+_latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
 """Process groups of executions."""
 _others: set[str] = set()
@@ -43,12 +43,12 @@ def forget_group(pid: int) -> None:
 
 def held_by_groups() -> Mapping[int, int]:
     """Bytes in memory by process group; looked up once for all executions of a moment."""
-    global _seen
+    global _latest
     with _looking:
         now = time.monotonic()
-        if now - _seen[0] >= LOOK_SECONDS / 2:
-            _seen = now, _memory_by_group()
-        return _seen[1]
+        if now - _latest[0] >= LOOK_SECONDS / 2:
+            _latest = now, _memory_by_group()
+        return _latest[1]
 
 
 def _memory_by_group() -> dict[int, int]:
@@ -57,13 +57,13 @@ def _memory_by_group() -> dict[int, int]:
     A number may be given to a new process, so all are read again at every tenth look.
     """
     global _others, _looks
-    held: dict[int, int] = {}
-    known, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
+    memory: dict[int, int] = {}
+    previous, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
     _looks += 1
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
-        if name in known:
+        if name in previous:
             others.add(name)
             continue
         try:
@@ -73,11 +73,11 @@ def _memory_by_group() -> dict[int, int]:
             continue  # it has ended meanwhile
         group = int(words[2])
         if group in _groups:
-            held[group] = held.get(group, 0) + int(words[21]) * _PAGE
+            memory[group] = memory.get(group, 0) + int(words[21]) * _PAGE
         else:
             others.add(name)
     _others = others
-    return held
+    return memory
 
 
 def is_full(folder: str, most: int) -> bool:

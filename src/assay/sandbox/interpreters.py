@@ -31,12 +31,12 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     if program != own_python():
         return (program, *_linked(program))
     prefix = Path(sys.base_prefix).resolve()
-    if prefix not in _SHARED:
-        # Not the prefix itself: other environments, caches and whatever else may lie beside.
-        own = (program, prefix / "lib", prefix / "lib64", *_linked(program))
-        return tuple(path for path in own if path.exists())
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return tuple(path for path in (program, prefix / "lib" / version, *_linked(program)) if path.exists())
+    # Not the prefix itself: other environments, caches and whatever else may lie beside.
+    folders = ["lib", "lib64"]
+    if prefix in _SHARED:
+        folders = [f"lib/python{sys.version_info.major}.{sys.version_info.minor}"]
+    places = (program, *(prefix / folder for folder in folders), *_linked(program))
+    return tuple(path for path in places if path.exists())
 
 
 @cache

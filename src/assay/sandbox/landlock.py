@@ -62,10 +62,9 @@ class Unconfined:
         return _completed(launch, command, settings_of(resolved(command), limits, None, shares_uid=True))
 
 
-def _closed(*paths: Path) -> Path | None:
-    """A folder on the way to these files that others may not enter."""
-    folders = (folder for path in paths for folder in reversed(path.parents))
-    return next((folder for folder in folders if not folder.stat().st_mode & 0o001), None)
+def _closed(path: Path) -> Path | None:
+    """A folder on the way to a file that others may not enter."""
+    return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
 
 
 def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) -> Launch:

@@ -24,7 +24,7 @@ Role = Literal["program", "script", "candidate", "tester", "server"]
 """A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict; the
 process that forks all of them but the first."""
 _SIDES: Mapping[Role, tuple[str, ...]] = {"candidate": ("values", "candidate"), "tester": ("values", "tester")}
-_IMPORTED = ("typing", "math", "_sitebuiltins")
+IMPORTED = ("typing", "math", "_sitebuiltins")
 """What most programs and tests import, and a fork finds there."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
@@ -152,11 +152,6 @@ def settings_of(command: Command, limits: Limits, uid: int | None, **more: objec
         "pipe": command.keep.pipe,
         **more,
     }
-
-
-def server_settings(control: int, side: Role, **more: object) -> dict[str, Any]:
-    """What the process that forks is told: by whom it is asked, and what its forks need."""
-    return {"role": "server", "side": side, "control": control, "imports": _IMPORTED, **more}
 
 
 def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:

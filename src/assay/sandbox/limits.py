@@ -7,6 +7,11 @@ Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
 """How an execution ended: by itself, at one of its limits, or by a signal nobody can explain."""
 
 
+def last_line(data: bytes) -> str:
+    """The last words of what a process wrote; empty where it wrote nothing."""
+    return data.decode("utf-8", "replace").strip().rpartition("\n")[2].strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one execution may use of the machine."""

@@ -8,10 +8,8 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from ..core import AssayError
 from .held import LOOK_SECONDS, forget_group, held_by_groups, is_full, starting
@@ -26,13 +24,36 @@ class SandboxError(AssayError):
     """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """What a process has as its standard streams: pipes of its own, or descriptors."""
+class Pipe(NamedTuple):
+    """The two ends of a pipe."""
 
-    stdin: int = subprocess.PIPE
-    stdout: int = subprocess.PIPE
-    stderr: int = subprocess.PIPE
+    reading: int
+    writing: int
+
+
+class Pipes:
+    """Pipes that are closed once, whatever happens."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_all_but()
+
+    def new(self) -> Pipe:
+        """A pipe that nobody has yet."""
+        pipe = Pipe(*os.pipe())
+        self._open |= set(pipe)
+        return pipe
+
+    def close_all_but(self, *numbers: int | None) -> None:
+        """Lets go of what the processes that were started have now."""
+        for number in self._open.difference(numbers):
+            self._open.discard(number)
+            os.close(number)
 
 
 class Attended(ABC):
@@ -57,9 +78,7 @@ class Attended(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
         forget_group(self.pid)
         self.close()
@@ -108,10 +127,10 @@ class Attended(ABC):
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
             return True
-        kept = self.outputs[number]
-        room = self.limits.output_bytes - len(kept)
+        output = self.outputs[number]
+        room = self.limits.output_bytes - len(output)
         self.truncated = self.truncated or len(chunk) > room
-        kept += chunk[: max(room, 0)]
+        output += chunk[: max(room, 0)]
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
@@ -138,7 +157,7 @@ class Running(Attended):
         limits: Limits,
         *,
         inherits: Sequence[int] = (),
-        streams: Streams = Streams(),
+        streams: Sequence[int] = (subprocess.PIPE,) * 3,
     ) -> None:
         super().__init__(limits, stdin)
         self._launch = launch
@@ -147,9 +166,9 @@ class Running(Attended):
             with starting() as groups:
                 self.process = subprocess.Popen(
                     launch.argv,
-                    stdin=streams.stdin,
-                    stdout=streams.stdout,
-                    stderr=streams.stderr,
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
                     pass_fds=(*launch.descriptors, *inherits),
                     start_new_session=True,
                     env=launch.env,
@@ -163,8 +182,8 @@ class Running(Attended):
             ) from error
         finally:
             launch.close()
-        kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
-        self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
+        pipes = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
+        self.outputs = {pipe.fileno(): data for pipe, data in pipes if pipe is not None}
         self.input = None if self.process.stdin is None else self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
 

@@ -21,7 +21,7 @@ from .box import Sandbox, Tier
 from .fork_server import has_forks, why_no_fork
 from .interpreters import own_python
 from .launch import FOLDER
-from .limits import Execution, Limits
+from .limits import Execution, Limits, last_line
 from .running import SandboxError
 
 TRIED = Limits(wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4)
@@ -70,7 +70,7 @@ def _attacked(tier: Tier) -> str:
         try:
             succeeded = json.loads(done.stdout)
         except ValueError:
-            return f"it does not start: {_last_line(done.stderr) or done.ending}"
+            return f"it does not start: {last_line(done.stderr) or done.ending}"
         if heard():
             succeeded.append("reaches the network")
     return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}" if succeeded else ""
@@ -81,7 +81,7 @@ def _late(tier: Tier) -> str:
     done = _run(tier, _LATE, "while True: pass")
     orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
     if done.ending != "wall_time" or time.monotonic() - started > 20:
-        return f"code past its time is not ended ({done.ending}, {_last_line(done.stderr)})"
+        return f"code past its time is not ended ({done.ending}, {last_line(done.stderr)})"
     return "" if orphan.ending == "exited" else "code that goes on in the background is not ended"
 
 
@@ -132,16 +132,11 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
 
 def _names(folder: str) -> list[str]:
     """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
-    shown = (own_python(), FOLDER, Path("/tmp/work"))
+    ways = {way for place in (own_python(), FOLDER, Path("/tmp/work")) for way in (place, *place.parents)}
     try:
-        return [name for name in os.listdir(folder) if not any(map(Path(folder, name).__eq__, _ways(shown)))][:1000]
+        return [name for name in os.listdir(folder) if Path(folder, name) not in ways][:1000]
     except OSError:
         return []
-
-
-def _ways(paths: tuple[Path, ...]) -> Iterator[Path]:
-    for path in paths:
-        yield from (path, *path.parents)
 
 
 def _has_arrived(udp: socket.socket) -> bool:
@@ -149,8 +144,3 @@ def _has_arrived(udp: socket.socket) -> bool:
         return bool(udp.recv(16))
     except BlockingIOError:
         return False
-
-
-def _last_line(data: bytes) -> str:
-    lines = data.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""

@@ -44,10 +44,10 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
 
 def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
     """Whose an execution is, and its descriptors: what it is told, a socket to the host, its streams and links."""
-    said, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
+    message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(content for level, kind, content in extra if kind == _socket.SCM_RIGHTS)
     numbers = [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
-    return (int(said), numbers) if said else (0, [])
+    return (int(message), numbers) if message else (0, [])
 
 
 def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
@@ -82,8 +82,8 @@ def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
             posix._exit(1)
-        asked = _asked(memory)
-        _settle(asked, calls)
+        settings = _asked(memory)
+        _settle(settings, calls)
         child = posix.fork()
     except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
         _say(host, f"!{error}")
@@ -93,15 +93,15 @@ def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -
     host.close()
     namespaces.set_dumpable(True)
     _arrange(streams)
-    return asked
+    return settings
 
 
-def _settle(asked: dict, calls: bytes) -> None:  # type: ignore[type-arg]
+def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     """Becomes nobody, in an empty file system, within limits and without rights."""
     steps.become_user(namespaces.NOBODY)
-    namespaces.furnish(asked["disk"], asked["shared"])
-    steps.write_files(asked["home"], asked["files"])
-    steps.set_limits(asked, others=1)
+    namespaces.furnish(settings["disk"], settings["shared"])
+    steps.write_files(settings["home"], settings["files"])
+    steps.set_limits(settings, others=1)
     namespaces.set_dumpable(False)
     namespaces.give_up_rights()
     namespaces.end_with_parent()
@@ -139,19 +139,19 @@ def _arrange(streams: list) -> None:  # type: ignore[type-arg]
     posix.closerange(len(streams), steps.OPEN_FILES)
 
 
-def run(asked: dict) -> None:  # type: ignore[type-arg]
+def run(settings: dict) -> None:  # type: ignore[type-arg]
     """Becomes the program."""
     import os
 
-    if os.environ != asked["env"]:
+    if os.environ != settings["env"]:
         os.environ.clear()
-        os.environ.update(asked["env"])
-    if asked["role"] == "script":
-        steps.become_script(asked["argv"])
+        os.environ.update(settings["env"])
+    if settings["role"] == "script":
+        steps.become_script(settings["argv"])
         return
-    facts = {**asked["facts"], **{name: 3 + place for place, name in enumerate(asked["links"])}}
+    facts = {**settings["facts"], **{name: 3 + place for place, name in enumerate(settings["links"])}}
     try:
-        sys.modules[asked["role"]].main(facts)
+        sys.modules[settings["role"]].main(facts)
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001
         sys.excepthook(*sys.exc_info())

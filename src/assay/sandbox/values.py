@@ -108,8 +108,8 @@ class Handles:
 
     def number(self, thing: "Any") -> int:
         """The number of a thing; the same thing keeps it."""
-        for number, known in enumerate(self._things):
-            if known is thing:
+        for number, other in enumerate(self._things):
+            if other is thing:
                 return number
         self._things.append(thing)
         return len(self._things) - 1
@@ -148,7 +148,7 @@ def encoded(value: "Any", handles: Handles) -> "Any":
     return {"handle": handles.number(value), "type": type(value).__name__}
 
 
-def decoded(plain: "Any", known: "Any") -> "Any":
+def decoded(plain: "Any", thing_of: "Any") -> "Any":
     """The value behind JSON; `known(number, type)` gives what stands for a thing of the other side."""
     if not isinstance(plain, dict):
         return plain
@@ -164,11 +164,11 @@ def decoded(plain: "Any", known: "Any") -> "Any":
     if kind == "range":
         return range(*content)
     if kind == "dict":
-        return {decoded(k, known): decoded(v, known) for k, v in content}
+        return {decoded(k, thing_of): decoded(v, thing_of) for k, v in content}
     for name, build in _SEQUENCES:
         if kind == name:
-            return build(decoded(item, known) for item in content)
-    return known(content, plain.get("type", ""))
+            return build(decoded(item, thing_of) for item in content)
+    return thing_of(content, plain.get("type", ""))
 
 
 def restore(value: "Any", content: "Any") -> None:

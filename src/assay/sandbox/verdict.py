@@ -5,7 +5,6 @@ the tests' process has the pipe over which the verdict comes, with a number that
 """
 
 import json
-import os
 import secrets
 import subprocess
 import time
@@ -16,8 +15,8 @@ from typing import Any
 from .box import Tier, as_bytes
 from .fork_server import forked
 from .launch import ENVIRONMENT, Command, Role
-from .limits import Limits
-from .running import Attended, Running, SandboxError, Streams, attend, write_within
+from .limits import Limits, last_line
+from .running import Attended, Pipe, Pipes, Running, SandboxError, attend, write_within
 
 LONGEST_REASON = 2000
 
@@ -65,7 +64,7 @@ def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limi
 def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> Verdict | None:
     started = time.monotonic()
     nonce = secrets.token_hex(16)
-    with _Pipes() as pipes:
+    with Pipes() as pipes:
         asks, answers, verdict = pipes.new(), pipes.new(), pipes.new()
         told_tester = {"tests": asdict(tests), "nonce": nonce}
         # The tests first: over standard streams each is told what to do before the other may say a word.
@@ -83,9 +82,9 @@ def _started(
     role: Role,
     facts: Mapping[str, Any],
     limits: Limits,
-    hears: "_Pipe",
-    says: "_Pipe",
-    tells: "_Pipe | None" = None,
+    hears: Pipe,
+    says: Pipe,
+    tells: Pipe | None = None,
 ) -> Attended:
     """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
     links = {"reading": hears.reading, "writing": says.writing, **({"verdict": tells.writing} if tells else {})}
@@ -95,7 +94,7 @@ def _started(
     launch = tier.launch(command, limits)
     if not launch.first:
         return Running(launch, b"", limits, inherits=tuple(links.values()))
-    streams = Streams(hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
+    streams = (hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
     running = Running(launch, b"", limits, streams=streams)
     try:
         write_within(hears.writing, launch.first, limits.wall_seconds)
@@ -104,42 +103,13 @@ def _started(
     return running
 
 
-@dataclass(frozen=True, slots=True)
-class _Pipe:
-    reading: int
-    writing: int
-
-
-class _Pipes:
-    """Pipes that are closed once, whatever happens."""
-
-    def __init__(self) -> None:
-        self._open: set[int] = set()
-
-    def __enter__(self) -> "_Pipes":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close_all_but()
-
-    def new(self) -> _Pipe:
-        pipe = _Pipe(*os.pipe())
-        self._open |= {pipe.reading, pipe.writing}
-        return pipe
-
-    def close_all_but(self, *numbers: int) -> None:
-        for number in self._open.difference(numbers):
-            self._open.discard(number)
-            os.close(number)
-
-
 def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float) -> Verdict | None:
     """What the tests said; `None` where they stood and said nothing, or the program was ended by none of us."""
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
-        said = _last_words(candidate, tester) or _last_line(heard) or "nothing was said of why"
-        raise SandboxError(f"the tests did not start: {said}", fix="try `assay doctor`")
+        words = _last_words(candidate, tester) or last_line(heard) or "nothing was said of why"
+        raise SandboxError(f"the tests did not start: {words}", fix="try `assay doctor`")
     if "fault" in lines[-1]:
         raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
     if lines[-1].get("gone") and candidate.stopped is None and candidate.was_lost():
@@ -164,11 +134,6 @@ def _line(data: bytes) -> dict[str, Any]:
 def _last_words(*processes: Attended) -> str:
     for running in processes:
         running.end()
-        if words := _last_line(running.finished().stderr):
+        if words := last_line(running.finished().stderr):
             return words
     return ""
-
-
-def _last_line(data: bytes) -> str:
-    lines = data.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""

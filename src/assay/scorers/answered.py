@@ -11,5 +11,4 @@ def answered(sample: Sample, output: Output) -> Score:
     return Score(float(bool(has_answer)), answer=output.text or None)
 
 
-answered.bounds = (0.0, 1.0)  # type: ignore[attr-defined]
 answered.reads = ()  # type: ignore[attr-defined]

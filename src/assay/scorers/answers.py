@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..core import AllOf, Outcome, Output, Sample, Score, shorten
 
@@ -73,18 +73,49 @@ def was_filtered(output: Output) -> bool:
     )
 
 
+def data_error(reason: str) -> Score:
+    """The score of a sample that cannot be judged as it is: a fault of the data, not of the model."""
+    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+
+
+def no_verdict(reason: str, **details: Any) -> Score:
+    """The score where a judge's or specialist's verdict is missing or cannot be used: nobody's wrong answer."""
+    return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
+
+
 def no_target(sample: Sample, what: str = "target") -> Score:
-    """The score of a sample that has nothing to compare with: a fault of the data, not of the model."""
+    """The score of a sample that has nothing to compare with."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
         reason = f"the target of sample {sample.id!r} is not text: {shorten(sample.target)}"
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+    return data_error(reason)
 
 
 def in_every_answer(target: str) -> Score:
     """The score of a sample whose target is empty: it would be found in whatever the model says."""
-    reason = f"target {target!r} is empty, so it would stand in every answer"
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+    return data_error(f"target {target!r} is empty, so it would stand in every answer")
+
+
+class AgainstTargets:
+    """A scorer of an answer's text against the accepted ones: it is not asked without a target, nor about silence."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        return no_answer(output) or self.compare(output, targets)
+
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer, given every text that would be right."""
+        raise NotImplementedError
+
+
+def with_counts(value: float, output: Output, details: Mapping[str, Any]) -> Score:
+    """A value whose counts are pooled over the corpus: silence too, since what is missing lowers the score of all."""
+    silence = no_answer(output)
+    return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:
@@ -94,5 +125,5 @@ def named(score: Score, *names: str) -> Score:
 
 def last_of(things: Iterable[T]) -> T | None:
     """The last one, or `None`; answers mostly stand at the end."""
-    kept = deque(things, maxlen=1)
-    return kept[0] if kept else None
+    latest = deque(things, maxlen=1)
+    return latest[0] if latest else None

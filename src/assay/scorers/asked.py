@@ -6,11 +6,10 @@ the saved entry that the inner scorer reads, so that the arithmetic is the same 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import (
-    EMPTY,
     Audio,
     GenerateOptions,
     Image,
@@ -29,14 +28,16 @@ from ..core import (
     as_score,
 )
 from ..registry import scorers
-from .given_models import ask_model
+from .answers import no_verdict
+from .given_models import GivenModels, ask_model
+from .options import check_option
 from .saved import read_json
 from .wrapping import LikeInner
 
 
 @scorers.register("asked")
 @dataclass(frozen=True)
-class Asked(LikeInner):
+class Asked(GivenModels, LikeInner):
     """The inner scorer's verdict on what the specialist said of the output."""
 
     role: str
@@ -53,7 +54,6 @@ class Asked(LikeInner):
     """What the metric is called: the inner scorer's name, as a rule."""
     wants: str = "json"
     """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -61,8 +61,7 @@ class Asked(LikeInner):
         return (self.expects,)
 
     def __post_init__(self) -> None:
-        if self.wants not in ("json", "text", "lines"):
-            raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json, text or lines")
+        check_option("asked", "wants", self.wants, ("json", "text", "lines"))
         if isinstance(self.scorer, (str, Mapping, Spec)):
             built = scorers.build(Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'")
             object.__setattr__(self, "scorer", built)
@@ -86,15 +85,15 @@ class Asked(LikeInner):
         try:
             reply = await self._reply(sample, medium)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error), "shown": medium.digest})
-        kept = replace(output, details={**output.details, self.entry: reply})
+            return no_verdict(str(error), shown=medium.digest)
+        with_reply = replace(output, details={**output.details, self.entry: reply})
         # What the model wrote beside the image must not pass for the specialist's words.
-        score = as_score(self.scorer(sample, only_media(kept)))
+        score = as_score(self.scorer(sample, only_media(with_reply)))
         return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
-        said = self.request(sample) if callable(self.request) else self.request
-        parts: tuple[Part, ...] = (medium, Text(said)) if said else (medium,)
+        text = self.request(sample) if callable(self.request) else self.request
+        parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
         reply = await ask_specialist(self.models, self.role, parts, "json" if self.wants == "json" else "text")
         if self.wants != "json":
             return reply.text if self.wants == "text" else reply.text.splitlines()
@@ -117,6 +116,6 @@ def structure_of(reply: Output) -> Any:
 
 def only_media(output: Output) -> Output:
     """The output with nothing but its media: neither text nor structure of the model's own."""
-    kept = (Image, Audio, Video)
-    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kept))) for one in output.candidates)
+    kinds = (Image, Audio, Video)
+    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kinds))) for one in output.candidates)
     return replace(output, candidates=tuple(candidates))

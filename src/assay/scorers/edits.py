@@ -58,16 +58,16 @@ def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
     are the errors beyond the difference of lengths, unless a shortest path has an insertion and a deletion instead of
     two of them. Only where such a path exists is the one that jiwer takes traced, which costs more than all the rest.
     """
-    size, said = len(reference), len(hypothesis)
-    surplus = said - size
-    if size * said <= _SHORT:
+    size, length = len(reference), len(hypothesis)
+    surplus = length - size
+    if size * length <= _SHORT:
         errors, substitutions = divmod(Levenshtein.distance(reference, hypothesis, weights=_WEIGHTS), _EDIT)
         is_open = substitutions != errors - abs(surplus)
     else:
         errors = Levenshtein.distance(reference, hypothesis)
         substitutions = errors - abs(surplus)
         # Such a pair instead of two substitutions keeps one token more in common.
-        is_open = substitutions > 1 and LCSseq.similarity(reference, hypothesis) > min(size, said) - substitutions
+        is_open = substitutions > 1 and LCSseq.similarity(reference, hypothesis) > min(size, length) - substitutions
     if is_open:
         path = Levenshtein.editops(reference, hypothesis).as_list()
         substitutions = [edit[0] for edit in path].count("replace")

@@ -1,9 +1,17 @@
 """Models that a scorer is *given* by role: how one is asked, and what is said where there is none or it fails."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import GenerateOptions, ModelError, Output, Prompt, UsageError
+from ..core import EMPTY, GenerateOptions, ModelError, Output, Prompt, UsageError
+
+
+@dataclass(frozen=True)
+class GivenModels:
+    """A scorer that names roles in `needs` and finds their models in `models`."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False)
 
 
 async def ask_model(

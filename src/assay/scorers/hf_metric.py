@@ -13,9 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from ..code.userfiles import load_file
-from ..core import EMPTY, MissingExtra, Output, Requirement, Sample, ScorerError, UsageError
+from ..core import EMPTY, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
+from .options import check_option, library
 
+_EVALUATE = Requirement("evaluate", "evaluate", "assay[hf]")
 _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}
 
 
@@ -33,11 +35,10 @@ class HfMetric:
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
-    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("evaluate", "evaluate", "assay[hf]"),)
+    requires: ClassVar[tuple[Requirement, ...]] = (_EVALUATE,)
 
     def __post_init__(self) -> None:
-        if self.cast not in _CASTS:
-            raise UsageError(f"scorer 'hf_metric' cannot cast to {self.cast!r}", fix=f"one of {', '.join(_CASTS)}")
+        check_option("hf_metric", "cast", self.cast, _CASTS)
         if not self._file().is_file():
             raise UsageError(
                 "no such metric file; metrics are not fetched from a hub",
@@ -61,19 +62,16 @@ class HfMetric:
 
     def _metric_class(self) -> Any:
         """The metric the file defines, loaded as any user's file: `evaluate.load` would copy it to a cache first."""
-        try:
-            import evaluate
-        except ImportError as error:
-            raise MissingExtra("evaluate", "assay[hf]", where="scorer 'hf_metric'") from error
+        evaluate = library("evaluate", _EVALUATE, "scorer 'hf_metric'")
         module = load_file(self._file())
         classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
         metrics = [thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)]
-        own = [thing for thing in metrics if thing.__module__ == module.__name__]
-        if len(own) != 1:
+        candidates = [thing for thing in metrics if thing.__module__ == module.__name__]
+        if len(candidates) != 1:
             raise UsageError(
-                f"expected one class derived from evaluate.Metric, found {len(own)}", where=str(self._file())
+                f"expected one class derived from evaluate.Metric, found {len(candidates)}", where=str(self._file())
             )
-        return own[0]
+        return candidates[0]
 
     def _file(self) -> Path:
         path = Path(self.path).expanduser()

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..core import Outcome, Output, Sample, Score
+from ..core import Output, Sample
 
 
 def saved(sample: Sample, output: Output, name: str) -> Any:
@@ -30,8 +30,3 @@ def read_json(value: Any) -> Any:
         return json.loads(value)
     except json.JSONDecodeError:
         return value
-
-
-def not_saved(what: str) -> Score:
-    """The score where the specialist's answer is missing or cannot be used: nobody's wrong answer."""
-    return Score(None, Outcome.JUDGE_ERROR, details={"reason": what})

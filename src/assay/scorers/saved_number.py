@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from ..core import Output, Sample, Score
 from ..registry import scorers
-from .saved import not_saved, saved
+from .answers import no_verdict
+from .saved import saved
 
 
 @scorers.register("saved_number")
@@ -27,7 +28,7 @@ class SavedNumber:
     def __call__(self, sample: Sample, output: Output) -> Score:
         number = saved(sample, output, self.entry)
         if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-            return not_saved(f"no number was saved as {self.entry!r}")
+            return no_verdict(f"no number was saved as {self.entry!r}")
         if not self.low <= number <= self.high:
-            return not_saved(f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}")
+            return no_verdict(f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}")
         return Score(float(number))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, Summarizer, SummarizerError, SummaryContext, blame, shorten
-from .units import reducer_flags
+from .units import reducer_flags, result_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Adapted:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
         """The results it gave, or its numbers as results."""
         with blame(SummarizerError, f"summarizer {self.name!r}"):
-            given = self.function(records, context) if self.takes_context else self.function(records)
-            if isinstance(given, Result):
-                return [given]
-            if not isinstance(given, Mapping) and isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-                given = list(given)
-        if isinstance(given, list) and all(isinstance(result, Result) for result in given):
-            return given
-        numbers = dict(self._numbers(given, ""))
+            value = self.function(records, context) if self.takes_context else self.function(records)
+            if isinstance(value, Result):
+                return [value]
+            if not isinstance(value, Mapping) and isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+                value = list(value)
+        if isinstance(value, list) and all(isinstance(result, Result) for result in value):
+            return value
+        numbers = dict(self._numbers(value, ""))
         outcomes = Counter(record.outcome for record in records)
         judged = len({record.id for record in records if record.outcome not in UNRESOLVED})
         reducer = str(context.options.get("reducer", "mean"))
@@ -42,15 +42,15 @@ class Adapted:
         results = (self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items())
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
-    def _numbers(self, given: Any, path: str) -> Iterator[tuple[str, float]]:
-        if isinstance(given, Mapping):
-            for key, inner in given.items():
+    def _numbers(self, value: Any, path: str) -> Iterator[tuple[str, float]]:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
             return
         # Numbers of numpy and torch know how to become Python's.
-        number = given.item() if callable(getattr(given, "item", None)) and getattr(given, "size", 1) == 1 else given
+        number = value.item() if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1 else value
         if not isinstance(number, (int, float)):
-            place = f"gave {shorten(given)} for {path!r}" if path else f"returned {shorten(given)}"
+            place = f"gave {shorten(value)} for {path!r}" if path else f"returned {shorten(value)}"
             raise SummarizerError(
                 f"{place}, which is not a number",
                 where=f"summarizer {self.name!r}",
@@ -63,17 +63,13 @@ class Adapted:
     ) -> Result:
         finite = math.isfinite(number)
         return Result(
-            task=context.task,
-            model=context.model,
-            metric=metric,
+            **result_names(context, metric),
             value=number if finite else None,
             n=n,
             n_expected=context.n_expected,
-            protocol=context.protocol,
             interval="none: user summarizer",
             outcomes=dict(outcomes),
             flags=() if finite else (f"the summarizer gave {number}",),
-            higher_is_better=context.higher_is_better,
         )
 
 

@@ -79,10 +79,10 @@ _WHOLE = UNRESOLVED | {Outcome.REFUSED}
 """What becomes of a request as a whole, whatever number of answers was asked for."""
 
 
-def _width(records: Iterable[ScoreRecord], asked: int) -> int:
+def _width(records: Iterable[ScoreRecord], default: int) -> int:
     """How many answers a request gives, as the first that was answered says."""
     answered = (record for record in records if record.candidates or record.outcome not in _WHOLE)
-    return max(1, len(first.candidates)) if (first := next(answered, None)) is not None else asked
+    return max(1, len(first.candidates)) if (first := next(answered, None)) is not None else default
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
@@ -103,8 +103,8 @@ def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
 
 def _at(details: Mapping[str, Any], name: str, place: int, otherwise: Any) -> Any:
     """What was kept of one candidate under a name, or else what its place among the values says."""
-    kept = details.get(name)
-    return kept[place] if isinstance(kept, Sequence) and place < len(kept) else otherwise
+    entries = details.get(name)
+    return entries[place] if isinstance(entries, Sequence) and place < len(entries) else otherwise
 
 
 def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:

@@ -9,22 +9,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .breakdown import interval_of
 from .statistics import Estimate, Spread
+from .statistics.estimate import Floats
 from .statistics.intervals import is_constant, without_spread
 from .statistics.spreads import limits, seen_units
-from .units import failure_flags, lacking_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .units import lacking_flags, result_names, unresolved_flags
 
 
 @summarizers.register("auroc")
@@ -42,10 +37,9 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
         elif record.outcome not in UNRESOLVED:
             lacking += 1
     outcomes = Counter(record.outcome for record in records)
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
     ranks = [math.fsum(each) / len(each) for each in scores.values()]
     estimate = estimate_auroc(ranks, list(golds.values()))
-    flags = (*failure_flags(unresolved / len(records) if records else 0.0), *lacking_flags(lacking))
+    flags = (*unresolved_flags(outcomes), *lacking_flags(lacking))
     fields: dict[str, Any] = {"value": None, "flags": flags}
     if estimate is None:
         fields["interval"] = "none: one class only"
@@ -54,16 +48,8 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
         fields["interval"] = "none: no answer could be read"
     else:
         fields = interval_of(estimate, flags)
-    yield Result(
-        task=context.task,
-        model=context.model,
-        metric="auroc",
-        protocol=context.protocol,
-        n=len(ranks),
-        n_expected=context.n_expected,
-        outcomes=dict(outcomes),
-        **fields,
-    )
+    common = result_names(context, "auroc", higher_is_better=True)
+    yield Result(**common, n=len(ranks), n_expected=context.n_expected, outcomes=dict(outcomes), **fields)
 
 
 def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:
@@ -87,18 +73,18 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     value = float(above.mean())
     if len(yes) < 2 or len(no) < 2:
         return Estimate(value, None, None, None, len(values), None, "n/a: one sample of a class")
-    parts = [(float(own.var(ddof=1)) / len(own), own) for own in (above, below)]
+    parts = [(float(placements.var(ddof=1)) / len(placements), placements) for placements in (above, below)]
     variance = math.fsum(part for part, _ in parts)
     fewer = min(len(yes), len(no))
     if is_constant(1.0, 1.0 + math.sqrt(variance)):
         # No sample is on the wrong side, or all are: as many trials as the smaller class has.
         return replace(without_spread(value, fewer, None, (0.0, 1.0), 0.95), n=len(values))
-    seen = [seen_units(((own - own.mean()) ** 2).tolist()) or 1.0 for _, own in parts]
+    effective_units = [seen_units(((placements - placements.mean()) ** 2).tolist()) or 1.0 for _, placements in parts]
     spread = Spread(
         variance,
         base=1 / (1 / len(yes) + 1 / len(no)),
-        seen=variance**2 / math.fsum(part**2 / units for (part, _), units in zip(parts, seen, strict=True)),
-        df=variance**2 / math.fsum(part**2 / (len(own) - 1) for part, own in parts),
+        seen=variance**2 / math.fsum(part**2 / units for (part, _), units in zip(parts, effective_units, strict=True)),
+        df=variance**2 / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
     )
     low, high = limits(value, spread, (0.0, 1.0), 0.95)
     return Estimate(value, math.sqrt(variance), low, high, len(values), None, "DeLong score", (0.0, 1.0), spread)
@@ -125,6 +111,6 @@ def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
         return None
     score = record.details.get("score")
     if score is None:
-        said = record.answer if record.answer in ("yes", "no") else {"yes": "no", "no": "yes"}[gold]
-        score = float(said == "yes")
+        answer = record.answer if record.answer in ("yes", "no") else {"yes": "no", "no": "yes"}[gold]
+        score = float(answer == "yes")
     return float(score), gold == "yes"

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
@@ -16,12 +16,7 @@ from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
 from .statistics import POSITIVE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 ORDERS = 4
 SIGMA = 6.0
@@ -82,10 +77,10 @@ class Idf:
         return self.most - math.log(max(1, self.frequency[gram]))
 
 
-def cider(said: str, references: Sequence[str], weights: Idf) -> float:
+def cider(caption: str, references: Sequence[str], weights: Idf) -> float:
     """CIDEr-D of one caption: the mean over references and orders, times 10."""
-    own = _vector(count_ngrams(said), weights)
-    total = sum(_similarity(own, _vector(count_ngrams(reference), weights)) for reference in references)
+    vector = _vector(count_ngrams(caption), weights)
+    total = sum(_similarity(vector, _vector(count_ngrams(reference), weights)) for reference in references)
     return 10 * total / ORDERS / len(references)
 
 
@@ -111,12 +106,12 @@ def _vector(counts: Mapping[Gram, int], weights: Idf) -> Vector:
     return vectors, [math.sqrt(square) for square in squares], bigrams
 
 
-def _similarity(said: Vector, reference: Vector) -> float:
+def _similarity(caption: Vector, reference: Vector) -> float:
     """The sum over orders of the clipped cosine, less for unlike length, which is counted in bigrams."""
-    penalty = math.exp(-((said[2] - reference[2]) ** 2) / (2 * SIGMA**2))
+    penalty = math.exp(-((caption[2] - reference[2]) ** 2) / (2 * SIGMA**2))
     total = 0.0
-    for own, other, own_norm, other_norm in zip(said[0], reference[0], said[1], reference[1], strict=True):
-        shared = sum(min(weight, other[gram]) * other[gram] for gram, weight in own.items() if gram in other)
+    for weights, other, own_norm, other_norm in zip(caption[0], reference[0], caption[1], reference[1], strict=True):
+        shared = sum(min(weight, other[gram]) * other[gram] for gram, weight in weights.items() if gram in other)
         norm = own_norm * other_norm
         total += shared / norm if norm else shared
     return penalty * total
@@ -126,10 +121,10 @@ def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
     """BLEU of each row of sums: length, reference length, four totals, four matches."""
     import numpy as np
 
-    said, wanted = sums[:, 0], sums[:, 1]
+    length, wanted = sums[:, 0], sums[:, 1]
     totals, matches = sums[:, 2 : 2 + order], sums[:, 2 + ORDERS : 2 + ORDERS + order]
     precision = np.prod((matches + _TINY) / (totals + _SMALL), axis=1) ** (1 / order)
-    ratio = (said + _TINY) / (wanted + _SMALL)
+    ratio = (length + _TINY) / (wanted + _SMALL)
     with np.errstate(over="ignore"):
         return np.asarray(precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float)
 

@@ -6,18 +6,11 @@ for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
 from .strata import Counting, OneEach, expected_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 WEIGHTS = {"moderate": 1.0, "high": 2.0}
 SCALE = (0.0, 100.0)
@@ -38,9 +31,9 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     flags = one_each.flags
     yield corpus_result(records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags)
     for category in sorted({record.tags.get("category", "") for record in records} - {""}):
-        own = [record for record in records if record.tags.get("category") == category]
-        result = corpus_result(own, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
-        yield replace(result, n_expected=expected_of(own, records, context))
+        members = [record for record in records if record.tags.get("category") == category]
+        result = corpus_result(members, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
+        yield replace(result, n_expected=expected_of(members, records, context))
 
 
 def _complexity(record: ScoreRecord) -> str:

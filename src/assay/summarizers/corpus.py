@@ -1,23 +1,114 @@
-"""A corpus metric from what its samples stored: sums of counts, one formula, an interval over the samples."""
+"""A corpus metric from what its samples stored: sums of counts, one formula, an interval over the samples.
 
+A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not weigh more.
+Every answer to a sample is added, candidates and epochs alike.
+"""
+
+import math
+from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, UNRESOLVED, Result, ScoreRecord, SummaryContext
-from .breakdown import interval_of
+from ..core import EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from .breakdown import MAX_GROUPS, interval_of
 from .recipes import Recipe
 from .statistics import jackknife, ratio_estimate
-from .statistics.estimate import Ends
-from .units import failure_flags, lacking_flags
+from .statistics.estimate import Ends, Floats
+from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
 """A value times its weight, and the weight; `None` for an answer that has none."""
-Pooled = Sequence[tuple[ScoreRecord, Sequence[float]]]
+
+
+@dataclass(slots=True)
+class Pool:
+    """The counts of the answers that have them, and what became of the others: a few bytes for each answer."""
+
+    counts: "array[float]" = field(default_factory=lambda: array("d"))
+    """Those of all answers, one after the other."""
+    units: "array[int]" = field(default_factory=lambda: array("L"))
+    """The cluster of each, or else its sample: all answers to one sample are drawn together."""
+    scored: "array[int]" = field(default_factory=lambda: array("L"))
+    """Answers that could be read."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    lacking: int = 0
+    groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
+    """By tag and value, the answers that carry it."""
+    sample_of: "array[int]" = field(default_factory=lambda: array("L"))
+    samples: dict[str, int] = field(default_factory=dict)
+    clusters: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[ScoreRecord], counts: Counts) -> "Pool":
+        """What the records stored; those without a verdict have nothing to add."""
+        pool = cls()
+        for record in records:
+            pool.outcomes[record.outcome] += 1
+            if record.outcome in UNRESOLVED:
+                continue
+            row = counts(record)
+            if row is None:
+                pool.lacking += 1
+            else:
+                pool._add(record, row)
+        return pool
+
+    def _add(self, record: ScoreRecord, row: Sequence[float]) -> None:
+        place = len(self.units)
+        if place and len(row) * place != len(self.counts):
+            raise ValueError("scores have different numbers of counts and cannot be pooled")
+        self.counts.extend(row)
+        if record.outcome == Outcome.SCORED:
+            self.scored.append(place)
+        sample = self.samples.setdefault(record.id, len(self.samples))
+        self.sample_of.append(sample)
+        # Even numbers for clusters, odd ones for samples that have none and stand alone.
+        if record.cluster is not None:
+            self.units.append(2 * self.clusters.setdefault(record.cluster, len(self.clusters)))
+        else:
+            self.units.append(2 * sample + 1)
+        for name, value in record.tags.items():
+            self.groups.setdefault(name, {}).setdefault(value, array("L")).append(place)
+
+    def table(self) -> "Floats":
+        """One row of counts for each answer."""
+        import numpy as np
+
+        return np.asarray(self.counts, float).reshape(len(self.units), -1)
+
+    def ratio(self, rows: Sequence[int]) -> float | None:
+        """The first counts of some answers over their second; `None` where these are 0."""
+        width = len(self.counts) // max(1, len(self.units))
+        above, below = (math.fsum(self.counts[row * width + column] for row in rows) for column in (0, 1))
+        return above / below if below else None
+
+    def result(
+        self, common: Mapping[str, Any], recipe: Recipe | None, ends: Ends | None, flags: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """The fields of a result that its counts make: value, interval and breakdown."""
+        flags = (*unresolved_flags(self.outcomes), *lacking_flags(self.lacking), *flags)
+        if not self.units:
+            return {"value": None, "n": 0, "interval": "none: no sample has counts", "flags": flags}
+        table = self.table()
+
+        def made(rows: Sequence[int], flags: Sequence[str] = ()) -> dict[str, Any]:
+            n = len({self.sample_of[row] for row in rows})
+            units = [self.units[row] for row in rows]
+            is_joint = any(unit % 2 == 0 for unit in units) or len(set(units)) < len(units)
+            return {"n": n, **_estimate(table[rows], recipe, ends, units if is_joint else None, flags)}
+
+        groups = {
+            name: {value: Result(n_expected=None, **common, **made(rows)) for value, rows in sorted(parts.items())}
+            for name, parts in self.groups.items()
+            if len(parts) <= MAX_GROUPS  # with more values a tag is a name, not a breakdown
+        }
+        return {**made(range(len(self.units)), flags), "groups": groups}
 
 
 def corpus_result(
-    records: Sequence[ScoreRecord],
+    records: Iterable[ScoreRecord],
     context: SummaryContext,
     metric: str,
     source: Recipe | Counts,
@@ -32,76 +123,26 @@ def corpus_result(
     A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one unit
     each. Without clusters the sample is the unit, so that all answers to it stay together.
     """
-    counts: Counts = source.read if isinstance(source, Recipe) else source
-    pooled = [(record, row) for record in records if (row := counts(record)) is not None]
-    common: dict[str, Any] = {
-        "task": context.task,
-        "model": context.model,
-        "metric": metric,
-        "protocol": context.protocol,
-        "higher_is_better": higher_is_better,
-    }
-    if isinstance(source, Recipe):
-        details = {**details, "recipe": source.to_plain()}
-    outcomes, marks = _counted(records, pooled, flags)
-    own = {"outcomes": outcomes, "n_expected": context.n_expected, "details": details, **common}
-    if not pooled:
-        return Result(value=None, n=0, interval="none: no sample has counts", flags=marks, **own)
     recipe = source if isinstance(source, Recipe) else None
-    groups = {
-        name: {
-            value: Result(n=_samples(part), n_expected=None, **common, **_estimate(part, recipe, ends))
-            for value, part in sorted(parts.items())
-        }
-        for name, parts in _by_tag(pooled).items()
-    }
-    return Result(n=_samples(pooled), groups=groups, **_estimate(pooled, recipe, ends, marks), **own)
+    pool = Pool.of(records, source.read if isinstance(source, Recipe) else source)
+    common = result_names(context, metric, higher_is_better=higher_is_better)
+    fields = pool.result(common, recipe, ends if recipe is None else recipe.ends, flags)
+    details = details if recipe is None else {**details, "recipe": recipe.to_plain()}
+    outcomes = dict(pool.outcomes)
+    return Result(**common, **fields, n_expected=context.n_expected, outcomes=outcomes, details=details)
 
 
-def _estimate(pooled: Pooled, recipe: Recipe | None, ends: Ends | None, flags: Sequence[str] = ()) -> dict[str, Any]:
+def _estimate(
+    table: "Floats", recipe: Recipe | None, ends: Ends | None, units: Sequence[int] | None, flags: Sequence[str]
+) -> dict[str, Any]:
     import numpy as np
 
-    table = np.asarray([row for _, row in pooled], float)
-    units = _clusters([record for record, _ in pooled])
-    function = None if recipe is None or recipe.formula in ("ratio", "share") else recipe.function()
     total = table.sum(axis=0, keepdims=True)
-    defined = bool(total[0, 1]) if function is None else bool(np.isfinite(function(total)).all())
-    if not defined:
+    if recipe is None or recipe.formula in ("ratio", "share"):
+        if not total[0, 1]:
+            return {"value": None, "interval": "none: the denominator is 0", "flags": tuple(flags)}
+        return interval_of(ratio_estimate(table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends), flags)
+    function = recipe.function()
+    if not np.isfinite(function(total)).all():
         return {"value": None, "interval": "none: undefined on these counts", "flags": tuple(flags)}
-    scale = ends if recipe is None else recipe.ends
-    if function is None:
-        estimate = ratio_estimate(table[:, 0].tolist(), table[:, 1].tolist(), units, ends=scale)
-    else:
-        estimate = jackknife(table, function, units, ends=scale)
-    return interval_of(estimate, flags)
-
-
-def _samples(pooled: Pooled) -> int:
-    return len({record.id for record, _ in pooled})
-
-
-def _counted(
-    records: Sequence[ScoreRecord], pooled: Pooled, more: Sequence[str]
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    outcomes = Counter(record.outcome for record in records)
-    total = sum(outcomes.values())
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    lacking = total - unresolved - sum(record.outcome not in UNRESOLVED for record, _ in pooled)
-    flags = failure_flags(unresolved / total if total else 0.0)
-    return dict(outcomes), (*flags, *lacking_flags(lacking), *more)
-
-
-def _clusters(records: Sequence[ScoreRecord]) -> list[str] | None:
-    if any(record.cluster is not None for record in records):
-        return [record.cluster if record.cluster is not None else record.id for record in records]
-    ids = [record.id for record in records]
-    return ids if len(set(ids)) < len(ids) else None
-
-
-def _by_tag(pooled: Pooled) -> dict[str, dict[str, list[tuple[ScoreRecord, Sequence[float]]]]]:
-    """For each tag and each of its values, the records that carry it."""
-    found: dict[str, dict[str, list[tuple[ScoreRecord, Sequence[float]]]]] = {}
-    for record, row in pooled:
-        for name, value in record.tags.items():
-            found.setdefault(name, {}).setdefault(value, []).append((record, row))
-    return found
+    return interval_of(jackknife(table, function, units, ends=ends), flags)

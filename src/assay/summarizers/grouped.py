@@ -90,8 +90,8 @@ def _read_groups(
             number = number_of(record, metric, context)
             if number is not None:
                 group.judged[metric] += 1
-                known = group.numbers.get(metric)
-                group.numbers[metric] = number if known is None else worse(known, number)
+                worst = group.numbers.get(metric)
+                group.numbers[metric] = number if worst is None else worse(worst, number)
     return groups
 
 

@@ -79,8 +79,8 @@ def _read_votes(records: Sequence[ScoreRecord], metrics: Sequence[str], context:
 
 
 def _verdict(id: str, vote: _Vote, metric: str, name: str) -> ScoreRecord:
-    said = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
-    numbers = [sum(values) / len(values) for values in said]
+    value_lists = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
+    numbers = [sum(values) / len(values) for values in value_lists]
     if numbers:
         return verdict(vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value)
     outcome = Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR

@@ -15,7 +15,7 @@ from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
 from .table import UNKNOWN, Table, read_table
-from .units import Units, estimate_units, failure_flags, reducer_flags, units_of
+from .units import Units, estimate_units, failure_flags, reducer_flags, result_names, units_of
 
 _ROUND = re.compile(r"(?:^|\.)round_\d+$")
 UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
@@ -53,14 +53,10 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     if unread is None and _unread(table):
         flags = (*flags, UNREAD_LEFT_OUT)
     common: dict[str, Any] = {
-        "task": context.task,
-        "model": context.model,
-        "metric": metric,
-        "protocol": context.protocol,
+        **result_names(context, metric),
         "n": len(units.values),
         "n_expected": _expected(table, metric, cells, context),
         "outcomes": table.outcome_counts(),
-        "higher_is_better": context.higher_is_better,
         "bounds": None if units.worst is None or units.best is None else (units.worst, units.best),
     }
     if not units.values:

@@ -1,19 +1,13 @@
 """Corpus METEOR 1.5 from the counts of its segments, by the formula and the English parameters of its program."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 STAGES = (1.0, 0.6, 0.8, 0.6)
@@ -35,10 +29,10 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
     """
     import numpy as np
 
-    said, meant, said_function, meant_function = sums[:, :4].T
+    length, meant, said_function, meant_function = sums[:, :4].T
     matched = sums[:, 4:20].reshape(len(sums), len(STAGES), 4)
     worth = np.asarray(STAGES)
-    precision = _share(matched[:, :, 0] @ worth, matched[:, :, 2] @ worth, said - said_function, said_function)
+    precision = _share(matched[:, :, 0] @ worth, matched[:, :, 2] @ worth, length - said_function, said_function)
     recall = _share(matched[:, :, 1] @ worth, matched[:, :, 3] @ worth, meant - meant_function, meant_function)
     below = ALPHA * precision + (1 - ALPHA) * recall
     mean = np.where(below > 0, precision * recall / np.where(below > 0, below, 1.0), 0.0)

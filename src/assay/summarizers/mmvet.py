@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
@@ -19,13 +20,13 @@ class MmVet:
         (overall, *_) = Mean()([replace(record, tags={}) for record in records], context)
         groups: dict[str, dict[str, Result]] = {"capability": {}, "combination": {}}
         for capability in CAPABILITIES:
-            own = [record for record in records if capability in record.tags.get("category", "")]
-            if own:
-                groups["capability"][capability] = _mean_of(own, context)
+            members = [record for record in records if capability in record.tags.get("category", "")]
+            if members:
+                groups["capability"][capability] = _mean_of(members, context)
         combinations = sorted({record.tags.get("category", "") for record in records})
         for combination in combinations:
-            own = [record for record in records if record.tags.get("category", "") == combination]
-            groups["combination"][combination] = _mean_of(own, context)
+            members = [record for record in records if record.tags.get("category", "") == combination]
+            groups["combination"][combination] = _mean_of(members, context)
         yield replace(_percent(overall), metric="mmvet", groups=groups)
 
 
@@ -35,17 +36,10 @@ def _mean_of(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
 
 
 def _percent(result: Result) -> Result:
-    def times(value: float | None) -> float | None:
+    def times(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(100 * end for end in value)
         return None if value is None else 100 * value
 
-    def both(ends: tuple[float, float] | None) -> tuple[float, float] | None:
-        return None if ends is None else (100 * ends[0], 100 * ends[1])
-
-    return replace(
-        result,
-        value=times(result.value),
-        stderr=times(result.stderr),
-        ci=both(result.ci),
-        bounds=both(result.bounds),
-        parsed_value=times(result.parsed_value),
-    )
+    numbers = ("value", "stderr", "ci", "bounds", "parsed_value")
+    return replace(result, **{name: times(getattr(result, name)) for name in numbers})

@@ -7,19 +7,13 @@ the sum of ten categories, cognition of four. The image is the sample's group, e
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import reducer_of
+from .statistics.estimate import Floats
 from .strata import Counting, Heading, Row, expected_of, grouped_result, mean_of_rows
 from .units import one_value, reducer_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 PERCEPTION = (
     *("existence", "count", "position", "color"),
@@ -42,15 +36,15 @@ class Mme:
         present = {group for group, _, _ in rows}
         scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
         for metric, names in (("perception", PERCEPTION), ("cognition", COGNITION)):
-            own = [row for row in rows if row[0] in names]
+            part_rows = [row for row in rows if row[0] in names]
             absent = [name for name in names if name not in present]
-            if not own:
+            if not part_rows:
                 continue
             marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
             groups = {self.category: {name: scores[name] for name in names if name in scores}}
             members = self._members(records, names)
             heading = Heading(metric, groups, marks)
-            result = grouped_result(own, sum_of_scores, members, context, heading, ends=_ends(own))
+            result = grouped_result(part_rows, sum_of_scores, members, context, heading, ends=_ends(part_rows))
             yield replace(result, n_expected=expected_of(members, records, context))
         other = [row for row in rows if row[0] not in (*PERCEPTION, *COGNITION)]
         if other or not rows:
@@ -67,15 +61,16 @@ class Mme:
     def _of_category(
         self, name: str, rows: Sequence[Row], records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Result:
-        own = [row for row in rows if row[0] == name]
+        part = [row for row in rows if row[0] == name]
         members = self._members(records, (name,))
-        right, questions, both, images = (math.fsum(column) for column in zip(*(row[2] for row in own), strict=True))
+        right, questions, both, images = (math.fsum(column) for column in zip(*(row[2] for row in part), strict=True))
         details = {
             "acc": 100 * right / questions,
             "acc_plus": 100 * both / images if images else None,
             "pictures": int(images),
         }
-        result = grouped_result(own, sum_of_scores, members, context, Heading("mme", details=details), ends=_ends(own))
+        heading = Heading("mme", details=details)
+        result = grouped_result(part, sum_of_scores, members, context, heading, ends=_ends(part))
         return replace(result, n_expected=None)
 
     def _by_image(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
@@ -92,18 +87,18 @@ class Mme:
             images.setdefault((_category(record, self.category), image), []).append(record)
         rows: list[Row] = []
         alone = torn = 0
-        for (category, image), own in images.items():
-            right = _reduced(_together(own, counted, by_sample=True), reducer)
-            if len({record.id for record in own}) == 1:
+        for (category, image), members in images.items():
+            right = _reduced(_together(members, counted, by_sample=True), reducer)
+            if len({record.id for record in members}) == 1:
                 alone += 1
                 both = None
             else:
-                (both,) = _reduced([_all_right(_together(own, counted))], reducer)
+                (both,) = _reduced([_all_right(_together(members, counted))], reducer)
                 torn += both is None
-            known = [value for value in right if value is not None]
-            if known:
+            numbers = [value for value in right if value is not None]
+            if numbers:
                 pair = (0.0, 0.0) if both is None else (both, 1.0)
-                rows.append((category, image, (math.fsum(known), len(known), *pair)))
+                rows.append((category, image, (math.fsum(numbers), len(numbers), *pair)))
         flags = [f"{alone} images with a single question left out of acc+"] if alone else []
         if torn:
             flags.append(f"{torn} images with an unresolved question left out of acc+")
@@ -129,8 +124,8 @@ def _reduced(units: Sequence[Sequence[float | None]], reducer: str) -> list[floa
     """The one value of each unit; `None` where what is missing leaves none."""
     found = []
     for values in units:
-        known = [value for value in values if value is not None]
-        reduced = one_value(known, len(values) - len(known), reducer)
+        numbers = [value for value in values if value is not None]
+        reduced = one_value(numbers, len(values) - len(numbers), reducer)
         found.append(None if reduced is None else reduced.value)
     return found
 
@@ -176,9 +171,9 @@ class HallusionBench:
         unit = tuple(self.set)
         yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
         yield _share_all_right(records, context, "qAcc", by=(*unit, self.question), unit=unit)
-        shown = [record for record in records if not self._shows_none(record)]
-        result = _share_all_right(shown, context, "fAcc", by=(*unit, self.figure), unit=unit)
-        yield replace(result, n_expected=expected_of(shown, records, context))
+        with_figure = [record for record in records if not self._shows_none(record)]
+        result = _share_all_right(with_figure, context, "fAcc", by=(*unit, self.figure), unit=unit)
+        yield replace(result, n_expected=expected_of(with_figure, records, context))
 
     def _shows_none(self, record: ScoreRecord) -> bool:
         return (record.tags.get(self.category), record.tags.get(self.figure)) == tuple(self.figureless or ())
@@ -199,12 +194,12 @@ def _share_all_right(
     counted = Counting.of(records, context)
     rows: list[Row] = []
     torn = 0
-    for own in members.values():
-        (all_right,) = _reduced([_all_right(_together(own, counted))], reducer_of(context))
+    for group in members.values():
+        (all_right,) = _reduced([_all_right(_together(group, counted))], reducer_of(context))
         if all_right is None:
             torn += 1
         else:
-            rows.append(("", _tags(own[0], unit, metric), (all_right, 1.0)))
+            rows.append(("", _tags(group[0], unit, metric), (all_right, 1.0)))
     flags = [*_reduced_flags(records, context)]
     if torn and by is not None:
         flags.append(f"{torn} groups with an unresolved sample left out")

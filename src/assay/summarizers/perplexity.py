@@ -1,19 +1,13 @@
 """Perplexity of a whole corpus: log-likelihoods and lengths are summed first and divided last."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import ONE, Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 
 @summarizers.register("perplexity")

@@ -5,18 +5,12 @@ name. Both are given. Categories count answers as given, without regard to paren
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
 from .strata import Counting, OneEach
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("dpg")
@@ -36,8 +30,8 @@ def _by_question(record: ScoreRecord) -> Sequence[float] | None:
 def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
     sums: dict[str, list[int]] = {}
     for record in records:
-        for name, (yes, asked) in record.details.get("categories", {}).items():
+        for name, (yes, count) in record.details.get("categories", {}).items():
             cell = sums.setdefault(name, [0, 0])
             cell[0] += yes
-            cell[1] += asked
-    return {name: {"value": yes / asked, "n": asked} for name, (yes, asked) in sorted(sums.items())}
+            cell[1] += count
+    return {name: {"value": yes / count, "n": count} for name, (yes, count) in sorted(sums.items())}

@@ -7,17 +7,11 @@ after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import EMPTY, ScoreRecord
 from .statistics import POSITIVE
-from .statistics.estimate import Ends
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Ends, Floats
 
 Formula = Callable[["Floats"], "Floats"]
 """Many rows of sums in, one value for each out."""

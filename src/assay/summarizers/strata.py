@@ -6,21 +6,16 @@ the sums of every group side by side.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from ..core import COUNTED_AS_ZERO, EMPTY, Outcome, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
+from .sample_values import values_by_sample
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
-from .statistics.estimate import Ends
-from .units import failure_flags, one_value, reducer_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Ends, Floats
+from .units import reducer_flags, result_names, unresolved_flags
 
 Row = tuple[str, Hashable, Sequence[float]]
 """The group a row belongs to, the unit that is drawn whole, and its counts."""
@@ -38,8 +33,8 @@ class Counting:
     @classmethod
     def of(cls, records: Sequence[ScoreRecord], context: SummaryContext, metric: str | None = None) -> "Counting":
         """As the scale of the scorer and the values it gave have it."""
-        own = cls(None, metric)
-        scored = [value for record in records if (value := own(record)) is not None]
+        reader = cls(None, metric)
+        scored = [value for record in records if (value := reader(record)) is not None]
         return cls(unread_value(scored, context), metric)
 
     def __call__(self, record: ScoreRecord) -> float | None:
@@ -67,19 +62,12 @@ class OneEach:
     ) -> None:
         self._counted = counted
         self._first: dict[str, int] = {}
-        answers: dict[str, list[float]] = {}
-        lost: Counter[str] = Counter()
         for record in records:
-            value = counted(record)
-            if value is None:
-                lost[record.id] += 1
-            else:
+            if counted(record) is not None:
                 self._first.setdefault(record.id, record.epoch)
-                answers.setdefault(record.id, []).append(value)
         reducer = reducer_of(context)
-        reduced = {id: one_value(values, lost[id], reducer) for id, values in answers.items()}
-        self._values = {id: one.value for id, one in reduced.items() if one is not None}
-        self.flags = reducer_flags(reducer, repeated=len(answers.keys() | lost.keys()) < len(records))
+        self._values, _ = values_by_sample(records, counted, reducer)
+        self.flags = reducer_flags(reducer, repeated=len({record.id for record in records}) < len(records))
         """How repeats were reduced, where it was not by their mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
@@ -118,21 +106,15 @@ def grouped_result(
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    doubtful = failure_flags(unresolved / len(records)) if records else ()
     common: dict[str, Any] = {
-        "task": context.task,
-        "model": context.model,
-        "metric": heading.metric,
-        "protocol": context.protocol,
+        **result_names(context, heading.metric),
         "n": len({record.id for record in records if counted(record) is not None}),
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
-        "higher_is_better": context.higher_is_better,
         "groups": heading.groups,
         "details": heading.details,
     }
-    marks = (*doubtful, *counted.flags(records), *heading.flags)
+    marks = (*unresolved_flags(outcomes), *counted.flags(records), *heading.flags)
     if not rows:
         return Result(value=None, interval="none: nothing was scored", flags=marks, **common)
     names = sorted({group for group, _, _ in rows})
@@ -150,6 +132,25 @@ def grouped_result(
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
     return Result(**interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks), **common)
+
+
+def results_by_group(
+    rows: Sequence[Row],
+    members: Mapping[str, Sequence[ScoreRecord]],
+    formula: "Callable[[Mapping[str, Floats]], Floats]",
+    context: SummaryContext,
+    metric: str,
+    estimator: Callable[[Sequence[Row]], Estimate],
+    counted: Counting | None = None,
+) -> dict[str, Result]:
+    """The value of each group by itself, by the same formula: over a single group it is that group's own."""
+    results = {}
+    for name in sorted(members):
+        part = [row for row in rows if row[0] == name]
+        heading = Heading(metric)
+        result = grouped_result(part, formula, members[name], context, heading, counted=counted, estimator=estimator)
+        results[name] = replace(result, n_expected=None)
+    return results
 
 
 def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
@@ -173,11 +174,11 @@ def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) ->
     return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
 
 
-def expected_of(own: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
+def expected_of(members: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
     """How many samples a number of some records is of: all that are expected, less those that belong elsewhere."""
     if context.n_expected is None:
         return None
-    return context.n_expected - len({record.id for record in records} - {record.id for record in own})
+    return context.n_expected - len({record.id for record in records} - {record.id for record in members})
 
 
 def unit_of(record: ScoreRecord) -> str:

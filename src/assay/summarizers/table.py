@@ -85,7 +85,7 @@ class Table:
         if all(value is None for value in fixed):
             return column
         cells = (
-            value if (known := fixed[code]) is None else known
+            value if (number := fixed[code]) is None else number
             for code, value in zip(self.outcomes, column, strict=True)
         )
         done = array("d", cells)

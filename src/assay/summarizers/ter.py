@@ -1,20 +1,14 @@
 """Corpus TER from the edits and lengths its scorer stored."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
+from .statistics.estimate import Floats
 from .translation import signature
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("ter")

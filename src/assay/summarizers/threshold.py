@@ -1,6 +1,7 @@
 """Scores seen through a bar or on another scale: the share that clears it, or the mean after rescaling."""
 
 import math
+import operator
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,8 @@ from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import mean_of, reducer_of
 from .table import Table, read_table
+
+_SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
 @summarizers.register("threshold")
@@ -27,18 +30,9 @@ class Threshold:
         shares = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
         for metric in table.names(context.scorer):
             name = f"{metric}{sign}{self.bar:g}"
-            yield mean_of(with_metric(table, metric, name, self._reaches(sign)), name, shares, reducer_of(context))
+            changed = with_metric(table, metric, name, lambda value: float(_SIGNS[sign](value, self.bar)))
+            yield mean_of(changed, name, shares, reducer_of(context))
             yield mean_of(table, metric, context, reducer_of(context))
-
-    def _reaches(self, sign: str) -> Callable[[float], float]:
-        bar = self.bar
-        tests: dict[str, Callable[[float], float]] = {
-            ">=": lambda value: float(value >= bar),
-            ">": lambda value: float(value > bar),
-            "<=": lambda value: float(value <= bar),
-            "<": lambda value: float(value < bar),
-        }
-        return tests[sign]
 
 
 @summarizers.register("rescaled")

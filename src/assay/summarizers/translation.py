@@ -1,19 +1,13 @@
 """Corpus BLEU and chrF from the n-gram counts their scorers stored, always with sacreBLEU's signature."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
 from .recipes import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
 
 _ORDERS = 4
 
@@ -61,10 +55,10 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
     import numpy as np
 
     counted = sums.reshape(len(sums), -1, 3)
-    said, wanted, shared = counted[:, :, 0], counted[:, :, 1], counted[:, :, 2]
-    used = (said > 0) & (wanted > 0)
+    hypothesis, wanted, shared = counted[:, :, 0], counted[:, :, 1], counted[:, :, 2]
+    used = (hypothesis > 0) & (wanted > 0)
     orders = np.maximum(used.sum(axis=1), 1)
-    precision = np.where(used, shared / np.maximum(said, 1), 0.0).sum(axis=1) / orders
+    precision = np.where(used, shared / np.maximum(hypothesis, 1), 0.0).sum(axis=1) / orders
     recall = np.where(used, shared / np.maximum(wanted, 1), 0.0).sum(axis=1) / orders
     below = beta**2 * precision + recall
     return np.asarray(100 * (1 + beta**2) * precision * recall / np.where(below > 0, below, 1.0), float)

@@ -4,14 +4,16 @@ A sample none of whose answers has a value is unresolved. The worst and best cas
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import SummarizerError
-from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, failure_bounds, reduce_repeats
-from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
+from ..core import UNRESOLVED, SummarizerError, SummaryContext
+from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, reduce_repeats
 from .table import UNKNOWN, Table
+
+SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
+"""Shares of failed samples above which a row carries the worst and the best case, and is itself in doubt."""
 
 
 @dataclass(slots=True)
@@ -55,8 +57,8 @@ def units_of(
     unresolved = sum(value == UNKNOWN for value in cells)
     units = Units(values, rows, unresolved, len(values) + unresolved)
     if unresolved and bounds is not None:
-        limits = failure_bounds(values, unresolved, minimum=bounds[0], maximum=bounds[1])
-        units.worst, units.best = limits.worst, limits.best
+        total = math.fsum(values)
+        units.worst, units.best = ((total + unresolved * end) / units.answers for end in bounds)
     return units
 
 
@@ -65,22 +67,22 @@ def _reduced(
 ) -> Units:
     """One value for each sample from the answers of all its epochs."""
     assert table.samples is not None
-    known: list[list[float]] = [[] for _ in range(table.n_samples)]
-    missing = [0] * len(known)
-    first_row = [-1] * len(known)
+    answers_of: list[list[float]] = [[] for _ in range(table.n_samples)]
+    missing = [0] * len(answers_of)
+    first_row = [-1] * len(answers_of)
     for row, (sample, value) in enumerate(zip(table.samples, cells, strict=True)):
         if value < UNKNOWN:
-            known[sample].append(value)
+            answers_of[sample].append(value)
         elif value == UNKNOWN:
             missing[sample] += 1
         if first_row[sample] < 0:
             first_row[sample] = row
-    units = Units([], [], sum(missing), sum(map(len, known)) + sum(missing))
+    units = Units([], [], sum(missing), sum(map(len, answers_of)) + sum(missing))
     values, rows, repeats = [], [], []
     worst: list[float] = []
     best: list[float] = []
     try:
-        for sample, answers in enumerate(known):
+        for sample, answers in enumerate(answers_of):
             lost = missing[sample]
             if not answers and not lost:
                 continue
@@ -153,6 +155,20 @@ def failure_flags(share: float) -> tuple[str, ...]:
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()
+
+
+def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
+    """The same, from how many answers had each outcome."""
+    total = sum(outcomes.values())
+    unresolved = sum(outcomes.get(outcome, 0) for outcome in UNRESOLVED)
+    return failure_flags(unresolved / total if total else 0.0)
+
+
+def result_names(context: SummaryContext, metric: str, *, higher_is_better: bool | None = None) -> dict[str, Any]:
+    """The fields in which a result says what it is a number of."""
+    is_better = context.higher_is_better if higher_is_better is None else higher_is_better
+    names = {"task": context.task, "model": context.model, "metric": metric, "protocol": context.protocol}
+    return {**names, "higher_is_better": is_better}
 
 
 def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:

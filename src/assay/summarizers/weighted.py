@@ -3,20 +3,25 @@
 GenEval's overall value is the mean of its six task means; WISE weighs six fields of knowledge.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .statistics import Estimate, weighted_mean
-from .strata import Counting, Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .statistics.estimate import Floats
+from .strata import (
+    Counting,
+    Heading,
+    OneEach,
+    Row,
+    expected_of,
+    grouped_result,
+    mean_of_rows,
+    results_by_group,
+    scale_of,
+    unit_of,
+)
 
 WISE_LEGACY = {"culture": 0.4, "time": 0.167, "space": 0.133, "biology": 0.1, "physics": 0.1, "chemistry": 0.1}
 WISE_VERIFIED = {"culture": 0.4, "time": 0.12, "space": 0.12, "biology": 0.12, "physics": 0.12, "chemistry": 0.12}
@@ -64,16 +69,17 @@ class GroupMean:
 
         ends = scale_of(rows, context)
 
-        def estimator(own: Sequence[Row]) -> Estimate:
-            names = sorted({group for group, _, _ in own})
-            parts = [mean_of_rows([row for row in own if row[0] == name], ends) for name in names]
+        def estimator(group_rows: Sequence[Row]) -> Estimate:
+            names = sorted({group for group, _, _ in group_rows})
+            parts = [mean_of_rows([row for row in group_rows if row[0] == name], ends) for name in names]
             return parts[0] if len(parts) == 1 else weighted_mean(parts, [shares[name] for name in names], "macro")
 
-        groups = {self.by: _by_group(rows, members, formula, context, self.name, counted, estimator)} if rows else {}
-        own = [record for group in members.values() for record in group]
+        each = results_by_group(rows, members, formula, context, self.name, estimator, counted) if rows else {}
+        groups = {self.by: each} if rows else {}
+        everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
-        result = grouped_result(rows, formula, own, context, heading, counted=counted, estimator=estimator)
-        yield replace(result, n_expected=expected_of(own, records, context))
+        result = grouped_result(rows, formula, everyone, context, heading, counted=counted, estimator=estimator)
+        yield replace(result, n_expected=expected_of(everyone, records, context))
 
 
 def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":
@@ -111,22 +117,3 @@ def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
     if strange:
         flags.append(f"left out, {by} not known: {', '.join(strange[:5])}")
     return flags
-
-
-def _by_group(
-    rows: Sequence[Row],
-    members: Mapping[str, Sequence[ScoreRecord]],
-    formula: Callable[[Mapping[str, "Floats"]], "Floats"],
-    context: SummaryContext,
-    metric: str,
-    counted: Counting,
-    estimator: Callable[[Sequence[Row]], Estimate],
-) -> dict[str, Result]:
-    """The mean of each group; of a single group, the weighted mean is its own."""
-    results = {}
-    for name in sorted(members):
-        own = [row for row in rows if row[0] == name]
-        heading = Heading(metric)
-        result = grouped_result(own, formula, members[name], context, heading, counted=counted, estimator=estimator)
-        results[name] = replace(result, n_expected=None)
-    return results

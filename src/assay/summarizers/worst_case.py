@@ -6,21 +6,24 @@ looks worse than it is, the more so the fewer samples a level has: read it besid
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate
-from .statistics.estimate import Ends
-from .strata import Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
+from .statistics.estimate import Ends, Floats
+from .strata import (
+    Heading,
+    OneEach,
+    Row,
+    expected_of,
+    grouped_result,
+    mean_of_rows,
+    results_by_group,
+    scale_of,
+    unit_of,
+)
 from .units import lacking_flags
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @summarizers.register("worst_case")
@@ -81,28 +84,23 @@ class WorstCase:
 
         ends = POSITIVE if self.pools else scale_of(rows, context)
 
-        def estimator(own: Sequence[Row]) -> Estimate:
-            return estimate_worst(own, ends, highest=not context.higher_is_better)
+        def estimator(group_rows: Sequence[Row]) -> Estimate:
+            return estimate_worst(group_rows, ends, highest=not context.higher_is_better)
 
-        levels = {}
-        for level in sorted(members):
-            own = [row for row in rows if row[0] == level]
-            made = grouped_result(own, formula, members[level], context, Heading(name), estimator=estimator)
-            levels[level] = replace(made, n_expected=None, higher_is_better=context.higher_is_better)
-        known = {level: result.value for level, result in levels.items() if result.value is not None}
+        levels = results_by_group(rows, members, formula, context, name, estimator)
+        values = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
-        details = {"worst": pick(known, key=lambda level: (known[level], level))} if known else {}
+        details = {"worst": pick(values, key=lambda level: (values[level], level))} if values else {}
         flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
         if without:
             flags.append(f"without {self.by}: {without} samples left out")
-        unknown = sorted(levels.keys() - known.keys())
+        unknown = sorted(levels.keys() - values.keys())
         if unknown:
             flags.append(f"no value for {', '.join(unknown[:5])}")
         leveled = [record for member in members.values() for record in member]
         heading = Heading(name, {self.by: levels}, flags, details)
         result = grouped_result(rows, formula, leveled, context, heading, estimator=estimator)
-        expected = expected_of(leveled, records, context)
-        return replace(result, higher_is_better=context.higher_is_better, n_expected=expected)
+        return replace(result, n_expected=expected_of(leveled, records, context))
 
     def _number(self, record: ScoreRecord, context: SummaryContext) -> float | None:
         return number_of(record, self.metric or next(iter(record.values), context.scorer), context)

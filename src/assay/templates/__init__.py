@@ -1,11 +1,10 @@
 """Templates: from a sample to the prompt a model is given."""
 
 from .build import build_template
-from .built import BuiltTemplate, as_prompt, rename_roles, with_system
+from .built import BuiltTemplate, as_prompt
 from .choices import LAYOUTS, Choices
-from .dialogue import Dialogue, has_rounds, rounds, with_reply
-from .fewshot import FewshotTemplate, ShotPool, apply_fewshot
-from .jinja import JinjaMessages, JinjaText
+from .dialogue import Dialogue, has_rounds, rounds
+from .fewshot import FewshotTemplate, apply_fewshot
 from .likelihood import ChoiceLikelihood, LikelihoodOf, Rolling
 from .plain import Completion, Question
 from .variants import Variants
@@ -20,20 +19,14 @@ __all__ = [
     "Completion",
     "Dialogue",
     "FewshotTemplate",
-    "JinjaMessages",
-    "JinjaText",
     "LikelihoodOf",
     "Question",
     "Rolling",
-    "ShotPool",
     "Variants",
     "WithoutChat",
     "apply_fewshot",
     "as_prompt",
     "build_template",
     "has_rounds",
-    "rename_roles",
     "rounds",
-    "with_reply",
-    "with_system",
 ]

@@ -52,15 +52,23 @@ def build_template(
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
-    made = _BuiltFrom(_resolve(template, kind, where), template, where)
+    found, finish = _resolve(template, kind, where), Finish(system, roles, tuple(produces), chat)
+    if isinstance(found, BuiltTemplate):
+        return BuiltTemplate(
+            found.bare, name=found.name, source=found.source, solve=found.solved, next_turn=found.next_turn,
+            finish=finish, hold=hold,
+        )  # fmt: skip
+    function: Callable[..., Any] = found if callable(found) else found.prompt
+    name = _name_of(function, where)
+    make, solve = _adapted(function, name, where) if inspect.isroutine(function) else (function, None)
     return BuiltTemplate(
-        made.make,
-        name=made.name,
-        source=made.source,
-        answer=made.answer,
-        solve=made.solve,
-        next_turn=made.next_turn,
-        finish=Finish(system, roles, produces, chat),
+        make,
+        name=name,
+        source=_source_of(found, template),
+        answer=getattr(found, "solution", None),
+        solve=solve or getattr(found, "solved", None),
+        next_turn=getattr(found, "next", None),
+        finish=finish,
         hold=hold,
     )
 
@@ -112,14 +120,9 @@ def _from_text(text: str, where: str) -> Any:
 
 def _from_spec(spec: Spec, where: str) -> Any:
     if is_reference(spec.name):
-        thing = load_attribute(spec.name)
-        return _resolve(_construct(thing, spec, where), "qa", where)
+        thing = construct(load_attribute(spec.name), spec, kind="template", where=where or None)
+        return _resolve(thing, "qa", where)
     return templates.build(spec, where=where or None)
-
-
-def _construct(thing: Any, spec: Spec, where: str) -> Any:
-    """A template from a user's file with its options."""
-    return construct(thing, spec, kind="template", where=where or None)
 
 
 def _from_mapping(template: Mapping[str, Any], where: str) -> Any:
@@ -142,7 +145,7 @@ def _from_list(template: Sequence[Any], where: str) -> Any:
 
 
 def _resolve_class(template: type, where: str) -> Any:
-    instance = _construct(template, Spec(template.__name__), where)
+    instance = construct(template, Spec(template.__name__), kind="template", where=where or None)
     if callable(instance) or callable(getattr(instance, "prompt", None)):
         return instance
     raise UsageError(
@@ -172,46 +175,31 @@ class _Written:
         return self._make(sample)
 
 
-class _BuiltFrom:
-    """What `BuiltTemplate` needs to know about a callable."""
+Make = Callable[[Sample], Any]
 
-    def __init__(self, template: Any, given: Any, where: str) -> None:
-        self.answer: Callable[[Sample], Any] | None = getattr(template, "solution", None)
-        self.next_turn: Callable[..., Any] | None = getattr(template, "next", None)
-        self.solve: Callable[[Sample], Any] | None = getattr(template, "solved", None)
-        function: Callable[..., Any] = template if callable(template) else template.prompt
-        self.make: Callable[[Sample], Any] = function
-        self.name = _name_of(function, where)
-        self.source = _source_of(template, given)
-        if isinstance(template, BuiltTemplate):
-            self.make, self.name, self.source = template.bare, template.name, template.source
-            self.answer, self.solve, self.next_turn = None, template.solved, template.next_turn
-        elif inspect.isroutine(function):
-            self._adapt(function, where)
 
-    def _adapt(self, function: Callable[..., Any], where: str) -> None:
-        try:
-            parameters = list(inspect.signature(function).parameters.values())
-        except ValueError:
-            return
-        named = next((p.name for p in parameters if p.name in SOLVED_NAMES), None)
-        needed = [
-            p for p in parameters
-            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != named
-        ]
-        takes_sample = any(p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_KEYWORD for p in parameters)
-        if len(needed) > 1 or not takes_sample or (needed and needed[0].kind is needed[0].KEYWORD_ONLY):
-            raise UsageError(
-                f"the template {self.name} takes ({', '.join(p.name for p in parameters)})",
-                where=where,
-                fix="write it as `def prompt(sample)` or `def prompt(sample, solved)`",
-            )
-        if named == "solved":
-            self.make = lambda sample: function(sample, solved=False)
-            self.solve = lambda sample: function(sample, solved=True)
-        elif named == "is_last":
-            self.make = lambda sample: function(sample, is_last=True)
-            self.solve = lambda sample: function(sample, is_last=False)
+def _adapted(function: Callable[..., Any], name: str, where: str) -> tuple[Make, Make | None]:
+    """What makes a question and, where the function has a parameter for it, what makes a solved example."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:
+        return function, None
+    flag = next((p.name for p in parameters if p.name in SOLVED_NAMES), None)
+    needed = [
+        p for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != flag
+    ]
+    takes_sample = any(p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_KEYWORD for p in parameters)
+    if len(needed) > 1 or not takes_sample or (needed and needed[0].kind is needed[0].KEYWORD_ONLY):
+        raise UsageError(
+            f"the template {name} takes ({', '.join(p.name for p in parameters)})",
+            where=where,
+            fix="write it as `def prompt(sample)` or `def prompt(sample, solved)`",
+        )
+    if flag is None:
+        return function, None
+    asks, solves = {flag: flag == "is_last"}, {flag: flag == "solved"}
+    return (lambda sample: function(sample, **asks)), (lambda sample: function(sample, **solves))
 
 
 def _name_of(function: Any, where: str) -> str:
@@ -221,11 +209,11 @@ def _name_of(function: Any, where: str) -> str:
     return f"{where}, template {name!r}" if where else f"template {name!r}"
 
 
-def _source_of(template: Any, given: Any) -> str:
+def _source_of(template: Any, written_as: Any) -> str:
     """What the prompts depend on: the data a template was given as, its options, and the code of a user's own."""
     if isinstance(template, JinjaTurn):
         return template.render.text
-    lines = [_described(given)] if isinstance(given, (str, list, tuple, Mapping, Spec)) else []
+    lines = [_described(written_as)] if isinstance(written_as, (str, list, tuple, Mapping, Spec)) else []
     if is_dataclass(template):
         lines.append(type(template).__qualname__)
         lines += [f"{f.name}={_described(getattr(template, f.name))}" for f in fields(template) if f.init]

@@ -39,68 +39,14 @@ class Finish:
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    produces: Sequence[str] = TEXT_ONLY
+    produces: tuple[str, ...] = TEXT_ONLY
     chat: bool | None = None
     """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
 
+    def __bool__(self) -> bool:
+        return bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
 
-class BuiltTemplate:
-    """Calls a template and finishes its prompt; faults name the template and the sample."""
-
-    __slots__ = (
-        "_answer", "_finishes", "_make", "_solve", "chat", "hold", "name", "next_turn", "produces", "roles", "source",
-        "system",
-    )
-
-    def __init__(
-        self,
-        make: Callable[[Sample], Any],
-        *,
-        name: str,
-        source: str = "",
-        answer: Callable[[Sample], Any] | None = None,
-        solve: Callable[[Sample], Any] | None = None,
-        next_turn: Callable[..., Any] | None = None,
-        finish: Finish,
-        hold: Hold | None = None,
-    ) -> None:
-        self._make = make
-        self.hold = hold
-        """Holds a file that a template names by plain data to the folders its data may come from."""
-        self._answer = answer
-        self._solve = solve
-        self.name = name
-        self.source = (source or name) + ("" if finish.chat is None else f"\nchat={finish.chat}")
-        """What the prompts depend on, as text: its digest says whether a saved run still fits."""
-        self.next_turn = next_turn
-        """`next(sample, turns)` of a template that leads a dialogue."""
-        self.system = finish.system
-        self.roles = finish.roles
-        self.produces = tuple(finish.produces)
-        self.chat = finish.chat
-        self._finishes = bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
-
-    def __call__(self, sample: Sample) -> Prompt:
-        """The prompt of one sample."""
-        prompt = self.bare(sample)
-        return self.finish(prompt) if self._finishes else prompt
-
-    @property
-    def make(self) -> Callable[[Sample], Any]:
-        """The template's own callable."""
-        return self._make
-
-    def bare(self, sample: Sample) -> Prompt:
-        """The prompt before system text, roles and kinds of answer are added."""
-        try:
-            prompt = self._make(sample)
-            return held(prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold)
-        except AssayError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(TemplateError, error, self.name, sample.id) from error
-
-    def finish(self, prompt: Prompt) -> Prompt:
+    def __call__(self, prompt: Prompt) -> Prompt:
         """The prompt with the task's system text, roles and kinds of answer."""
         messages = prompt.messages
         if self.system:
@@ -115,6 +61,53 @@ class BuiltTemplate:
         return Prompt(
             messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
         )
+
+
+class BuiltTemplate:
+    """Calls a template and finishes its prompt; faults name the template and the sample."""
+
+    __slots__ = ("_answer", "_finishes", "_solve", "finish", "hold", "make", "name", "next_turn", "source")
+
+    def __init__(
+        self,
+        make: Callable[[Sample], Any],
+        *,
+        name: str,
+        source: str = "",
+        answer: Callable[[Sample], Any] | None = None,
+        solve: Callable[[Sample], Any] | None = None,
+        next_turn: Callable[..., Any] | None = None,
+        finish: Finish,
+        hold: Hold | None = None,
+    ) -> None:
+        self.make = make
+        """The template's own callable."""
+        self.hold = hold
+        """Holds a file that a template names by plain data to the folders its data may come from."""
+        self._answer = answer
+        self._solve = solve
+        self.name = name
+        self.source = (source or name) + ("" if finish.chat is None else f"\nchat={finish.chat}")
+        """What the prompts depend on, as text: its digest says whether a saved run still fits."""
+        self.next_turn = next_turn
+        """`next(sample, turns)` of a template that leads a dialogue."""
+        self.finish = finish
+        self._finishes = bool(finish)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        """The prompt of one sample."""
+        prompt = self.bare(sample)
+        return self.finish(prompt) if self._finishes else prompt
+
+    def bare(self, sample: Sample) -> Prompt:
+        """The prompt before system text, roles and kinds of answer are added."""
+        try:
+            prompt = self.make(sample)
+            return held(prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold)
+        except AssayError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise blamed(TemplateError, error, self.name, sample.id) from error
 
     @property
     def solves_itself(self) -> bool:
@@ -241,8 +234,8 @@ def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ..
     role = generation_role(messages)
     last = messages[-1]
     if last.role in (role, "") and last.parts is not None:
-        said = Message.of(last.role, *pieces)
-        return (*messages[:-1], Message(last.role, join_parts(last.parts, said.parts or (), separator=" ")))
+        reply = Message.of(last.role, *pieces)
+        return (*messages[:-1], Message(last.role, join_parts(last.parts, reply.parts or (), separator=" ")))
     return (*messages, Message.of(role, *pieces))
 
 

@@ -16,42 +16,26 @@ STEP_BY_STEP = (
 )
 
 
-def _lines(letters: Sequence[str], options: Sequence[str]) -> str:
-    return "\n".join([f"{letter}. {option}" for letter, option in zip(letters, options, strict=False)])
+Layout = Callable[[Sequence[str], Sequence[str]], str]
+"""Letters and options as one text."""
 
 
-def _parentheses(letters: Sequence[str], options: Sequence[str]) -> str:
-    return "\n".join([f"({letter}) {option}" for letter, option in zip(letters, options, strict=False)])
+def _lettered(before: str, after: str, *, between: str = "\n", head: str = "") -> Layout:
+    def layout(letters: Sequence[str], options: Sequence[str]) -> str:
+        pairs = zip(letters, options, strict=False)
+        return head + between.join([f"{before}{letter}{after}{option}" for letter, option in pairs])
+
+    return layout
 
 
-def _brackets(letters: Sequence[str], options: Sequence[str]) -> str:
-    return "\n".join([f"{letter}) {option}" for letter, option in zip(letters, options, strict=False)])
-
-
-def _colons(letters: Sequence[str], options: Sequence[str]) -> str:
-    return "\n".join([f"{letter}: {option}" for letter, option in zip(letters, options, strict=False)])
-
-
-def _inline(letters: Sequence[str], options: Sequence[str]) -> str:
-    return " ".join([f"({letter}) {option}" for letter, option in zip(letters, options, strict=False)])
-
-
-def _options_block(letters: Sequence[str], options: Sequence[str]) -> str:
-    return f"Options:\n{_lines(letters, options)}"
-
-
-def _bullets(letters: Sequence[str], options: Sequence[str]) -> str:
-    return "\n".join([f"- {option}" for option in options])
-
-
-LAYOUTS: Mapping[str, Callable[[Sequence[str], Sequence[str]], str]] = {
-    "lines": _lines,
-    "parentheses": _parentheses,
-    "brackets": _brackets,
-    "colons": _colons,
-    "inline": _inline,
-    "options_block": _options_block,
-    "bullets": _bullets,
+LAYOUTS: Mapping[str, Layout] = {
+    "lines": _lettered("", ". "),
+    "parentheses": _lettered("(", ") "),
+    "brackets": _lettered("", ") "),
+    "colons": _lettered("", ": "),
+    "inline": _lettered("(", ") ", between=" "),
+    "options_block": _lettered("", ". ", head="Options:\n"),
+    "bullets": lambda letters, options: "\n".join([f"- {option}" for option in options]),
 }
 """`A. x`, `(A) x`, `A) x` and `A: x` on lines of their own; all on one line; under `Options:`; without letters."""
 

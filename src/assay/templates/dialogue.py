@@ -60,8 +60,8 @@ class Dialogue:
 
         The answer is text, a message or an output; what the model thought aloud does not become part of the history.
         """
-        said = self._reference() if self._uses_references else answer
-        history = with_reply(messages, said)
+        reply = self._reference() if self._uses_references else answer
+        history = with_reply(messages, reply)
         turn = self._turn(history)
         if turn is None:
             return None
@@ -84,8 +84,8 @@ class Dialogue:
         if self._next_turn is None and self.round > len(self._sample.turns):
             return ""
         row = self._sample.fields
-        given = next((row[name] for name in REFERENCE_COLUMNS if isinstance(row.get(name), (list, tuple))), None)
-        answers = self._sample.targets if given is None else given
+        column = next((row[name] for name in REFERENCE_COLUMNS if isinstance(row.get(name), (list, tuple))), None)
+        answers = self._sample.targets if column is None else column
         if len(answers) < self.round:
             raise TemplateError(
                 f"there is no reference answer for round {self.round} of the dialogue",
@@ -105,5 +105,5 @@ def with_reply(messages: Sequence[Message], answer: Any) -> tuple[Message, ...]:
         parts = tuple(as_part(piece) for piece in answer)
     else:
         parts = as_message(answer, default_role=role).parts or ()
-    kept = tuple(part for part in parts if not isinstance(part, Reasoning))
-    return (*spoken, Message(role, kept))
+    spoken_parts = tuple(part for part in parts if not isinstance(part, Reasoning))
+    return (*spoken, Message(role, spoken_parts))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import (
-    EMPTY,
     Fewshot,
     Message,
     Part,
@@ -30,80 +29,59 @@ from .pick import Order, check_pick, generator_for, in_order
 BETWEEN_EXAMPLES = "\n\n"
 
 
-@dataclass(frozen=True)
-class ShotPool:
-    """Samples that may be shown as solved examples, rendered by the template of the data they came from."""
-
-    samples: Sequence[Sample]
-    template: Any = None
-    """How these are rendered; `None` takes the template of the question."""
-    num: int | None = None
-    """How many of them are shown; `None` takes the number of the few-shot settings."""
-    name: str = ""
-    """Stands before the ids in the record, where several pools have the same ids."""
-
-
 def apply_fewshot(
     template: Any,
     fewshot: Fewshot,
-    pool: Sequence[Any] | Sequence[ShotPool],
+    pool: Sequence[Sample],
     *,
     own_data: bool | None = None,
-    positions: Mapping[str, int] = EMPTY,
     where: str = "fewshot",
 ) -> Callable[[Sample], Prompt]:
     """The template with solved examples before its question.
 
-    `pool` is a sequence of samples, or of `ShotPool`s whose shots follow each other in that order. `own_data` says that
-    the questions themselves lie in the pool (by default: when the settings name neither source nor split); then equal
-    ids mean the same sample, while ids of another split may be equal by chance. `positions` tells `pick: sequential`
-    where in its data each question stands.
+    `own_data` says that the questions themselves lie in the pool (by default: when the settings name neither source
+    nor split); then equal ids mean the same sample, while ids of another split may be equal by chance.
     """
     base = template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
     is_own = fewshot.source is None and fewshot.split is None if own_data is None else own_data
-    pools = [p if isinstance(p, ShotPool) else None for p in pool]
-    given = [p for p in pools if p is not None]
-    if not given:
-        given = [ShotPool(tuple(sample for sample in pool if isinstance(sample, Sample)))]
-    shelves = [_Shelf(p, base, fewshot, is_own, positions, where) for p in given]
-    shelves = [shelf for shelf in shelves if shelf.num]
-    return FewshotTemplate(base, shelves, fewshot.multiturn) if shelves else base
+    shelf = _Shelf(pool, base, fewshot, is_own, where)
+    return FewshotTemplate(base, shelf, fewshot.multiturn) if shelf.num else base
 
 
 class FewshotTemplate:
     """A template that shows solved examples first."""
 
-    def __init__(self, base: BuiltTemplate, shelves: "Sequence[_Shelf]", multiturn: bool) -> None:
+    def __init__(self, base: BuiltTemplate, shelf: "_Shelf", multiturn: bool) -> None:
         self._base = base
-        self._shelves = shelves
+        self._shelf = shelf
         self._multiturn = multiturn
         self.name = base.name
         self.next_turn = base.next_turn
         self.hold = base.hold
-        self.source = "\n".join([base.source, f"multiturn={multiturn}", *(shelf.source for shelf in shelves)])
+        self.source = "\n".join([base.source, f"multiturn={multiturn}", shelf.source])
         self._lacking: set[str] = set()
 
     def __call__(self, sample: Sample) -> Prompt:
         """The prompt of one sample, with the ids of its shots in the details."""
         prompt = self._base.bare(sample)
-        shots = [shot for shelf in self._shelves for shot in shelf.shots(sample, prompt)]
+        shots = self._shelf.shots(sample, prompt)
         head, body = split_head(prompt.messages)
         messages = _compose(shots, body, self._multiturn)
         details = {**prompt.details, "shots": [shot.id for shot in shots]}
-        lacking = sum(shelf.num for shelf in self._shelves) - len(shots)
+        lacking = self._shelf.num - len(shots)
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
-        shown = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
-        return self._base.finish(shown)
+        whole = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
+        return self._base.finish(whole)
 
     def notes(self) -> Iterator[str]:
         """What whoever reads the numbers should know of the prompts made so far."""
         if self._lacking:
             count = len(self._lacking)
             were = "sample was" if count == 1 else "samples were"
-            wanted = sum(shelf.num for shelf in self._shelves)
-            yield f"{count} {were} asked with fewer than {wanted} shots: the others of the pool ask the same question"
+            fewer = f"fewer than {self._shelf.num} shots"
+            yield f"{count} {were} asked with {fewer}: the others of the pool ask the same question"
 
 
 @dataclass(frozen=True)
@@ -117,33 +95,23 @@ class Shot:
 
 
 class _Shelf:
-    """One pool, ready to be picked from; examples are rendered once, when they are first shown."""
+    """A pool, ready to be picked from; examples are rendered once, when they are first shown."""
 
     def __init__(
-        self,
-        pool: ShotPool,
-        base: BuiltTemplate,
-        fewshot: Fewshot,
-        is_own: bool,
-        positions: Mapping[str, int],
-        where: str,
+        self, pool: Sequence[Sample], template: BuiltTemplate, fewshot: Fewshot, is_own: bool, where: str
     ) -> None:
-        self.num = fewshot.num if pool.num is None else pool.num
-        self._samples = pool.samples
-        self._has_other_template = pool.template is not None
-        self._template = base if pool.template is None else _as_built(pool.template, where)
-        self._name = pool.name
+        self.num = fewshot.num
+        self._samples = pool
+        self._template = template
         self._is_own = is_own
         self._seed = fewshot.seed
         self._pick, self._same = _split_pick(fewshot.pick, where)
-        self._positions = positions
-        self._groups = _grouped(pool.samples, self._same)
+        self._groups = _grouped(pool, self._same)
         self._orders: dict[str, Order] = {}
         self._shots: dict[str, dict[int, Shot]] = {key: {} for key in self._groups}
         self._check(where)
-        ids = [sample.id for sample in pool.samples]
-        self.source = f"{pool.name} num={self.num} pick={_pick_name(fewshot.pick)} seed={self._seed} {ids!r}"
-        self.source += f"\n{self._template.source}"
+        ids = [sample.id for sample in pool]
+        self.source = f" num={self.num} pick={_pick_name(fewshot.pick)} seed={self._seed} {ids!r}\n{template.source}"
 
     def _check(self, where: str) -> None:
         if self.num < 0:
@@ -189,7 +157,7 @@ class _Shelf:
         if callable(self._pick):
             return self._picked_by_user(sample, question, key, pool)
         if key not in self._orders:
-            self._orders[key] = in_order(pool, self._pick, seed=self._seed, positions=self._positions)
+            self._orders[key] = in_order(pool, self._pick, seed=self._seed)
         shots: list[Shot] = []
         for place in self._orders[key](sample):
             if self._may_show(sample, question, key, place):
@@ -221,8 +189,6 @@ class _Shelf:
             return False
         if self._is_own and (candidate.id == sample.id or _same_group(candidate, sample)):
             return False
-        if self._has_other_template:
-            return not _same_content(candidate, sample)
         if self._shot(key, place).asks == question:
             return False
         if candidate.choices == sample.choices or _options(candidate) != _options(sample):
@@ -234,12 +200,11 @@ class _Shelf:
         return asked(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
-        known = self._shots[key].get(place)
-        if known is None:
+        shot = self._shots[key].get(place)
+        if shot is None:
             sample = self._groups[key][place]
-            name = f"{self._name}:{sample.id}" if self._name else sample.id
-            known = self._shots[key][place] = Shot(name, self._asks(sample), self._template.solved(sample))
-        return known
+            shot = self._shots[key][place] = Shot(sample.id, self._asks(sample), self._template.solved(sample))
+        return shot
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]
@@ -280,10 +245,6 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
     return flat
 
 
-def _as_built(template: Any, where: str) -> BuiltTemplate:
-    return template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
-
-
 def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
     """The way of picking and, for `{name: random, same: subject}`, the column shots share with the question."""
     same = None
@@ -317,17 +278,6 @@ def _value_of(sample: Sample, column: str | None) -> str:
 
 def _same_group(one: Sample, other: Sample) -> bool:
     return one.group is not None and one.group == other.group
-
-
-def _same_content(one: Sample, other: Sample) -> bool:
-    """Whether two samples ask the same; where the question lies in the row alone, the rows are compared."""
-    if not one.input and not one.media:
-        return one.fields == other.fields
-    return _input(one) == _input(other) and _options(one) == _options(other) and one.media == other.media
-
-
-def _input(sample: Sample) -> Any:
-    return _folded(sample.input) if isinstance(sample.input, str) else asked(sample.input)
 
 
 def _options(sample: Sample) -> list[str]:

@@ -52,18 +52,18 @@ class JinjaText:
 
     def __call__(self, sample: Sample) -> str:
         """The text; a medium in it is the word for its kind."""
-        shown = Shown(sample.media)
-        return shown.words(self.rendered(sample, shown))
+        marks = Shown(sample.media)
+        return marks.words(self.rendered(sample, marks))
 
     def parts(self, sample: Sample) -> tuple[Part, ...]:
         """The text as parts of a message: its words, and the media that it shows."""
-        shown = Shown(sample.media)
-        return shown.parts(self.rendered(sample, shown))
+        marks = Shown(sample.media)
+        return marks.parts(self.rendered(sample, marks))
 
-    def rendered(self, sample: Sample, shown: Shown) -> str:
-        """The text with a mark for each medium in it, which `shown` knows."""
+    def rendered(self, sample: Sample, marks: Shown) -> str:
+        """The text with a mark for each medium in it, which `marks` knows."""
         try:
-            return self._template.render(variables_of(sample, self.variables, shown))
+            return self._template.render(variables_of(sample, self.variables, marks))
         except jinja2.UndefinedError as error:
             raise self._undefined(error, sample) from error
         except Exception as error:
@@ -155,14 +155,14 @@ class JinjaMessages:
             self._takes_media = True
             return lambda sample, media: [as_part(medium) for medium in media]
         if kind not in MEDIA_KINDS:
-            known = ", ".join(["text", "media", *MEDIA_KINDS])
-            raise UsageError(f"unknown part type {kind!r}", where=where, fix=f"known types: {known}")
-        given = next((piece[key] for key in (kind, "value", "path", "url") if piece.get(key)), None)
+            types = ", ".join(["text", "media", *MEDIA_KINDS])
+            raise UsageError(f"unknown part type {kind!r}", where=where, fix=f"known types: {types}")
+        source = next((piece[key] for key in (kind, "value", "path", "url") if piece.get(key)), None)
         column = piece.get("column")
         self._takes_media = True
-        if given is None and column is None:
+        if source is None and column is None:
             return _next_medium(kind, where)
-        return _medium_piece(kind, str(column or ""), str(given or ""), where)
+        return _medium_piece(kind, str(column or ""), str(source or ""), where)
 
     def __call__(self, sample: Sample) -> Prompt:
         media = iter(sample.media)
@@ -209,9 +209,9 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
 
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
         # A column is passed on as it is, since an image's bytes are not text; an absent one is Jinja's own error.
-        shown = Shown(sample.media)
-        value = sample.fields[name] if name in sample.fields else render.rendered(sample, shown)
-        if isinstance(value, str) and (marked := shown.only(value)) is not None:
+        marks = Shown(sample.media)
+        value = sample.fields[name] if name in sample.fields else render.rendered(sample, marks)
+        if isinstance(value, str) and (marked := marks.only(value)) is not None:
             return (as_part(marked),)
         if isinstance(value, Mapping):  # as Hugging Face's columns hold media
             value = value.get("bytes") or value.get("path") or ""
@@ -220,15 +220,15 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
             if isinstance(part, Media):
                 part.place = (where, None, None)
             return (part,)
-        known = _known_medium(str(value), sample)
-        if known is None and not is_inline(str(value)):
+        medium = _known_medium(str(value), sample)
+        if medium is None and not is_inline(str(value)):
             # A row is foreign: which files and URLs it may name is settled where its data are read, not here.
             raise TemplateError(
                 f"the row names the {kind} {shorten(str(value))}, which is none of the sample's media",
                 where=f"{where}, sample {shorten(sample.id)}",
                 fix=f"let the data say which column holds it: columns: {{{kind}: {name or 'NAME'}}}",
             )
-        return (as_part(known or {"type": kind, kind: value}),)
+        return (as_part(medium or {"type": kind, kind: value}),)
 
     return find
 

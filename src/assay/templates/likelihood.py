@@ -33,12 +33,7 @@ class ChoiceLikelihood:
     def __post_init__(self) -> None:
         check_layout(self.layout, "template 'choice_likelihood'")
         object.__setattr__(self, "letters", tuple(self.letters))
-        if self.continuation not in ("letter", "text"):
-            raise UsageError(
-                f"cannot weigh {self.continuation!r}",
-                where="template 'choice_likelihood', key `continuation`",
-                fix="use 'letter' or 'text'",
-            )
+        _check_weighed(self.continuation, ("letter", "text"), "template 'choice_likelihood', key `continuation`")
 
     def __call__(self, sample: Sample) -> Prompt:
         labels = labels_for(sample, self.letters)
@@ -68,12 +63,7 @@ class LikelihoodOf:
     """The column that holds the text; the question by default."""
 
     def __post_init__(self) -> None:
-        if self.what not in ("last_word", "target"):
-            raise UsageError(
-                f"cannot weigh {self.what!r}",
-                where="template 'likelihood_of', key `what`",
-                fix="use 'last_word' or 'target'",
-            )
+        _check_weighed(self.what, ("last_word", "target"), "template 'likelihood_of', key `what`")
 
     def __call__(self, sample: Sample) -> Prompt:
         text = text_of(sample, self.column).rstrip()
@@ -118,6 +108,11 @@ def text_of(sample: Sample, column: str | None) -> str:
         where=f"sample {sample.id!r}",
         fix=f"the row has the columns: {names}",
     )
+
+
+def _check_weighed(what: str, allowed: tuple[str, str], where: str) -> None:
+    if what not in allowed:
+        raise UsageError(f"cannot weigh {what!r}", where=where, fix=f"use {allowed[0]!r} or {allowed[1]!r}")
 
 
 def _weigh(sample: Sample, context: str, texts: Sequence[str]) -> Prompt:

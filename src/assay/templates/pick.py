@@ -6,25 +6,25 @@ are the first of those for a larger one, and nothing depends on which question c
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..core import EMPTY, Sample, UsageError, nearest
+from ..core import Sample, UsageError, nearest
 from .similar import SimilarTexts
 
 Order = Callable[[Sample], Iterator[int]]
 """Positions in the pool, the best first."""
 
 
-def in_order(pool: Sequence[Sample], pick: str, *, seed: int, positions: Mapping[str, int] = EMPTY) -> Order:
-    """The order a named way of picking gives. `positions` tells `sequential` where each question stands."""
+def in_order(pool: Sequence[Sample], pick: str, *, seed: int) -> Order:
+    """The order a named way of picking gives."""
     size = len(pool)
     if pick == "first":
         return lambda sample: iter(range(size))
     if pick == "random":
         return lambda sample: shuffled(size, seed, sample.id)
     if pick == "sequential":
-        places = {candidate.id: place + 1 for place, candidate in enumerate(pool)} | dict(positions)
+        places = {candidate.id: place + 1 for place, candidate in enumerate(pool)}
         return lambda sample: _window(size, places.get(sample.id), seed, sample.id)
     texts = SimilarTexts([plain_text(candidate) for candidate in pool])
     return lambda sample: texts.nearest(plain_text(sample))

@@ -85,9 +85,7 @@ class Completion:
 @templates.register("messages")
 def ready_messages(sample: Sample) -> Prompt:
     """The messages of the row as they are; a row with only text is one user turn."""
-    if isinstance(sample.input, str):
-        return _QUESTION(sample)
-    return Prompt(sample.input)
+    return _QUESTION(sample)
 
 
 _QUESTION = Question()

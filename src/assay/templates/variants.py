@@ -4,7 +4,7 @@ As data: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot: {
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..core import UnknownName, UsageError
@@ -37,7 +37,3 @@ class Variants:
             hint = f"the variants are {', '.join(self.names)}"
             raise UnknownName("variant", wanted, self.names, hint=hint)
         return self.variants[wanted]
-
-    def but(self, use: str) -> "Variants":
-        """The same variants with another in use."""
-        return replace(self, use=use)

@@ -53,8 +53,8 @@ class WeighedLetters:
         return self._labels(sample)[target_index(sample)]
 
     def _labels(self, sample: Sample) -> Sequence[str]:
-        own = getattr(self._inner.make, "labels", None)
-        return own(sample) if callable(own) else labels_for(sample, LETTERS)
+        labels = getattr(self._inner.make, "labels", None)
+        return labels(sample) if callable(labels) else labels_for(sample, LETTERS)
 
 
 def _continues(prompt: Prompt) -> bool:

@@ -96,6 +96,6 @@ def after_last_question(messages: tuple[Message, ...], text: str) -> tuple[Messa
     place = max((i for i, message in enumerate(body) if message.parts is not None), default=None)
     if place is None or not text:
         return messages
-    asked = body[place]
-    longer = Message(asked.role, join_parts(asked.parts or (), (Text(text),), separator="\n\n"))
+    question = body[place]
+    longer = Message(question.role, join_parts(question.parts or (), (Text(text),), separator="\n\n"))
     return (*head, *body[:place], longer, *body[place + 1 :])

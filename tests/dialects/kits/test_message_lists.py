@@ -5,13 +5,14 @@ import base64
 import pytest
 
 from assay.core import Image, Message, Text, Video
+from assay.dialects.kits import message_lists
 from assay.dialects.kits.message_lists import chat_list, flat_list, message_turns
 
 PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
 
-def parts(value, **more):
-    (message,) = message_turns(value, **more)
+def parts(value):
+    (message,) = message_turns(value)
     return message.parts
 
 
@@ -19,7 +20,8 @@ def test_a_string_is_text():
     assert parts("what is this?") == (Text("what is this?"),)
 
 
-def test_existing_files_data_urls_and_media_urls_are_media(tmp_path):
+def test_existing_files_data_urls_and_media_urls_are_media(tmp_path, monkeypatch):
+    monkeypatch.setattr(message_lists, "media_path", lambda url: str(tmp_path / "film.mp4"))
     file = tmp_path / "a.png"
     file.write_bytes(b"x")
 
@@ -76,10 +78,12 @@ def test_a_message_goes_back_to_the_list_it_came_from(tmp_path):
     assert flat_list(message_turns(given), lambda medium: str(medium.source)) == given
 
 
-def test_a_url_is_fetched_by_whoever_may(tmp_path):
-    made = parts(["https://example.org/a.png"], fetch=lambda url: tmp_path / "got.png")
+def test_a_url_is_fetched_into_the_data_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(message_lists, "media_path", lambda url: str(tmp_path / "got.png"))
 
-    assert made[0].source == tmp_path / "got.png"
+    made = parts(["https://example.org/a.png"])
+
+    assert made[0].source == tmp_path / "got.png" and made[0].name == "https://example.org/a.png"
 
 
 @pytest.mark.parametrize(

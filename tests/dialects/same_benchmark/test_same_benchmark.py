@@ -113,7 +113,7 @@ class Desk:
         (folder / "LMUData").mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LMUData", str(folder / "LMUData"))
-            patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+            patch.setenv("XDG_CONFIG_HOME", str(folder / "state"))
             patch.setenv("CALL_LOG", str(folder / "calls.jsonl"))
             patch.chdir(folder)
             command = WRITERS[style](folder, task, rows)

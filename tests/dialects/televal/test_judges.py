@@ -1,5 +1,6 @@
 """Judges and helpers, end to end: over HTTP with the key of the YAML file, or as models by `--judge ROLE=MODEL`."""
 
+import importlib.util
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -247,7 +248,7 @@ def test_a_helper_that_hears_nothing_it_knows_is_counted_not_guessed(speaks):
 
 
 def test_dnsmos_rates_the_sound_a_model_made(speaks):
-    if dnsmos.find_spec("speechmos") is None:
+    if importlib.util.find_spec("speechmos") is None:
         pytest.skip("speechmos is not installed")
     pytest.importorskip("onnxruntime")
     speaks.entry("evaluator", "contains", "src.evaluator.dnsmos.DNSMOS", {"model": "sig_bak_ovr.onnx"})

@@ -95,7 +95,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("CALL_LOG", str(tmp_path / "calls.log"))
     monkeypatch.delenv("SEED", raising=False)
     monkeypatch.chdir(tmp_path)

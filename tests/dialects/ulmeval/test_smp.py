@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import UsageError
-from assay.dialects.ulmeval.context import Surroundings, around
+from assay.dialects.kits.state import Surroundings, around
 from assay.dialects.ulmeval.facade import smp
 
 
@@ -56,20 +56,14 @@ def test_a_pickle_from_elsewhere_is_refused_unread_without_consent(place):
 
 
 def test_a_pickle_that_dump_wrote_in_an_earlier_process_is_read(place):
-    from assay.dialects.kits import suffix_files
-
     smp.dump({"1_0": "yes"}, "judge.pkl")
-    suffix_files._pickles.clear()  # as in a new process
 
     assert smp.load("judge.pkl") == {"1_0": "yes"}
 
 
 @pytest.mark.parametrize("change", ["content", "place", "key"])
 def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refused(place, monkeypatch, change):
-    from assay.dialects.kits import suffix_files
-
     smp.dump({"a": 1}, "a.pkl")
-    suffix_files._pickles.clear()
     if change == "content":
         Path("a.pkl").write_bytes(pickle.dumps({"a": 2}))
     elif change == "place":
@@ -77,7 +71,7 @@ def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refu
         for name in ("a.pkl", ".a.pkl.signed"):
             Path(name).rename(Path("b") / name)
     else:
-        monkeypatch.setenv("XDG_STATE_HOME", str(place.folder / "somebody else"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(place.folder / "somebody else"))
 
     with pytest.raises(UsageError, match="was not written by this run"):
         smp.load("b/a.pkl" if change == "place" else "a.pkl")

@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.core import DataError, UsageError
-from assay.dialects.ulmeval.context import Surroundings, around
+from assay.dialects.kits.state import Surroundings, around
 from assay.dialects.ulmeval.facade.dataset import ImageBaseDataset, TextBaseDataset, build_dataset
 
 BODY = b"index\tquestion\n1\ta red ball\n2\ta tree\n"

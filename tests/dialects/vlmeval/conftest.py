@@ -13,7 +13,6 @@ import pytest
 from PIL import Image as pillow
 
 from assay.dialects.vlmeval.facade.config import supported_VLM
-from assay.dialects.vlmeval.session import session
 from assay.runner.run import run as run_assay
 
 pytest.importorskip("pandas")
@@ -39,7 +38,6 @@ def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     yield root
-    session.served.clear()
     supported_VLM.clear()
 
 

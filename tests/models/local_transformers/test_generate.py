@@ -42,6 +42,19 @@ def test_greedy_answers_are_those_of_transformers(llama, plain_llama):
         assert list(output.candidates[0].token_ids) == wanted[0, ids.shape[1] :].tolist()
 
 
+def test_what_is_not_drawn_is_written_once_however_often_it_is_asked_for(llama):
+    llama.load()
+    costs, answers = [], []
+    for count in (1, 3):
+        before = llama.counted.tokens
+        answers.append(llama.generate([ask("abc", max_tokens=4, n=count)])[0])
+        costs.append(llama.counted.tokens - before)
+
+    assert costs[0] == costs[1]
+    assert [candidate.text for candidate in answers[1].candidates] == [answers[0].text] * 3
+    assert answers[1].usage.output_tokens == 3 * answers[0].usage.output_tokens
+
+
 @pytest.mark.parametrize("rows", [1, 2, 5, 64])
 def test_an_answer_does_not_depend_on_its_neighbours(llama, llama_folder, rows):
     from assay.models.local_transformers import LocalTransformers

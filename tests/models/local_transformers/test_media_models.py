@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import GenerateOptions, Image, Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
-from assay.models.local_transformers.hearing import heard_at_once
+from assay.models.local_transformers.media_prompts import heard_at_once
 
 from .tiny_media import ask, picture, sound, weigh, written
 

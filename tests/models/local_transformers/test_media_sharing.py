@@ -267,7 +267,8 @@ def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
     [plain] = plainly(LocalTransformers(llava.path)).likelihood([rolling])
 
     loaded = llava._loaded
-    ids = [loaded.renderer.prefix_token, *loaded.renderer.tokenizer.encode("red and blue", add_special_tokens=False)]
+    first, tokens = loaded.renderer.whole_text(rolling.prompt)
+    ids = [first, *tokens]
     with torch.inference_mode():
         logprobs = torch.log_softmax(loaded.model(input_ids=torch.tensor([ids]).to(loaded.model.device)).logits[0], -1)
     wanted = sum(logprobs[at, token].item() for at, token in enumerate(ids[1:]))

@@ -8,7 +8,7 @@ import assay
 from assay.catalogue import SCORERS
 from assay.core import PlanError, Requirement, UsageError
 from assay.models import build_model
-from assay.models.workers.needs import imported
+from assay.models.workers.sources import imported
 from assay.registry import scorers
 
 ROWS = [{"question": "?", "answer": "hello there"}]

@@ -94,5 +94,5 @@ def test_a_sample_without_a_usable_gold_is_a_fault_of_the_data(choices, target):
 
 
 def test_an_unknown_continuation_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="cannot weigh 'word'"):
+    with pytest.raises(UsageError, match="does not know continuation='word'"):
         ChoiceLikelihood(continuation="word")

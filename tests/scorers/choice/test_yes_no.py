@@ -62,7 +62,7 @@ def test_a_target_that_is_neither_is_a_fault_of_the_data():
 
 
 def test_an_unknown_rule_is_refused():
-    with pytest.raises(UsageError, match="no rule 'letters'"):
+    with pytest.raises(UsageError, match="does not know rule='letters'"):
         YesNo("letters")
 
 

@@ -42,5 +42,5 @@ def test_the_verdict_is_that_of_yes_no_and_the_probability_stands_beside_it():
 
 
 def test_an_unknown_rule_is_refused():
-    with pytest.raises(UsageError, match="has no rule 'guess'"):
+    with pytest.raises(UsageError, match="does not know rule='guess'"):
         YesProbability("guess")

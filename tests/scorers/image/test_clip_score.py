@@ -31,7 +31,7 @@ def test_without_a_cosine_there_is_no_verdict(cosine):
 
 
 def test_an_unknown_variant_is_refused():
-    with pytest.raises(UsageError, match="no variant 'openai'"):
+    with pytest.raises(UsageError, match="does not know variant='openai'"):
         ClipScore("openai")
 
 

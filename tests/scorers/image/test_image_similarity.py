@@ -143,7 +143,7 @@ def test_nothing_to_compare_with_is_a_fault_of_the_data():
 
 
 def test_an_unknown_window_is_refused():
-    with pytest.raises(UsageError, match="no window 'flat'"):
+    with pytest.raises(UsageError, match="does not know ssim_window='flat'"):
         ImageSimilarity(ssim_window="flat")
 
 

@@ -9,7 +9,6 @@ from assay.core import Image, Outcome, Output, Sample
 from assay.scorers.image.t2i_compbench import (
     T2ICompBench,
     objects_of,
-    overlap_of,
     parts_of,
     phrases_of,
     place_score,
@@ -54,7 +53,6 @@ def test_places_are_judged_by_the_centres_of_two_boxes(place, one, other, expect
 def test_boxes_that_overlap_count_less():
     one, other = (0, 0, 20, 10), (10, 0, 30, 10)
 
-    assert overlap_of(one, other) == pytest.approx(1 / 3)
     assert place_score("on the left of", one, other) == pytest.approx(0.1 / (1 / 3))
 
 

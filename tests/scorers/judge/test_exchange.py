@@ -137,7 +137,7 @@ def test_media_of_later_turns_belong_to_the_question():
 
 
 def test_rounds_are_last_or_all():
-    with pytest.raises(UsageError, match="cannot judge rounds 'some'; fix: last or all"):
+    with pytest.raises(UsageError, match="does not know rounds='some'; fix: rounds: one of last, all"):
         Judge(rounds="some")
 
 

@@ -187,7 +187,7 @@ def test_a_pair_without_the_other_answer_is_a_fault_of_the_data():
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (Judge, {"scale": "1-7"}, "no scale '1-7'"),
+        (Judge, {"scale": "1-7"}, "does not know scale='1-7'"),
         (Judge, {"template": "poetic"}, "no template 'poetic'"),
         (Judge, {"template": "rubric"}, "needs criteria"),
         (PairwiseJudge, {"criteria": "Be brief."}, "criteria that its template does not show"),

@@ -102,7 +102,7 @@ def test_scales_may_begin_at_zero(scale, value, normalized):
 
 
 def test_an_unknown_kind_of_answer_is_refused():
-    with pytest.raises(UsageError, match="scorer 'judge' expects no 'picture'"):
+    with pytest.raises(UsageError, match="scorer 'judge' does not know expects='picture'"):
         Judge(expects="picture")
 
 
@@ -178,7 +178,7 @@ def test_a_comparison_without_the_expected_image_is_not_put_to_the_judge():
     score, judge = compared(MADE, Sample(id="q", input="Draw.", target=OTHER), Text("no"), expects="image")
 
     assert (score.outcome, judge.asked) == (Outcome.UNPARSED, [])
-    with pytest.raises(UsageError, match="scorer 'pairwise_judge' expects no 'picture'"):
+    with pytest.raises(UsageError, match="scorer 'pairwise_judge' does not know expects='picture'"):
         PairwiseJudge(expects="picture")
 
 

@@ -99,7 +99,7 @@ def test_an_answer_without_an_image_gets_nothing_and_is_not_judged():
 def test_wrong_settings_are_refused():
     with pytest.raises(UsageError, match="needs aspects"):
         JudgeRatings({})
-    with pytest.raises(UsageError, match="cannot combine 'best'"):
+    with pytest.raises(UsageError, match="does not know combine='best'"):
         JudgeRatings(ASPECTS, combine="best")
     with pytest.raises(UsageError, match="weights for other aspects"):
         JudgeRatings(ASPECTS, {"success": 1.0})

@@ -85,5 +85,5 @@ def test_a_run_without_recognizer_is_told_how_to_name_one():
 
 
 def test_an_unknown_unit_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="has no unit 'syllables'"):
+    with pytest.raises(UsageError, match="does not know unit='syllables'"):
         SpeechConsistency(unit="syllables")

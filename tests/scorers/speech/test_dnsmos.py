@@ -1,5 +1,6 @@
 """DNSMOS: the ratings of synthetic sounds as speechmos 0.0.1.1 gives them."""
 
+import importlib.util
 import sys
 
 import numpy as np
@@ -19,7 +20,7 @@ SAMPLE = Sample(id="a")
 @pytest.fixture
 def networks():
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    if dnsmos.find_spec("speechmos") is None:
+    if importlib.util.find_spec("speechmos") is None:
         pytest.skip("speechmos is not installed")
 
 
@@ -89,7 +90,7 @@ def test_arrays_it_cannot_rate_are_refused(samples):
 
 def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
     dnsmos._networks.cache_clear()
-    monkeypatch.setattr(dnsmos, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[speech\]'"):
         rate_speech(TONE)

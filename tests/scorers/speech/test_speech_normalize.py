@@ -55,7 +55,7 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "whisper_normalizer.basic", None)
+    monkeypatch.setitem(sys.modules, "whisper_normalizer.english", None)
     normalizer.cache_clear()
 
     with pytest.raises(MissingExtra, match=r"whisper-normalizer is not installed; fix: pip install 'assay\[speech\]'"):

@@ -41,5 +41,5 @@ def test_without_steps_the_first_line_counts():
 
 
 def test_another_place_for_the_answer_is_refused():
-    with pytest.raises(UsageError, match="declared, or answer: first_line"):
+    with pytest.raises(UsageError, match="answer: one of declared, first_line"):
         Bbh(answer="last_line")  # type: ignore[arg-type]

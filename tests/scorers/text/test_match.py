@@ -120,7 +120,7 @@ def test_regex_that_finds_nothing_is_unparsed_with_a_target_and_zero_without():
     [
         ({"pattern": "("}, "cannot read its pattern"),
         ({"pattern": "a", "group": 2}, "has no group 2"),
-        ({"pattern": "a", "match": "middle"}, "cannot take the 'middle' match"),
+        ({"pattern": "a", "match": "middle"}, "does not know match='middle'"),
     ],
 )
 def test_a_regex_that_cannot_work_is_refused_before_the_run(options, message):
@@ -129,7 +129,7 @@ def test_a_regex_that_cannot_work_is_refused_before_the_run(options, message):
 
 
 def test_unknown_tokens_are_refused_before_the_run():
-    with pytest.raises(UsageError, match="tokens cannot be 'chars'"):
+    with pytest.raises(UsageError, match="does not know tokens='chars'"):
         QuasiExactMatch(tokens="chars")
 
 

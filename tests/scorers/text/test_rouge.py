@@ -42,5 +42,5 @@ def test_an_answer_cut_to_nothing_is_truncated_under_all_three_names():
 
 
 def test_unknown_words_are_refused_before_the_run():
-    with pytest.raises(UsageError, match="cannot count 'greek'"):
+    with pytest.raises(UsageError, match="does not know words='greek'"):
         Rouge(words="greek")

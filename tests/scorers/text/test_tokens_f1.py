@@ -58,7 +58,7 @@ def test_f1_is_that_of_the_multisets(answer, target):
 
 
 def test_unknown_tokens_are_refused_before_the_run():
-    with pytest.raises(UsageError, match="cannot count 'bytes'"):
+    with pytest.raises(UsageError, match="does not know tokens='bytes'"):
         TokenF1(tokens="bytes")
 
 

@@ -41,7 +41,7 @@ def test_a_sample_without_target_is_a_fault_of_the_data():
 
 
 def test_an_unknown_variant_is_refused():
-    with pytest.raises(UsageError, match="no variant 'raw'"):
+    with pytest.raises(UsageError, match="does not know v='raw'"):
         Anls("raw")
 
 

@@ -74,7 +74,7 @@ def test_a_sample_without_a_box_is_a_fault_of_the_data():
 
 @pytest.mark.parametrize("option", ["scale", "target_scale", "corners", "target_corners"])
 def test_an_unknown_way_to_measure_is_refused(option):
-    with pytest.raises(UsageError, match=f"cannot read {option}: 'inches'"):
+    with pytest.raises(UsageError, match=f"does not know {option}='inches'"):
         BoxIou(**{option: "inches"})
 
 

@@ -50,7 +50,7 @@ def test_a_sample_without_reference_is_a_fault_of_the_data():
 
 
 def test_an_unknown_tokenizer_is_refused():
-    with pytest.raises(UsageError, match="no tokenizer 'spacy'"):
+    with pytest.raises(UsageError, match="does not know tokenize='spacy'"):
         Caption(tokenize="spacy")
 
 

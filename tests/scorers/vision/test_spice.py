@@ -68,7 +68,7 @@ def test_a_missing_program_and_a_missing_java_are_named(
     (place / spice.JAR).unlink()
     with pytest.raises(UsageError, match=r"there is no spice-1\.0\.jar"):
         Spice(folder=str(place))
-    monkeypatch.setattr(spice.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pip install pycocoevalcap"):
         Spice()
     monkeypatch.setenv("PATH", str(tmp_path / "lib"))

@@ -99,7 +99,7 @@ def test_silence_at_the_token_limit_is_truncated():
 
 
 def test_an_unknown_behaviour_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="no behaviour 'latest'"):
+    with pytest.raises(UsageError, match="does not know v='latest'"):
         VqaAccuracy(v="latest")
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.summarizers.statistics import cohens_kappa, fold_verdicts, krippendorff_nominal
+from assay.summarizers.statistics import cohens_kappa, krippendorff_nominal
+from assay.summarizers.statistics.agreement import fold_verdicts
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability": four observers, twelve units.
 TEXTBOOK = [

@@ -3,17 +3,8 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from assay.summarizers.statistics import (
-    Estimate,
-    clopper_pearson,
-    estimate_mean,
-    macro,
-    median,
-    micro,
-)
+from assay.summarizers.statistics import Estimate, clopper_pearson, estimate_mean, macro, micro
 
 SMALL = Estimate(0.8, 0.04, 0.72, 0.88, 100, None, "t")
 LARGE = Estimate(0.6, 0.02, 0.56, 0.64, 300, None, "t")
@@ -81,22 +72,9 @@ def test_clusters_add_up_only_where_every_part_has_them():
     assert micro([clustered, SMALL]).clusters is None
 
 
-def test_the_median_sorts_and_halves_the_middle():
-    assert median([9, 1, 5]) == 5
-    assert median([4, 1, 3, 2]) == 2.5
-
-
-@given(st.lists(st.integers(-50, 50), min_size=1), st.randoms(use_true_random=False))
-def test_the_median_ignores_order(values, shuffler):
-    mixed = values.copy()
-    shuffler.shuffle(mixed)
-
-    assert median(values) == median(mixed)
-
-
 @pytest.mark.parametrize(
     "call",
-    [lambda: micro([]), lambda: macro([]), lambda: median([])],
+    [lambda: micro([]), lambda: macro([])],
 )
 def test_nothing_to_aggregate_is_an_error(call):
     with pytest.raises(ValueError, match="nothing to"):

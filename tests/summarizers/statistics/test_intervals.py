@@ -11,12 +11,12 @@ from assay.summarizers.statistics import (
     clustered_mean,
     estimate_mean,
     mean_interval,
-    proportion,
     share_interval,
-    unseen_spread,
     wald,
     wilson,
 )
+from assay.summarizers.statistics.intervals import proportion
+from assay.summarizers.statistics.proportions import unseen_spread
 
 S = [1, 1, 1, 0, 1, 0, 1, 1, 0, 1]
 CLUSTERED = [1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1]

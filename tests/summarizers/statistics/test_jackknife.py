@@ -12,8 +12,8 @@ from assay.summarizers.statistics import (
     jackknife,
     ratio_estimate,
     share_interval,
-    unseen_spread,
 )
+from assay.summarizers.statistics.proportions import unseen_spread
 
 ERRORS = [0, 2, 1, 0, 3, 0, 1, 1, 0, 4, 1, 0, 2, 0, 1, 0]
 WORDS = [9, 12, 8, 10, 14, 7, 11, 9, 10, 13, 8, 12, 10, 9, 11, 10]

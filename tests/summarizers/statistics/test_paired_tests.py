@@ -1,19 +1,23 @@
 """Tests of paired differences and corrections for many: METRICS §3.5."""
 
+import math
+
 import pytest
 
-from assay.summarizers.statistics import holm, mcnemar
+from assay.summarizers.statistics import holm
+from assay.summarizers.statistics.paired_tests import mcnemar
 
 P_VALUES = [0.01, 0.04, 0.03, 0.005, 0.2]
 
 
-def test_all_four_versions_of_mcnemar_match_the_published_vector():
-    p = mcnemar(4, 0)
+def exact(b, c):
+    """The exact p: the mid-p counts the outcome that was seen half on each side."""
+    return min(1.0, mcnemar(b, c) + math.comb(b + c, min(b, c)) / 2 ** (b + c))
 
-    assert p.exact == 0.125
-    assert p.mid_p == 0.0625
-    assert p.chi_square_corrected == pytest.approx(0.133614, abs=1e-6)
-    assert p.chi_square == pytest.approx(0.045500, abs=1e-6)
+
+def test_mcnemar_matches_the_published_vector():
+    assert mcnemar(4, 0) == 0.0625
+    assert exact(4, 0) == 0.125
 
 
 @pytest.mark.parametrize(
@@ -21,18 +25,18 @@ def test_all_four_versions_of_mcnemar_match_the_published_vector():
     [(10, 2, 0.038574), (25, 12, 0.047031), (5, 5, 1), (0, 6, 0.03125), (1, 8, 0.039063)],
 )
 def test_exact_mcnemar_matches_the_published_vectors_from_either_side(b, c, expected):
-    assert mcnemar(b, c).exact == pytest.approx(expected, abs=1e-6)
+    assert exact(b, c) == pytest.approx(expected, abs=1e-6)
     assert mcnemar(c, b) == mcnemar(b, c)
 
 
 def test_mcnemar_of_many_pairs_is_still_exact():
     stats = pytest.importorskip("scipy.stats")
 
-    assert mcnemar(1300, 1200).exact == pytest.approx(stats.binomtest(1300, 2500).pvalue, rel=1e-9)
+    assert exact(1300, 1200) == pytest.approx(stats.binomtest(1300, 2500).pvalue, rel=1e-9)
 
 
 def test_models_that_never_differ_give_no_evidence():
-    assert mcnemar(0, 0).exact == 1.0
+    assert mcnemar(0, 0) == 1.0
 
 
 def test_negative_counts_are_refused():

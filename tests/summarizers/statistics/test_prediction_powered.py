@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from assay.summarizers.statistics import estimate_mean, judge_weight, prediction_powered_mean
+from assay.summarizers.statistics import estimate_mean, prediction_powered_mean
+from assay.summarizers.statistics.prediction_powered import judge_weight
 
 PEOPLE = [float(c) for c in "11010111010110110111"]
 JUDGE = [float(c) for c in "11110111010101110111"]

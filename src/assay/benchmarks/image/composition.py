@@ -63,8 +63,8 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 
 def kind_of(row: RowOf) -> dict[str, str]:
     """ImagineBench's type of a prompt, and the kind it is counted under."""
-    said = str(row.get("type") or "").strip()
-    return {"type": said, "kind": KINDS.get(said.lower(), said.lower())} if said else {}
+    name = str(row.get("type") or "").strip()
+    return {"type": name, "kind": KINDS.get(name.lower(), name.lower())} if name else {}
 
 
 def prompt_of(sample: Sample) -> str:

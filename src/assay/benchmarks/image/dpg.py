@@ -37,8 +37,8 @@ TABLE = PropositionTable(shows_images=False, aliases=PROMPTS, reshape=with_promp
 def propositions(sample: Sample) -> str:
     """What the model under `vqa` is told: the questions by their ids, as JSON."""
     listed = read_json(sample.fields.get("questions"))
-    asked = {str(one["proposition_id"]): one["question_natural_language"] for one in listed or ()}
-    return json.dumps({"questions": asked, "reply": "yes or no for each"}, ensure_ascii=False)
+    questions = {str(one["proposition_id"]): one["question_natural_language"] for one in listed or ()}
+    return json.dumps({"questions": questions, "reply": "yes or no for each"}, ensure_ascii=False)
 
 
 dpg_bench = Task(

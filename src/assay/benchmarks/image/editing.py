@@ -44,8 +44,8 @@ def language(*codes: str) -> Callable[[RowOf], Sequence[RowOf]]:
     """Leaves the rows whose instruction is in one language; a table that names none is taken whole."""
 
     def rows(row: RowOf) -> Sequence[RowOf]:
-        said = row.get("instruction_language")
-        return [row] if is_blank(said) or str(said).lower() in codes else []
+        code = row.get("instruction_language")
+        return [row] if is_blank(code) or str(code).lower() in codes else []
 
     return rows
 

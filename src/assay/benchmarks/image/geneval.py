@@ -31,10 +31,10 @@ def classes_to_find(sample: Sample) -> str:
     """What the detector is told: the classes that the prompt is about, and whether their colours matter, as JSON."""
     wanted = metadata_of(sample) or {}
     clauses = [*(wanted.get("include") or ()), *(wanted.get("exclude") or ())]
-    asked: dict[str, Any] = {"classes": sorted({str(clause["class"]) for clause in clauses})}
+    request: dict[str, Any] = {"classes": sorted({str(clause["class"]) for clause in clauses})}
     if any(clause.get("color") for clause in clauses):
-        asked["colors"] = True
-    return json.dumps(asked, ensure_ascii=False)
+        request["colors"] = True
+    return json.dumps(request, ensure_ascii=False)
 
 
 geneval = Task(

@@ -31,9 +31,9 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
     """The field of knowledge as the tag `category`."""
 
     def tag(row: RowOf) -> dict[str, str]:
-        said = str(row.get("Category") or row.get("category") or row.get("discipline") or "").strip().lower()
-        if said in last:
-            return {"category": said}
+        category = str(row.get("Category") or row.get("category") or row.get("discipline") or "").strip().lower()
+        if category in last:
+            return {"category": category}
         number = whole_number(row.get("prompt_id"))
         name = next((name for name, highest in last.items() if number is not None and number <= highest), None)
         return {} if name is None else {"category": name}

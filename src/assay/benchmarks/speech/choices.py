@@ -17,12 +17,12 @@ its words, and none that only a wrong option has.
 import re
 from collections.abc import Sequence
 
-from ...core import DataSource, GenerateOptions, Output, Sample, Score, Task
+from ...core import GenerateOptions, Output, Sample, Score, Task
 from ...datasets.choices import LETTERS
 from ...scorers.answers import no_answer, no_target
 from ...templates import Choices
 from .modes import BOTH, TEXT, Blind, heard, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 OPTIONS = GenerateOptions(temperature=0.0, max_tokens=256)
 
@@ -31,11 +31,7 @@ def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Ta
     """The three tasks of one exam read aloud."""
     task = Task(
         name=name,
-        dataset=DataSource(
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/single_choice_zh.jsonl",
-            read=Spoken(options=True, tags=("subject",)),
-        ),
+        dataset=source_of(name, "single_choice_zh", Spoken(options=True, tags=("subject",))),
         scorers=("single_choice_zh",),
         options=OPTIONS,
         description=f"{title} read aloud: letter, in Chinese",
@@ -56,12 +52,12 @@ spoken_agieval, spoken_agieval_audio_text, spoken_agieval_text = chinese_exam(
 mmau, mmau_text = in_modes(
     Task(
         name="mmau",
-        dataset=DataSource(
+        dataset=source_of(
+            "mmau",
+            "sound_choices",
+            Spoken(options=True, tags=("task", "difficulty")),
             hub="TwinkStart/MMAU",
             split="v05.15.25",
-            local=("mmau.jsonl", "mmau.parquet", "mmau"),
-            mini="benchmarks/data/speech/sound_choices.jsonl",
-            read=Spoken(options=True, tags=("task", "difficulty")),
         ),
         scorers=("choice",),
         options=OPTIONS,
@@ -85,9 +81,9 @@ def words_of_option(sample: Sample, output: Output) -> Score:
     return Score(float(names_option(right, output.text, sample.choices)), answer=output.text)
 
 
-def names_option(right: str, said: str, options: Sequence[str]) -> bool:
+def names_option(right: str, text: str, options: Sequence[str]) -> bool:
     """Whether a text has every word of one option and no word that only the others have."""
-    wanted, words = _words(right), _words(said)
+    wanted, words = _words(right), _words(text)
     others = {word for option in options for word in _words(option) - wanted}
     return bool(words) and wanted <= words and not words & others
 
@@ -110,13 +106,13 @@ def voicebench_choices(subset: str, split: str = "test") -> tuple[Task, ...]:
     name = f"voicebench_{subset}"
     task = Task(
         name=name,
-        dataset=DataSource(
+        dataset=source_of(
+            name,
+            "voicebench_choices",
+            Spoken(target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)),
             hub="hlt-lab/voicebench",
             config=subset,
             split=split,
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/voicebench_choices.jsonl",
-            read=Spoken(target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)),
         ),
         scorers=("choice",),
         options=OPTIONS,

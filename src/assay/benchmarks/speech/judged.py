@@ -14,10 +14,10 @@ and rescaled to 100, as TELEVAL has it. Where a model speaks and writes, the jud
 
 from typing import Any
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from ...summarizers.threshold import Rescaled, Threshold
 from .modes import heard, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 OPTIONS = GenerateOptions(temperature=0.0, max_tokens=512)
 ABOVE_60 = Threshold(bar=3.0, inclusive=False)
@@ -36,13 +36,13 @@ def voicebench_open(subset: str, scorer: dict[str, Any]) -> tuple[Task, ...]:
     name = f"voicebench_{subset}"
     task = Task(
         name=name,
-        dataset=DataSource(
+        dataset=source_of(
+            name,
+            "voicebench_open",
+            Spoken(target=("reference", "answer"), query=("prompt", "query")),
             hub="hlt-lab/voicebench",
             config=subset.replace("sd_qa", "sd-qa"),
             split="usa" if subset == "sd_qa" else "test",
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/voicebench_open.jsonl",
-            read=Spoken(target=("reference", "answer"), query=("prompt", "query")),
         ),
         scorers=(scorer,),
         options=OPTIONS,
@@ -70,11 +70,7 @@ def judged_reply(name: str, title: str, criteria: str) -> tuple[Task, ...]:
     """The three tasks of one kind of reply, rated 0 to 5."""
     task = Task(
         name=name,
-        dataset=DataSource(
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/judged_replies.jsonl",
-            read=Spoken(tags=("emotion",)),
-        ),
+        dataset=source_of(name, "judged_replies", Spoken(tags=("emotion",))),
         scorers=({"name": "judge", "scale": "0-5", "template": "rubric", "criteria": criteria},),
         summarizers=(ABOVE_60, Rescaled(high=5.0, power=2.0, label="rescaled")),
         options=OPTIONS,

@@ -9,20 +9,16 @@ Protocols: the dialogue goes on from the model's own answers; the last is scored
 `…@audio+text` speak each user turn, `…@text` writes it.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from .modes import AUDIO, MODES, HeardRounds, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 ASK = "Answer in one short sentence."
 
 spoken_memory, spoken_memory_audio_text, spoken_memory_text = in_modes(
     Task(
         name="spoken_memory",
-        dataset=DataSource(
-            local=("spoken_memory.jsonl", "spoken_memory.parquet", "spoken_memory"),
-            mini="benchmarks/data/speech/memory.jsonl",
-            read=Spoken(target=("answer", "ref"), rounds=True),
-        ),
+        dataset=source_of("spoken_memory", "memory", Spoken(target=("answer", "ref"), rounds=True)),
         scorers=("exists_match",),
         options=GenerateOptions(temperature=0.0, max_tokens=256),
         description="Memory over two spoken rounds: exists-match",

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...catalogue.benchmarks.speech import SUFFIXES
 from ...core import Audio, Message, Part, Prompt, Sample, Task, TemplateError, Text
 from .rows import ROUNDS
 
-AUDIO, BOTH, TEXT = "audio", "audio+text", "text"
-MODES = (AUDIO, BOTH, TEXT)
-_SUFFIXES = {AUDIO: "", BOTH: "_audio_text", TEXT: "_text"}
+MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class HeardRounds:
         return self._turn(sample, done) if done < len(sample.fields[ROUNDS]) else None
 
     def _turn(self, sample: Sample, place: int) -> Message:
-        asked = self if place == 0 else replace(self, instruction="")
+        template = self if place == 0 else replace(self, instruction="")
         audio = sample.media[place] if sample.media else None
-        return user_turn(asked, sample, sample.fields[ROUNDS][place], audio)
+        return user_turn(template, sample, sample.fields[ROUNDS][place], audio)
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,19 @@ class Blind:
         return self.template(replace(sample, media=()))
 
 
-def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
+def user_turn(template: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
     """One user turn in the mode that is asked for."""
-    if asked.mode == TEXT:
+    if template.mode == TEXT:
         if not text:
             raise TemplateError(
                 "the row has no text of what is said", where=f"sample {sample.id!r}", fix="give a column `query`"
             )
-        return Message("user", (Text(f"{text}\n\n{asked.instruction}" if asked.instruction else text),))
+        return Message("user", (Text(f"{text}\n\n{template.instruction}" if template.instruction else text),))
     if not isinstance(audio, Audio):
         raise TemplateError("the row has no audio", where=f"sample {sample.id!r}", fix="give a column `audio`")
     parts: tuple[Part, ...] = (audio,)
-    if asked.mode == BOTH and asked.instruction:
-        parts = (audio, Text(asked.instruction))
+    if template.mode == BOTH and template.instruction:
+        parts = (audio, Text(template.instruction))
     return Message("user", parts)
 
 
@@ -97,7 +96,7 @@ def in_modes(task: Task, templates: Mapping[str, Any], checked: str, version: st
     first = next(iter(templates))
     return tuple(
         task.but(
-            name=task.name + ("" if mode == first else _SUFFIXES[mode]),
+            name=task.name + ("" if mode == first else SUFFIXES[mode]),
             template=template,
             protocol=f"{task.name}@{mode}{version}",
             needs=task.needs if mode == TEXT else task.needs | {"audio"},

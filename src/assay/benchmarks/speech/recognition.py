@@ -12,11 +12,9 @@ leaderboard. Chinese: corpus CER after Chinese normalization. Hub names are thos
 here.
 """
 
-from dataclasses import replace
-
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from .modes import AUDIO, BOTH, heard, in_modes
-from .rows import TRANSCRIPTS, Spoken
+from .rows import TRANSCRIPTS, Spoken, source_of
 
 ENGLISH = {"name": "wer", "normalize": "whisper-en"}
 CHINESE = {"name": "cer", "normalize": "zh"}
@@ -28,68 +26,51 @@ ASK_ZH = "请逐字转写这段语音,只输出转写文本。"
 
 
 def recognition(
-    name: str,
-    *,
-    title: str,
-    scorer: dict[str, str],
-    source: DataSource,
-    citation: str,
-    licence: str,
+    name: str, title: str, scorer: dict[str, str], citation: str, licence: str, *, read: Spoken = READ, **hub: str
 ) -> tuple[Task, ...]:
     """The two tasks of one recognition set."""
     is_chinese = scorer is CHINESE
-    files = (f"{name}.jsonl", f"{name}.parquet", name)
-    mini = f"benchmarks/data/speech/recognition_{'zh' if is_chinese else 'en'}.jsonl"
     task = Task(
         name=name,
-        dataset=replace(source, local=files, mini=mini, read=source.read or READ),
+        dataset=source_of(name, f"recognition_{'zh' if is_chinese else 'en'}", read, **hub),
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=512),
         description=f"{title}: corpus {'CER' if is_chinese else 'WER'}",
         citation=citation,
         licence=licence,
-        data_hint=f"{files[0]} with key, audio (a path or bytes), ref",
+        data_hint=f"{name}.jsonl with key, audio (a path or bytes), ref",
     )
     return in_modes(task, heard(ASK_ZH if is_chinese else ASK_EN, AUDIO, BOTH), "normalized as published")
 
 
 librispeech, librispeech_audio_text = recognition(
-    "librispeech", title="LibriSpeech test-clean", scorer=ENGLISH,
-    source=DataSource("TwinkStart/librispeech", split="test_clean"),
-    citation="ICASSP 2015, 5206-5210", licence="CC BY 4.0",
+    "librispeech", "LibriSpeech test-clean", ENGLISH, "ICASSP 2015, 5206-5210", "CC BY 4.0",
+    hub="TwinkStart/librispeech", split="test_clean",
 )  # fmt: skip
 librispeech_other, librispeech_other_audio_text = recognition(
-    "librispeech_other", title="LibriSpeech test-other", scorer=ENGLISH,
-    source=DataSource("TwinkStart/librispeech", split="test_other"),
-    citation="ICASSP 2015, 5206-5210", licence="CC BY 4.0",
+    "librispeech_other", "LibriSpeech test-other", ENGLISH, "ICASSP 2015, 5206-5210", "CC BY 4.0",
+    hub="TwinkStart/librispeech", split="test_other",
 )  # fmt: skip
 common_voice_en, common_voice_en_audio_text = recognition(
-    "common_voice_en", title="Common Voice 15, English", scorer=ENGLISH,
-    source=DataSource("TwinkStart/CommonVoice_15", split="en"),
-    citation="arXiv 1912.06670", licence="CC0 1.0",
+    "common_voice_en", "Common Voice 15, English", ENGLISH, "arXiv 1912.06670", "CC0 1.0",
+    hub="TwinkStart/CommonVoice_15", split="en",
 )  # fmt: skip
 common_voice_zh, common_voice_zh_audio_text = recognition(
-    "common_voice_zh", title="Common Voice 15, Chinese", scorer=CHINESE,
-    source=DataSource("TwinkStart/CommonVoice_15", split="zh"),
-    citation="arXiv 1912.06670", licence="CC0 1.0",
+    "common_voice_zh", "Common Voice 15, Chinese", CHINESE, "arXiv 1912.06670", "CC0 1.0",
+    hub="TwinkStart/CommonVoice_15", split="zh",
 )  # fmt: skip
 fleurs_en, fleurs_en_audio_text = recognition(
-    "fleurs_en", title="FLEURS, English", scorer=ENGLISH,
-    source=DataSource("google/fleurs", config="en_us", read=READINGS),
-    citation="arXiv 2205.12446", licence="CC BY 4.0",
+    "fleurs_en", "FLEURS, English", ENGLISH, "arXiv 2205.12446", "CC BY 4.0",
+    read=READINGS, hub="google/fleurs", config="en_us",
 )  # fmt: skip
 fleurs_zh, fleurs_zh_audio_text = recognition(
-    "fleurs_zh", title="FLEURS, Mandarin", scorer=CHINESE,
-    source=DataSource("google/fleurs", config="cmn_hans_cn", read=READINGS),
-    citation="arXiv 2205.12446", licence="CC BY 4.0",
+    "fleurs_zh", "FLEURS, Mandarin", CHINESE, "arXiv 2205.12446", "CC BY 4.0",
+    read=READINGS, hub="google/fleurs", config="cmn_hans_cn",
 )  # fmt: skip
 aishell1, aishell1_audio_text = recognition(
-    "aishell1", title="AISHELL-1", scorer=CHINESE,
-    source=DataSource("TwinkStart/AISHELL-1"),
-    citation="arXiv 1709.05522", licence="Apache 2.0",
-)  # fmt: skip
+    "aishell1", "AISHELL-1", CHINESE, "arXiv 1709.05522", "Apache 2.0", hub="TwinkStart/AISHELL-1"
+)
 wenetspeech, wenetspeech_audio_text = recognition(
-    "wenetspeech", title="WenetSpeech test_net", scorer=CHINESE,
-    source=DataSource("TwinkStart/WenetSpeech", split="test_net"),
-    citation="arXiv 2110.03370", licence="CC BY 4.0 for the labels; the audio clips are their owners'",
+    "wenetspeech", "WenetSpeech test_net", CHINESE, "arXiv 2110.03370",
+    "CC BY 4.0 for the labels; the audio clips are their owners'", hub="TwinkStart/WenetSpeech", split="test_net",
 )  # fmt: skip

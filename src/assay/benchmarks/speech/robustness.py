@@ -10,20 +10,16 @@ Protocols: `robust_qa` is exists-match, `robust_asr` corpus WER[whisper-en], eac
 family, the worst level. A row without a level stays out of the worst case and is counted in a flag.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from ...summarizers.worst_case import WorstCase
 from .modes import AUDIO, BOTH, heard, in_modes
 from .recognition import ASK_EN, ENGLISH
-from .rows import TRANSCRIPTS, Spoken
+from .rows import TRANSCRIPTS, Spoken, source_of
 from .spoken_qa import ASK
 
 _QA = Task(
     name="robust_qa",
-    dataset=DataSource(
-        local=("robust_qa.jsonl", "robust_qa.parquet", "robust_qa"),
-        mini="benchmarks/data/speech/robustness.jsonl",
-        read=Spoken(tags=("family", "level"), cluster="source"),
-    ),
+    dataset=source_of("robust_qa", "robustness", Spoken(tags=("family", "level"), cluster="source")),
     scorers=("exists_match",),
     summarizers=("mean", WorstCase(by="level", within="family")),
     options=GenerateOptions(temperature=0.0, max_tokens=256),
@@ -38,10 +34,10 @@ _ERRORS = {"numerator": ("S", "D", "I"), "denominator": "N"}
 robust_asr, robust_asr_audio_text = in_modes(
     _QA.but(
         name="robust_asr",
-        dataset=DataSource(
-            local=("robust_asr.jsonl", "robust_asr.parquet", "robust_asr"),
-            mini="benchmarks/data/speech/robustness_asr.jsonl",
-            read=Spoken(target=TRANSCRIPTS, query=(), tags=("family", "level"), cluster="source"),
+        dataset=source_of(
+            "robust_asr",
+            "robustness_asr",
+            Spoken(target=TRANSCRIPTS, query=(), tags=("family", "level"), cluster="source"),
         ),
         scorers=(ENGLISH,),
         summarizers=(

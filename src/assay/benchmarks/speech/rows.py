@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, AllOf, Audio, Media, Sample
+from ...core import EMPTY, AllOf, Audio, DataSource, Media, Sample
 from ...datasets import Samples, open_dataset
 from ...datasets.choices import letter_of
 from ...datasets.faults import RowFault
@@ -40,8 +40,6 @@ class Spoken:
     """Whether rows have options; the target is then a letter."""
     letters: str = ""
     """The letters of options that stand in the question itself, `ABCD`: their texts are not known apart."""
-    heard: bool = True
-    """Whether a row without an audio clip is a fault."""
     rounds: bool = False
     """Whether rows are dialogues."""
     tags: tuple[str, ...] = ()
@@ -69,6 +67,12 @@ class Spoken:
         )
 
 
+def source_of(name: str, mini: str, read: Spoken, **hub: str) -> DataSource:
+    """Where the rows of a benchmark lie: in a file or a folder of its name, or on the hub."""
+    files = (f"{name}.jsonl", f"{name}.parquet", name)
+    return DataSource(local=files, mini=f"benchmarks/data/speech/{mini}.jsonl", read=read, **hub)
+
+
 @dataclass(frozen=True)
 class ToSample:
     """One row as a sample."""
@@ -81,7 +85,7 @@ class ToSample:
         read = self.read
         row = {**row, **{name: row[there] for name, there in read.aliases.items() if there in row}}
         texts, clips = self._rounds(row) if read.rounds else self._single(row)
-        if read.heard and not clips:
+        if not clips:
             raise RowFault("the row has no audio", column=AUDIO_COLUMNS[0], fix="give it a path or bytes in `audio`")
         options = options_of(row) if read.options else tuple(read.letters)
         if read.options and not options:

@@ -11,20 +11,16 @@ model's own text: WER[whisper-en], or CER[zh] for Chinese. Numbers compare only 
 
 from typing import Any
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from .modes import heard, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 
 def spoken_answers(name: str, title: str, scorer: Any, citation: str, checked: str) -> tuple[Task, ...]:
     """The three tasks of one measure of the speech."""
     task = Task(
         name=name,
-        dataset=DataSource(
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/spoken_answers.jsonl",
-            read=Spoken(),
-        ),
+        dataset=source_of(name, "spoken_answers", Spoken()),
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=256),
         produces=("text", "audio"),

@@ -10,9 +10,9 @@ Protocols: exists-match, a reference must occur in the answer as whole words (TE
 three input modes are `…@audio`, `…@audio+text` (a request for a short answer in writing) and `…@text`.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from .modes import heard, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 ASK = "Answer the question in a few words."
 
@@ -21,12 +21,7 @@ def spoken_qa(name: str, title: str, hub: str, citation: str, licence: str) -> t
     """The three tasks of one set of questions."""
     task = Task(
         name=name,
-        dataset=DataSource(
-            hub=hub,
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini="benchmarks/data/speech/spoken_qa.jsonl",
-            read=Spoken(aliases={"answer": "Answer", "question": "Questions"}),
-        ),
+        dataset=source_of(name, "spoken_qa", Spoken(aliases={"answer": "Answer", "question": "Questions"}), hub=hub),
         scorers=("exists_match",),
         options=GenerateOptions(temperature=0.0, max_tokens=256),
         description=f"{title}: exists-match",

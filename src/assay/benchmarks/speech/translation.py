@@ -10,9 +10,9 @@ Protocols: corpus BLEU by sacreBLEU, whose signature stands beside the number; t
 a translation is wanted, so there is no mode `audio`.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import GenerateOptions, Task
 from .modes import BOTH, TEXT, heard, in_modes
-from .rows import Spoken
+from .rows import Spoken, source_of
 
 
 def covost(pair: str, language: str, tokenize: str) -> tuple[Task, ...]:
@@ -20,12 +20,12 @@ def covost(pair: str, language: str, tokenize: str) -> tuple[Task, ...]:
     name = f"covost2_{pair}"
     task = Task(
         name=name,
-        dataset=DataSource(
+        dataset=source_of(
+            name,
+            f"translation_{pair[-2:]}",
+            Spoken(target=("ref", "translation", "text", "answer"), query=("query", "sentence")),
             hub="TwinkStart/covost2",
             split=pair,
-            local=(f"{name}.jsonl", f"{name}.parquet", name),
-            mini=f"benchmarks/data/speech/translation_{pair[-2:]}.jsonl",
-            read=Spoken(target=("ref", "translation", "text", "answer"), query=("query", "sentence")),
         ),
         scorers=({"name": "bleu", "tokenize": tokenize},),
         options=GenerateOptions(temperature=0.0, max_tokens=512),

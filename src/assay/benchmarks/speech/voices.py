@@ -58,8 +58,8 @@ def in_voice(
         licence="that of the recordings",
         data_hint=f"{name}.jsonl or voices.jsonl with key, audio, query, and speaker where it is known",
     )
-    (made,) = in_modes(task, {BOTH: InThisVoice()}, checked, version)
-    return made
+    (in_both,) = in_modes(task, {BOTH: InThisVoice()}, checked, version)
+    return in_both
 
 
 voice_similarity = in_voice(

@@ -26,8 +26,8 @@ def as_question(sample: Sample) -> Prompt:
     """The problem, and the form its solution must have."""
     starter = str(sample.fields.get("starter_code") or "")
     form = _STARTS.format(starter=starter) if starter else _READS
-    asked = f"### Question:\n{sample.input}\n\n### Format: {form}\n\n### Answer:"
-    return Prompt((Message.of("system", SYSTEM), Message.of("user", asked)))
+    question = f"### Question:\n{sample.input}\n\n### Format: {form}\n\n### Answer:"
+    return Prompt((Message.of("system", SYSTEM), Message.of("user", question)))
 
 
 livecodebench = Task(

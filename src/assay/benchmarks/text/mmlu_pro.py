@@ -35,8 +35,8 @@ class StepByStep:
             ' finish your answer with "the answer is (X)" where X is the correct letter choice.'
         )
         options = LAYOUTS["lines"](labels_for(sample, LETTERS), sample.choices)
-        asked = f"Question:\n{question_text(sample)}\nOptions:\n{options}\nAnswer: {STEPS}"
-        return Prompt((Message("system", (Text(head),)), Message("user", (Text(asked),))))
+        question = f"Question:\n{question_text(sample)}\nOptions:\n{options}\nAnswer: {STEPS}"
+        return Prompt((Message("system", (Text(head),)), Message("user", (Text(question),))))
 
     def solution(self, sample: Sample) -> str:
         """The worked answer of the row; where it has none, the answer in the wanted form."""

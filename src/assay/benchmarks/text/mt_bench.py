@@ -57,12 +57,12 @@ class ToSample:
             raise RowFault("expected a list of turns", column="turns", got=turns, fix='write ["first", "second"]')
         references = self.references.get(id) or row.get("reference") or ()
         # In other categories the published judge sees none, even where the file has one.
-        shown = [str(text) for text in references] if category in WITH_REFERENCE else []
-        fields = {**row, "references": shown}
+        texts = [str(text) for text in references] if category in WITH_REFERENCE else []
+        fields = {**row, "references": texts}
         if self.wording is not None:
-            fields["judge_prompts"] = [self.wording[name] for name in _WORDING[bool(shown)]]
+            fields["judge_prompts"] = [self.wording[name] for name in _WORDING[bool(texts)]]
         return Sample(
-            id, turns[0], tuple(shown) or None, fields=fields, tags={"category": category}, turns=tuple(turns[1:])
+            id, turns[0], tuple(texts) or None, fields=fields, tags={"category": category}, turns=tuple(turns[1:])
         )
 
 

@@ -53,8 +53,8 @@ core_mm = mmvet.but(
 
 def complexity_of(row: Mapping[str, Any]) -> Mapping[str, str]:
     """How hard the question is said to be: what CORE-MM's score weighs it by."""
-    said = str(row.get("complexity") or "").strip()
-    return {"complexity": said} if said else {}
+    complexity = str(row.get("complexity") or "").strip()
+    return {"complexity": complexity} if complexity else {}
 
 
 core_mm_official = core_mm.but(

@@ -36,8 +36,8 @@ def verdict_of(row: Mapping[str, Any]) -> str | None:
 def ask(sample: Sample) -> Prompt:
     """The image, the words on it, and the question."""
     words = " ".join(str(sample.fields.get("text") or "").split())
-    said = f'The meme says: "{words}"\n' if words else ""
-    parts: tuple[Part, ...] = (*sample.media, Text(f"{said}{sample.input}"))  # type: ignore[arg-type]
+    caption = f'The meme says: "{words}"\n' if words else ""
+    parts: tuple[Part, ...] = (*sample.media, Text(f"{caption}{sample.input}"))  # type: ignore[arg-type]
     return Prompt((Message("user", parts),))
 
 

@@ -109,8 +109,8 @@ class Reshaped(ShardOver):
             if not isinstance(row, Mapping):
                 yield number, offset, row
                 continue
-            for place, made in enumerate(self.reshape(row)):
-                yield number, place, made
+            for place, reshaped in enumerate(self.reshape(row)):
+                yield number, place, reshaped
 
     def row_at(self, number: int, offset: int) -> RowData:
         """One row again, found by reading up to it."""

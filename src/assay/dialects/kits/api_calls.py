@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .message_content import Entries, content_kind
+from .message_content import Entries, MessageModel, content_kind
 from .smp.images import concat_images
 from .smp.log import get_logger
 
 FAIL_MSG = "Failed to obtain answer via API."
 
 
-class ApiCalls:
+class ApiCalls(MessageModel):
     """Subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; a ret_code of 0 is success."""
 
     is_api = True
@@ -39,14 +39,6 @@ class ApiCalls:
         self.default_kwargs = kwargs
         self.logger = get_logger(type(self).__name__)
 
-    def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:
-        """One attempt."""
-        raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
-
-    def taken(self, message: Any) -> Entries:
-        """A message as the class takes it: a list of dictionaries with local files."""
-        raise NotImplementedError
-
     def is_answer(self, answer: Any) -> bool:
         """Whether what came with a code of 0 is an answer."""
         return not (isinstance(answer, str) and answer == "") and answer is not None
@@ -60,12 +52,12 @@ class ApiCalls:
         """The answer; `fail_msg` if none came in `retry` tries."""
         if content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
-        entries = self.taken(message)
+        entries = self._assay_entries(message)
         return self._assay_tried(lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1}))
 
     def chat(self, messages: Any, **kwargs1: Any) -> Any:
         """The answer to a chat that ends with the user."""
-        turns = [{**turn, "content": self.taken(turn["content"])} for turn in messages]
+        turns = [{**turn, "content": self._assay_entries(turn["content"])} for turn in messages]
         if not turns or turns[-1]["role"] != "user":
             raise AssertionError("a chat ends with a turn of the user")
         return self._assay_tried(lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1}))

@@ -40,12 +40,12 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
     """The Pillow image of a base64 text or a data URL."""
-    return _shrunk(_opened(_bytes_of(base64_string)), target_size)
+    return _shrunk(_opened(image_bytes(base64_string)), target_size)
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
     """Writes the image of a base64 text to a file: its own bytes where the file's suffix names their format."""
-    data = _bytes_of(base64_string)
+    data = image_bytes(base64_string)
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
@@ -53,10 +53,6 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
         path.write_bytes(data)
         return
     _fitting(_shrunk(_opened(data), target_size), wanted).save(path, format=wanted)
-
-
-def _bytes_of(text: str) -> bytes:
-    return image_bytes(text)
 
 
 def _opened(data: bytes) -> "PilImage":

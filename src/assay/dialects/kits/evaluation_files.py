@@ -45,7 +45,7 @@ def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str)
     """
     folder.mkdir(parents=True, exist_ok=True)
     notes = _read(folder)
-    owned = notes.setdefault(stem, Owned(files=_unnoted(folder, stem)))
+    owned = notes.setdefault(stem, Owned(files=_unnoted(folder, stem, notes)))
     _end(folder, stem, notes)
     if owned.predictions != predictions:
         for name in owned.files:
@@ -56,9 +56,11 @@ def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str)
         _move(folder / name, folder / ASIDE / stem / name)
     owned.running, owned.before = evaluation, sorted(_names(folder))
     _write(folder, notes)
+    there = set(folder.iterdir())
     try:
         yield
     finally:
+        FileLedger(folder).note_new(there)
         notes = {**_read(folder), stem: owned}
         _end(folder, stem, notes)
         _write(folder, notes)
@@ -76,6 +78,15 @@ def forget(folder: Path, stem: str) -> None:
         _remove(folder / name)
     if folder.is_dir():
         _write(folder, notes)
+
+
+def link_up(file: Path) -> None:
+    """A link one folder up to the newest file of that name; what others put in its place is left alone."""
+    home = file.parents[1]
+    link, ledger = home / file.name, FileLedger(home)
+    if ledger.holds(link) or not os.path.lexists(link):
+        ledger.claim(link).unlink(missing_ok=True)
+        link.symlink_to(file.relative_to(home))
 
 
 def judge_digest(judge: str | None) -> str:
@@ -113,10 +124,11 @@ def _is_of(name: str, other: str, stem: str) -> bool:
     return name.startswith(other) and (len(other) > len(stem) or not name.startswith(stem))
 
 
-def _unnoted(folder: Path, stem: str) -> dict[str, str]:
+def _unnoted(folder: Path, stem: str, notes: Mapping[str, Owned]) -> dict[str, str]:
     """Files of an evaluation that ran before evaluations were noted: nobody knows what they were made of."""
     ledger = FileLedger(folder)
-    return {name: "" for name in _names(folder) if name.startswith(f"{stem}_") and ledger.holds(folder / name)}
+    unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
+    return {name: "" for name in unnoted if name.startswith(f"{stem}_") and ledger.holds(folder / name)}
 
 
 def _names(folder: Path) -> set[str]:

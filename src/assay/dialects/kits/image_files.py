@@ -4,45 +4,32 @@ A file is named by the hash of the medium's bytes: a changed dataset never meets
 that share an image share its file.
 """
 
-import io
 import os
-import tempfile
-from pathlib import Path
 
 from ...core import Image, Media
 from ...core.media import is_inline
-from ...media.images import decode_image
 from .base64_images import needs_rgb
+from .row_images import plain_bytes, write_file
 
 CONVERTED = "-rgb.png"
 """How names of images end whose file is not their own bytes."""
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
-def media_file(medium: Media, folder: Path) -> Path:
+def media_file(medium: Media, folder: str) -> str:
     """The medium's own file, or the one it is named after; else one in `folder` with its bytes.
 
     An image with a palette or alpha becomes RGB there.
     """
-    return Path(media_path(medium, str(folder)))
-
-
-def media_path(medium: Media, folder: str) -> str:
-    """`media_file` in plain strings, for loops over many rows."""
-    own = file_path(medium)
-    if own is not None:
-        return own
-    if isinstance(medium, Image) and needs_rgb(medium):
-        path = f"{folder}{os.sep}{medium.digest[:32]}{CONVERTED}"
-        if not os.path.exists(path):
-            buffer = io.BytesIO()
-            decode_image(medium).save(buffer, format="PNG")
-            _write(Path(path), buffer.getvalue())
-        return path
-    found = medium.format or "bin"
-    path = f"{folder}{os.sep}{medium.digest[:32]}.{_SUFFIXES.get(found, found)}"
+    file = file_path(medium)
+    if file is not None:
+        return file
+    is_converted = isinstance(medium, Image) and needs_rgb(medium)
+    kind = medium.format or "bin"
+    suffix = CONVERTED if is_converted else f".{_SUFFIXES.get(kind, kind)}"
+    path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
-        _write(Path(path), medium.data())
+        write_file(path, plain_bytes(medium) if isinstance(medium, Image) else medium.data())
     return path
 
 
@@ -53,13 +40,6 @@ def file_path(medium: Media) -> str | None:
         return os.fspath(source)
     name = medium.name
     return name if name is not None and name[:1] == os.sep and os.path.isfile(name) else None
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
-        part.write(data)
-    os.replace(part.name, path)
 
 
 def _is_file(source: str) -> bool:

@@ -88,7 +88,9 @@ class Desk:
         return self._loop
 
     def close(self) -> None:
-        """Lets the judges go."""
+        """Lets the judges go, with their answers on the disk."""
+        if self._writer is not None:
+            self._writer.journal.flush()
         if self._loop is None:
             return
         asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result()

@@ -11,6 +11,11 @@ from typing import Any
 
 from .smp.files import dump, load
 
+__all__ = [
+    "async_recv_process_message", "async_wait_process", "cpu_count", "terminate_processes",
+    "track_progress_rich",
+]  # fmt: skip
+
 
 def track_progress_rich(
     func: Callable[..., Any],
@@ -31,7 +36,7 @@ def track_progress_rich(
         raise TypeError("func must be a callable object")
     if keys is not None and len(keys) != len(jobs):
         raise ValueError(f"{len(keys)} keys were given for {len(jobs)} tasks")
-    known: dict[Any, Any] = load(save) if save is not None and os.path.exists(save) else {}
+    stored: dict[Any, Any] = load(save) if save is not None and os.path.exists(save) else {}
     results: list[Any] = [None] * len(jobs)
     kind: type[Executor] = ProcessPoolExecutor if use_process else ThreadPoolExecutor
     with kind(max_workers=max(1, int(nproc or cpu_count()))) as pool:  # type: ignore[call-arg]
@@ -40,10 +45,10 @@ def track_progress_rich(
             place = places[done]
             results[place] = done.result()
             if save is not None and keys is not None:
-                known[keys[place]] = results[place]
-                dump(known, save)
+                stored[keys[place]] = results[place]
+                dump(stored, save)
     if save is not None:
-        dump(known if keys is not None else dict(enumerate(results)), save)
+        dump(stored if keys is not None else dict(enumerate(results)), save)
     return results
 
 

@@ -1,11 +1,47 @@
-"""What base classes of models make of a message: text, a dictionary, or a list of one kind of these."""
+"""What base classes of models have in common: what they make of a message, and of the images of a row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .smp.files import parse_file
 
 Entries = list[dict[str, Any]]
+
+
+class MessageModel:
+    """A model of messages; subclasses write `generate_inner`, and `build_prompt` where `use_custom_prompt` says so."""
+
+    dump_image_func: Callable[[Any], list[str]] | None = None
+
+    def use_custom_prompt(self, dataset: str | None) -> bool:
+        """Whether `build_prompt` of the model replaces that of the benchmark."""
+        return False
+
+    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
+        """The model's own prompt of a line."""
+        raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
+
+    def generate_inner(self, message: Any, dataset: str | None = None) -> Any:
+        """The answer to a message."""
+        raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
+
+    def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
+        """How images of a line become files."""
+        self.dump_image_func = dump_image_func
+
+    def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
+        """The images of a line as files."""
+        if self.dump_image_func is None:
+            raise RuntimeError("dump_image is only known while a dataset is run")
+        return self.dump_image_func(line)
+
+    def check_content(self, msgs: Any) -> str:
+        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
+        return content_kind(msgs)
+
+    def _assay_entries(self, message: Any) -> Entries:
+        """A message as the class takes it: a list of dictionaries with local files."""
+        raise NotImplementedError
 
 
 def content_kind(message: Any) -> str:

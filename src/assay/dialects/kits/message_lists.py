@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
+from .smp.files import media_path
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
@@ -20,22 +21,18 @@ SUFFIX_KINDS: Mapping[str, type[Media]] = {
 KINDS: Mapping[str, type[Media]] = {"image": Image, "video": Video, "audio": Audio}
 LONGEST_PATH = 4096
 
-Fetch = Callable[[str], Path]
-"""Brings the file behind a URL; without it a URL stays unread until somebody asks for its bytes."""
 PathOf = Callable[[Media], str]
 
 
-def message_turns(
-    value: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY
-) -> tuple[Message, ...]:
+def message_turns(value: Any, media: Mapping[str, Media] = EMPTY) -> tuple[Message, ...]:
     """Whatever a guest's prompt function returned, as messages.
 
     `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
-    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `known` are media by the paths
+    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `media` are known by the paths
     they were written to, so that none is read again.
     """
     if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
-        return (Message("user", _image_text_parts(value, fetch, known)),)
+        return (Message("user", _image_text_parts(value, media)),)
     entries: Any = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
     if not isinstance(entries, (list, Sequence)):
         raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
@@ -47,10 +44,10 @@ def message_turns(
         if is_mapping and "content" in entry:
             content = entry["content"]
             inner = [content] if isinstance(content, (str, Mapping)) else content
-            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch, known) for p in inner)))
+            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, media) for p in inner)))
             continue
         role = str(entry.get("role") or "user") if is_mapping else "user"
-        part = message_part(entry, fetch, known)
+        part = message_part(entry, media)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
         else:
@@ -58,11 +55,11 @@ def message_turns(
     return tuple(turns)
 
 
-def message_part(entry: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY) -> Part:
+def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
     """One entry of a message list."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
-        return Text(entry) if kind is None else _medium(kind, entry, fetch, known)
+        return Text(entry) if kind is None else _medium(kind, entry, media)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
     if isinstance(entry, (dict, Mapping)):
@@ -73,7 +70,7 @@ def message_part(entry: Any, fetch: Fetch | None = None, known: Mapping[str, Med
             source = entry.get("value", entry.get(str(kind_name)))
             if source is None or source == "":
                 raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
-            return _medium(KINDS[str(kind_name)], source, fetch, known)
+            return _medium(KINDS[str(kind_name)], source, media)
         raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
     if hasattr(entry, "save") and hasattr(entry, "size"):
         return Image(entry)
@@ -95,13 +92,13 @@ def detected_kind(text: str) -> type[Media] | None:
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     """A message as a list of dictionaries, its media as local files; a role other than user is said."""
-    said = {} if message.role in ("user", "") else {"role": message.role}
+    role = {} if message.role in ("user", "") else {"role": message.role}
     return [
-        {"type": part.kind, "value": path_of(part), **said}
+        {"type": part.kind, "value": path_of(part), **role}
         if isinstance(part, Media)
-        else {**part.value, **said}
+        else {**part.value, **role}
         if isinstance(part, Json)
-        else {"type": "text", "value": getattr(part, "text", ""), **said}
+        else {"type": "text", "value": getattr(part, "text", ""), **role}
         for part in message.parts or ()
     ]
 
@@ -123,28 +120,28 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
     ]
 
 
-def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, known: Mapping[str, Media]) -> tuple[Part, ...]:
+def _image_text_parts(value: Mapping[str, Any], media: Mapping[str, Media]) -> tuple[Part, ...]:
     """`dict(image=path or paths, text=prompt)`: the images, then the words."""
-    given = value.get("image")
-    images = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    source = value.get("image")
+    images = [] if source is None else list(source) if isinstance(source, (list, tuple)) else [source]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
-    parts: list[Part] = [_medium(Image, image, fetch, known) for image in images]
+    parts: list[Part] = [_medium(Image, image, media) for image in images]
     return (*parts, Text(text)) if text is not None else tuple(parts)
 
 
-def _medium(kind: type[Media], source: Any, fetch: Fetch | None, known: Mapping[str, Media]) -> Part:
-    made: Media
-    if isinstance(source, str) and source in known:
-        made = known[source]
+def _medium(kind: type[Media], source: Any, media: Mapping[str, Media]) -> Part:
+    medium: Media
+    if isinstance(source, str) and source in media:
+        medium = media[source]
     elif isinstance(source, Media):
-        made = source
-    elif isinstance(source, str) and source.startswith(("http://", "https://")) and fetch is not None:
-        made = kind(fetch(source), name=source)
-    elif isinstance(source, str) and not source.startswith(("data:", "http://", "https://")):
-        made = kind(Path(source).expanduser(), name=source)
+        medium = source
+    elif isinstance(source, str) and source.startswith(("http://", "https://")):
+        medium = kind(Path(media_path(source)), name=source)
+    elif isinstance(source, str) and not source.startswith("data:"):
+        medium = kind(Path(source).expanduser(), name=source)
     else:
-        made = kind(source)
-    assert isinstance(made, (Image, Audio, Video))
-    return made
+        medium = kind(source)
+    assert isinstance(medium, (Image, Audio, Video))
+    return medium

@@ -43,27 +43,27 @@ def _is_nested(value: Any) -> bool:
 
 
 def _named(entries: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name, inner in entries:
         is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
         single = inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
         nested = as_numbers(inner) if is_nested and single is inner else _given(single)
         if nested is not None and nested != {}:
-            made[str(name)] = nested
-    return made
+            numbers[str(name)] = nested
+    return numbers
 
 
 def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> dict[str, Any]:
     """One row as it is; of several each under what its words say, else under its row label."""
-    made: dict[str, Any] = {}
+    by_label: dict[str, Any] = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {str(name): number for name, cell in record.items() if (number := _number(cell)) is not None}
         if len(records) == 1:
             return numbers
         words = [str(cell) for cell in record.values() if isinstance(cell, str) and _number(cell) is None]
-        said = ".".join(words) or str(label)
-        made[said if said not in made else f"{said}.{label}"] = numbers
-    return made
+        row_name = ".".join(words) or str(label)
+        by_label[row_name if row_name not in by_label else f"{row_name}.{label}"] = numbers
+    return by_label
 
 
 def _given(value: Any) -> float | None:

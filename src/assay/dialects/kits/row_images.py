@@ -44,7 +44,7 @@ def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = Fal
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
-    data = _encoded(image, name) if encodes else _own_bytes(image)
+    data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
@@ -60,12 +60,8 @@ def is_written(path: str, image: Image) -> bool:
     return _written.get(whole) == image.digest and os.path.exists(whole)
 
 
-def keeps_bytes(image: Image, *, encodes: bool) -> bool:
-    """Whether a file of `image_file_path` is the picture's own bytes."""
-    return not encodes and not needs_rgb(image)
-
-
-def _own_bytes(image: Image) -> bytes:
+def plain_bytes(image: Image) -> bytes:
+    """The bytes of an image; a PNG in RGB of one with a palette or alpha."""
     if not needs_rgb(image):
         return image.data()
     buffer = io.BytesIO()
@@ -92,16 +88,21 @@ def _holds(path: str, data: bytes) -> bool:
 
 
 def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     same = _kept.get(key)
     if same is not None and _holds(same, data):
         try:
             os.link(same, path)
             return
         except OSError:
-            pass  # a disk without links, or another process was first
+            pass  # a disk without links, no folder yet, or another process was first
+    write_file(path, data)
+    _kept[key] = os.path.abspath(path)
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Writes a file that is whole as soon as it is there; the folder is made."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), prefix=".part-", delete=False) as part:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)
-    _kept[key] = os.path.abspath(path)

@@ -5,7 +5,6 @@ saying on whose behalf: the innermost surroundings answer for them.
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,43 +30,21 @@ class Surroundings:
     judge: str | None = None
     """The assay name of the judge the user gave; known while an `evaluate` runs."""
     desk: "Desk | None" = None
-    """Who asks it, and keeps the answers in the run's journal; `None` outside a run."""
-    ask_judge: Callable[..., Any] | None = None
-    """How a judge is asked so that the run keeps the answer; `None` outside a run."""
+    """Who asks judges, and keeps the answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
     """Where prediction files go when the original command line was used; else they lie in the run folder."""
     label: str | None = None
     """What the original command line calls the model in file names."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
     """Files by path that `load` makes from the run's journal."""
-    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
-
-    def serve(self, path: Path, make: Callable[[], Any]) -> None:
-        """From now on `load(path)` gives what `make` returns."""
-        with self.lock:
-            self.served[path.resolve()] = make
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """What serves a path; `None` for an ordinary file."""
-        if not self.served:
-            return None
-        with self.lock:
-            return self.served.get(Path(path).expanduser().resolve())
+        return self.served.get(Path(path).expanduser().resolve()) if self.served else None
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
         """From now on `load(path)` reads the file."""
-        with self.lock:
-            self.served.pop(Path(path).expanduser().resolve(), None)
-
-    @contextmanager
-    def judged_by(self, judge: str | None, desk: "Desk") -> Iterator[None]:
-        """While a user's `evaluate` runs, its judge is this one."""
-        self.judge, self.desk = judge, desk
-        try:
-            yield
-        finally:
-            self.judge, self.desk = None, None
-            desk.close()
+        self.served.pop(Path(path).expanduser().resolve(), None)
 
 
 _stack: list[Surroundings] = [Surroundings()]
@@ -91,3 +68,14 @@ def around(surroundings: Surroundings) -> Iterator[None]:
         yield
     finally:
         _stack.remove(surroundings)
+
+
+@contextmanager
+def working_in(folder: Path, label: str | None = None) -> Iterator[None]:
+    """Evaluations inside leave their files in `folder`, where the original command has them."""
+    process = of_process()
+    process.work_folder, process.label = folder, label
+    try:
+        yield
+    finally:
+        process.work_folder, process.label = None, None

@@ -1,25 +1,24 @@
 """`load` and `dump` by suffix, as guest systems have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
 Tables come back as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
-what they are. A pickle is read only if this process wrote it, or if the user said so.
+what they are. A pickle is read only if it was written here, or if the user said so.
 """
 
 import csv
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, MissingExtra, UsageError
+from ...core import DataError, UsageError
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
+from .extras import library
+from .own_pickles import is_ours, sign
 
 KEPT_AS_TEXT = ("prediction",)
-_pickles: dict[Path, str] = {}
-"""sha256 of the pickles this process wrote."""
 
 
 def load_by_suffix(path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False) -> Any:
@@ -40,22 +39,21 @@ def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
 
 
 def load_pickle(path: Path, *, trust: bool = False) -> Any:
-    """A pickle that this process wrote, or one that the user trusts; any other is refused unread."""
-    data = path.read_bytes()
-    if not trust and _pickles.get(path.resolve()) != hashlib.sha256(data).hexdigest():
+    """A pickle that was written here, or one that the user trusts; any other is refused unread."""
+    if not trust and not is_ours(path):
         raise UsageError(
             "a pickle can run code and was not written by this run", where=str(path), fix="--trust-pickle reads it"
         )
     import pickle
 
-    return pickle.loads(data)  # noqa: S301 - our own bytes, or the user's explicit consent
+    return pickle.loads(path.read_bytes())  # noqa: S301 - our own bytes, or the user's explicit consent
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
     """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
-    pandas = _pandas()
+    pandas = import_pandas()
     names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
-    made = {}
+    columns_by_name = {}
     for name in names:
         cells = [row.get(name) for row in rows]
         kind = None if name in ALWAYS_TEXT else column_type(cells)
@@ -66,8 +64,8 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
         else:
             values = [typed(cell, kind) for cell in cells]
         whole = kind is not None and "" not in cells and None not in cells
-        made[name] = pandas.Series(values, dtype=kind if whole else object)
-    return pandas.DataFrame(made, columns=names)
+        columns_by_name[name] = pandas.Series(values, dtype=kind if whole else object)
+    return pandas.DataFrame(columns_by_name, columns=names)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -86,11 +84,11 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
                 file.write(separator.join(_cell(value, separator) for value in row) + "\n")
 
 
-def _kind(file: Path, fmt: str | None, known: Mapping[str, Any]) -> str:
+def _kind(file: Path, fmt: str | None, formats: Mapping[str, Any]) -> str:
     kind = (fmt or file.suffix).lstrip(".").lower()
-    if kind not in known:
+    if kind not in formats:
         raise UsageError(f"no way to read or write {kind or 'a file without suffix'!r}", where=str(file),
-                         fix=f"one of {', '.join(known)}")  # fmt: skip
+                         fix=f"one of {', '.join(formats)}")  # fmt: skip
     return kind
 
 
@@ -118,8 +116,8 @@ def _read_jsonl(path: Path) -> Any:
 
 def _read_excel(path: Path) -> Any:
     header, rows = read_excel(path)
-    pandas = _pandas()
-    made = {}
+    pandas = import_pandas()
+    columns = {}
     for place, name in enumerate(header):
         cells = [row[place] for row in rows]
         kinds = {type(cell) for cell in cells}
@@ -127,16 +125,15 @@ def _read_excel(path: Path) -> Any:
             cells = ["" if cell is None else str(cell) for cell in cells]
         else:
             cells = [float("nan") if cell is None else cell for cell in cells]
-        made[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
-    return pandas.DataFrame(made, columns=header)
+        columns[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
+    return pandas.DataFrame(columns, columns=header)
 
 
 def _write_pickle(data: Any, path: Path) -> None:
     import pickle
 
-    written = pickle.dumps(data)
-    path.write_bytes(written)
-    _pickles[path.resolve()] = hashlib.sha256(written).hexdigest()
+    path.write_bytes(pickle.dumps(data))
+    sign(path)
 
 
 def _write_json(data: Any, path: Path) -> None:
@@ -161,7 +158,7 @@ def _write_jsonl(data: Any, path: Path) -> None:
 
 
 def _write_frame(data: Any, path: Path) -> None:
-    frame = data if hasattr(data, "columns") else _pandas().DataFrame(data)
+    frame = data if hasattr(data, "columns") else import_pandas().DataFrame(data)
     names = [str(name) for name in frame.columns]
     write_table(path, names, ([_bare(value) for value in row] for row in frame.itertuples(index=False, name=None)))
 
@@ -196,12 +193,20 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error
-    return pandas
+def objects(cells: Sequence[Any], like: Any) -> Any:
+    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
+    columns of strings, which pandas would make of it."""
+    import numpy
+
+    column = numpy.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        column[place] = cell
+    return import_pandas().Series(column, index=like.index, dtype=object)
+
+
+def import_pandas() -> Any:
+    """pandas, which guest code expects."""
+    return library("pandas", "pandas, which guest files expect,", "assay[guests]")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

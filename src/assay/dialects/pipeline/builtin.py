@@ -29,15 +29,22 @@ def batches(data: Items, size: int) -> Iterator[Items]:
         yield data[start : start + size]
 
 
+def answers(
+    engine: Any, data: Items, batch_size: int, max_length: int, noise: float
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What the engine writes for each row, and the row."""
+    for batch in batches(data, batch_size):
+        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
+        yield from zip(engine.decode_tokens(tokens), batch, strict=True)
+
+
 def exact_match(
     engine: Any, data: Items, batch_size: int = 128, max_length: int = 100, noise: float = 0.0, **kwargs: Any
 ) -> dict[str, Any]:
     """The share of answers equal to the reference, case and outer blanks aside."""
     correct = 0
-    for batch in batches(data, batch_size):
-        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
-        for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
-            correct += answer.strip().lower() == str(item["reference"]).strip().lower()
+    for answer, item in answers(engine, data, batch_size, max_length, noise):
+        correct += answer.strip().lower() == str(item["reference"]).strip().lower()
     return {"accuracy": correct / len(data) if data else 0, "correct": correct, "total": len(data)}
 
 
@@ -83,7 +90,7 @@ def _weighed(engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int,
     for start in range(0, len(rows), batch_size):
         contexts, targets, prompts = zip(*rows[start : start + batch_size], strict=True)
         if isinstance(engine, Engine):
-            yield from (made for made in engine.weigh(contexts, targets, prompts) if made is not None)
+            yield from (likelihood for likelihood in engine.weigh(contexts, targets, prompts) if likelihood is not None)
         else:
             yield from weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
 
@@ -141,17 +148,17 @@ def generation(
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
             lines.append({"prompt": item["prompt"], "generated": text, "reference": item.get("reference", "")})
     if save_outputs:
-        _save(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
-    written = engine.written - before if counts else size
-    rate = written / spent if spent > 0 else 0
+        save_lines(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
+    total_tokens = engine.written - before if counts else size
+    rate = total_tokens / spent if spent > 0 else 0
     speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
     means = {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS} if speeds else {}
     return {
         "total_samples": len(data),
-        "total_tokens": written,
+        "total_tokens": total_tokens,
         "total_time": spent,
         "throughput": rate,
-        "avg_length": written / len(data) if data else 0,
+        "avg_length": total_tokens / len(data) if data else 0,
         **means,
     }
 
@@ -163,10 +170,11 @@ def _generated(engine: Any, prompts: list[str], max_length: int, noise: float) -
     """Tokens, seconds and speed; an engine of the earlier era knows nothing of the last."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
-    made = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
-    return made[0], made[1], made[2] if len(made) > 2 else None
+    generated = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
+    return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 
 
-def _save(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a JSONL file."""
     text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
     own_file(name).write_text(text, encoding="utf-8")

@@ -50,13 +50,13 @@ def _is_code(folder: Path) -> bool:
 @lru_cache(maxsize=8)
 def _registered(file: Path, changed: int) -> Mapping[str, Mapping[str, Any]]:
     """The literal keywords of each registration in a file, by the name it registers."""
-    made: dict[str, dict[str, Any]] = {}
+    registrations: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "register":
             words = {word.arg: ast.literal_eval(word.value) for word in node.keywords if _is_literal(word.value)}
             if isinstance(words.get("name"), str):
-                made[words.pop("name")] = {key: value for key, value in words.items() if key is not None}
-    return made
+                registrations[words.pop("name")] = {key: value for key, value in words.items() if key is not None}
+    return registrations
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -79,8 +79,8 @@ def _of(part: str, name: str) -> Mapping[str, Any]:
 
 def words_of_dataset(name: str) -> Mapping[str, Any]:
     """The description and default sizes a checkout at hand registers a dataset with; empty without one."""
-    kept = ("description", "default_batch_size", "default_max_length")
-    return {key: value for key, value in _of("tasks/dataset", name).items() if key in kept}
+    names = ("description", "default_batch_size", "default_max_length")
+    return {key: value for key, value in _of("tasks/dataset", name).items() if key in names}
 
 
 def words_of_evaluator(name: str) -> Mapping[str, Any]:

@@ -78,29 +78,29 @@ def final_lines(document: Mapping[str, Any]) -> list[str]:
     return ["", "📊 Final Results:", *lines, ""]
 
 
-def evaluation_of(given: argparse.Namespace, register: tuple[str, ...], base: RunOptions) -> Evaluation:
+def evaluation_of(options: argparse.Namespace, register: tuple[str, ...], base: RunOptions) -> Evaluation:
     """What the options ask for; what is missing is said all at once."""
-    dataset, evaluator = given.dataset, given.evaluator
-    if given.name is not None:
-        evaluator = evaluator or given.name
-        dataset = dataset or (f"{given.name}_cot" if given.cot else given.name)
-    wanted = (("--dataset", dataset), ("--dataset-path", given.dataset_path), ("--evaluator", evaluator))
+    dataset, evaluator = options.dataset, options.evaluator
+    if options.name is not None:
+        evaluator = evaluator or options.name
+        dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
+    wanted = (("--dataset", dataset), ("--dataset-path", options.dataset_path), ("--evaluator", evaluator))
     missing = [option for option, value in wanted if value is None]
     if missing:
         raise UsageError(f"{', '.join(missing)} missing", fix="`assay pipeline --list` prints what is registered")
-    settings: dict[str, Any] = {"inferoutput": given.inferoutput} if given.inferoutput is not None else {}
-    if given.cot:
+    settings: dict[str, Any] = {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
+    if options.cot:
         settings["use_cot"] = True
     return Evaluation(
-        model=given.model or os.environ.get("MODEL_PATH") or DEFAULT_MODEL,
+        model=options.model or os.environ.get("MODEL_PATH") or DEFAULT_MODEL,
         dataset=dataset,
-        path=given.dataset_path,
+        path=options.dataset_path,
         evaluator=evaluator,
-        batch_size=given.batch_size,
-        max_length=given.max_length,
-        limit=given.limit,
-        seed=given.seed,
-        output_dir=given.output_dir,
+        batch_size=options.batch_size,
+        max_length=options.max_length,
+        limit=options.limit,
+        seed=options.seed,
+        output_dir=options.output_dir,
         settings=settings,
         register=register,
         base=base,

@@ -114,35 +114,35 @@ class Drive:
         recording.expect(len(samples))
         cell = recording.cell
         engine = Engine(recording, options=cell.options, render=cell.template, samples=samples, reject=reject)
-        made = self._evaluate(engine, samples, recording)
-        mode = made.get("mode")
+        metrics = self._evaluate(engine, samples, recording)
+        mode = metrics.get("mode")
         return Driven(
-            values=made,
+            values=metrics,
             n=len(samples) - len(rejected),
             n_expected=expected,
             protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
-            details={"metrics": plain(made), "speed": engine.speed},
-            lower_is_better=frozenset(name for name in flatten(made) if is_cost(name)),
+            details={"metrics": plain(metrics), "speed": engine.speed},
+            lower_is_better=frozenset(name for name in flatten(metrics) if is_cost(name)),
         )
 
     def _evaluate(self, engine: Engine, samples: list[Sample], recording: RecordingEngine) -> Mapping[str, Any]:
         where = f"evaluator {self.evaluator.name!r}"
         items = [{"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples]
         function = self.evaluator.evaluator
-        given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
+        arguments = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
         try:
             with as_upstream(self.is_upstream):
-                made = function(engine, items, **_accepted(function, given, self.settings))
+                metrics = function(engine, items, **_accepted(function, arguments, self.settings))
         except AssayError:
             raise
         except Exception as error:
             # What stopped the model explains more than what the evaluator made of it.
             raise recording.failure or blamed(ScorerError, error, where) from error
-        if not isinstance(made, Mapping):
-            raise ComponentError(f"returned {shorten(made)}", where=where, fix="return a dict of metrics")
-        if not flatten(made):
-            raise ComponentError(f"returned no numbers: {shorten(dict(made))}", where=where, fix="return metrics")
-        return made
+        if not isinstance(metrics, Mapping):
+            raise ComponentError(f"returned {shorten(metrics)}", where=where, fix="return a dict of metrics")
+        if not flatten(metrics):
+            raise ComponentError(f"returned no numbers: {shorten(dict(metrics))}", where=where, fix="return metrics")
+        return metrics
 
 
 LESS_IS_BETTER = re.compile(
@@ -157,9 +157,9 @@ def is_cost(name: str) -> bool:
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
 
-def _accepted(function: Any, given: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted(function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a function takes: an evaluator without `**kwargs` need not name the batch size or the length."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dict(given)
-    return {name: value for name, value in given.items() if name in parameters or name in asked}
+        return dict(arguments)
+    return {name: value for name, value in arguments.items() if name in parameters or name in settings}

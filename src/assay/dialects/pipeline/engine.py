@@ -121,11 +121,9 @@ class Engine:
                 "generate_with_logprobs: this model does not report log-probabilities",
                 fix="choose a model that does (gguf/…, openai/…), or an evaluator that only generates",
             )
-        if echo and not self.asker.model.abilities.likelihood:
-            raise ModalityMismatch(
-                "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt",
-                fix="choose a model with likelihood, or leave echo out",
-            )
+        if echo:
+            what = "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt"
+            self.check_likelihood(what, "leave echo out")
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
         return [
             joined([*(echoed(self, prompt, top_logprobs) if echo else ()), *written(self, output)])
@@ -143,8 +141,8 @@ class Engine:
         return None
 
     def _likely(self, prompt: str, top_k: int) -> list[dict[str, Any]]:
-        [made] = self.generate_with_logprobs([prompt], max_length=1, top_logprobs=top_k)
-        likely = made["top_logprobs"][0] if made["top_logprobs"] else {}
+        [answer] = self.generate_with_logprobs([prompt], max_length=1, top_logprobs=top_k)
+        likely = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
         best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
         return [
             {"token": (self.tokenizer.encode(text) or [0])[0], "token_str": text, "logprob": logprob,
@@ -186,7 +184,7 @@ class Engine:
         tokens, seconds = self.generate_batch(prompts, max_length=max_length)
         responses = self.decode_tokens(tokens)
         spent = max(time.perf_counter() - start, 1e-9)
-        told = {
+        facts = {
             "task": task_name,
             "max_length": max_length,
             "num_samples": len(prompts),
@@ -200,31 +198,33 @@ class Engine:
         ]
         for line, row in zip(lines, tokens.tolist() if save_tokens else (), strict=False):
             line.update(tokens=row, num_tokens=len(row))
-        return responses, _saved(task_name, output_dir, lines, told)
+        return responses, _saved(task_name, output_dir, lines, facts)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the engine of the pipeline dialect has no {name!r}")
 
     def weigh(
-        self, contexts: Sequence[str], continuations: Sequence[str], asked: Sequence[str]
+        self, contexts: Sequence[str], continuations: Sequence[str], row_prompts: Sequence[str]
     ) -> list[Likelihood | None]:
         """How probable each continuation is after its context, as plain text; `None` where no answer came.
 
-        `asked` is the prompt of the row each is about.
+        `row_prompts` are the prompts of the rows they are about.
         """
-        if not self.asker.model.abilities.likelihood:
-            raise ModalityMismatch(
-                "this model cannot weigh given texts", fix="choose a model with likelihood, or the generation evaluator"
-            )
+        self.check_likelihood("this model cannot weigh given texts", "the generation evaluator")
         prompts = [
             Prompt((Message("", (Text(context),)),), continuations=(continuation,))
             for context, continuation in zip(contexts, continuations, strict=True)
         ]
-        samples = [self._sample(text, place) for place, text in enumerate(asked)]
+        samples = [self._sample(text, place) for place, text in enumerate(row_prompts)]
         outputs = self.asker.generate(prompts, self._options, [s.id for s in samples], list(continuations))
         tokens = sum(map(_tokens_read, outputs))
         self._read.append((len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs)))
         return [output.likelihoods[0] if output.likelihoods else None for output in outputs]
+
+    def check_likelihood(self, what: str, otherwise: str) -> None:
+        """Raises where the model cannot weigh given texts."""
+        if not self.asker.model.abilities.likelihood:
+            raise ModalityMismatch(what, fix=f"choose a model with likelihood, or {otherwise}")
 
     def reject(self, item: Mapping[str, Any], why: str) -> None:
         """Counts a row an evaluator cannot use as a failure of that row."""
@@ -249,9 +249,9 @@ class Engine:
         if isinstance(prompts, str):
             raise TypeError(f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}")
         samples = [self._sample(text, place) for place, text in enumerate(prompts)]
-        asked = [self._prompt(text) for text in prompts]
+        rendered = [self._prompt(text) for text in prompts]
         targets = [None if s.target is None else str(s.target) for s in samples]
-        return self.asker.generate(asked, options, [s.id for s in samples], targets)
+        return self.asker.generate(rendered, options, [s.id for s in samples], targets)
 
     def _prompt(self, text: str) -> Prompt:
         if self._render is None:
@@ -260,13 +260,13 @@ class Engine:
 
     def _sample(self, text: str, place: int) -> Sample:
         """The row a prompt is about; rows with the same prompt take turns. A prompt of no row is named by its call."""
-        known = self._samples.get(text)
-        if known is None:
+        rows = self._samples.get(text)
+        if rows is None:
             return self._continued(text) or Sample(f"call-{self.asker.calls + place:06d}")
-        if len(known) == 1:
-            return known[0]
+        if len(rows) == 1:
+            return rows[0]
         self._asked[text] += 1
-        return known[(self._asked[text] - 1) % len(known)]
+        return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
         """The row whose prompt a text goes on from, by the longest; `None` where that could be several rows."""
@@ -279,8 +279,8 @@ class Engine:
     def _with(self, max_length: int, noise: float, logprobs: int | None) -> GenerateOptions:
         key = (max_length, noise, logprobs)
         if key not in self._set:
-            given = self._options.temperature
-            temperature = noise if noise > 0 else (0.0 if given is None else given)
+            usual = self._options.temperature
+            temperature = noise if noise > 0 else (0.0 if usual is None else usual)
             self._set[key] = self._options.set(max_tokens=max_length, temperature=temperature, logprobs=logprobs)
         return self._set[key]
 
@@ -291,11 +291,11 @@ class Engine:
             return ""
 
 
-def _saved(name: str, folder: str, lines: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+def _saved(name: str, folder: str, lines: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
     path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
     with own_file(path).open("w", encoding="utf-8") as out:
         for index, line in enumerate(lines):
-            whole = {"index": index, **line, "timestamp": datetime.now().isoformat(), **told}
+            whole = {"index": index, **line, "timestamp": datetime.now().isoformat(), **facts}
             out.write(json.dumps(whole, ensure_ascii=False) + "\n")
     return str(path)
 
@@ -315,10 +315,10 @@ def speed_of(batches: Sequence[tuple[int, int, float]], percentile: int = 50) ->
 
     From outside, the forward pass and the whole step cannot be told apart: both names carry the whole.
     """
-    tokens = sum(written for _, written, _ in batches)
+    tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
     rate = tokens / seconds if seconds > 0 else 0.0
-    steps = sorted(1000 * spent * size / written for size, written, spent in batches if written) or [0.0]
+    steps = sorted(1000 * spent * size / count for size, count, spent in batches if count) or [0.0]
     at = quantiles(steps, n=100, method="inclusive")[percentile - 1] if len(steps) > 1 else steps[0]
     return {
         "batch_size": max((size for size, _, _ in batches), default=0),

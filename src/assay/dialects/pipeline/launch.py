@@ -140,11 +140,11 @@ def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
     details = result[0].details
     measured = details.get("speed", {}) if checkout.measures_speed() else {}
     metrics = {**details.get("metrics", {}), **rounded(measured)}
-    made = document(evaluation, result[0].n_expected or 0, metrics)
+    whole = document(evaluation, result[0].n_expected or 0, metrics)
     if is_upstream("pipeline"):
-        return made
+        return whole
     more = {"model": result[0].model, "seed": evaluation.seed, "status": result.status, "run": str(result.folder)}
-    return {**made, **more, "failed": failed_rows(result)}
+    return {**whole, **more, "failed": failed_rows(result)}
 
 
 def failed_rows(result: RunResult) -> list[dict[str, Any]]:

@@ -31,11 +31,8 @@ class WeighedModel:
 
     def forward_batch(self, tokens: Sequence[Sequence[int]], state: Any = None, full_output: bool = False) -> Any:
         """For each list of ids, rows of logits `(length, vocabulary)`."""
-        if not self._engine.asker.model.abilities.likelihood:
-            raise ModalityMismatch(
-                "forward_batch: this model cannot weigh given tokens",
-                fix="choose a model with likelihood, or an evaluator that only generates",
-            )
+        what = "forward_batch: this model cannot weigh given tokens"
+        self._engine.check_likelihood(what, "an evaluator that only generates")
         if not full_output:
             raise ModalityMismatch(
                 "forward_batch(full_output=False) asks for the logits of the next token, which no model of assay gives",

@@ -4,18 +4,12 @@ The letter is read by assay's rule stack: `The answer is C` is C, not the H of `
 first letter A to J wherever it stands, for comparison with numbers published that way.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...scorers.choice.choice_rules import extract_choice
-from ...store.file_ledger import own_file
-from ..plain import plain
-from .builtin import Items, batches
+from .builtin import Items, answers, save_lines
 from .prompts import LETTERS, options_of
-
-Judge = Callable[[str, Mapping[str, Any]], dict[str, Any]]
-"""What is kept of an answer to a row."""
 
 
 def evaluate(
@@ -28,7 +22,8 @@ def evaluate(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Accuracy with its counts, and by `category` or `subject`; each answer in `inferoutput` if it is given."""
-    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, _line)
+    lines = [_line(answer, item) for answer, item in answers(engine, data, batch_size, max_length, noise)]
+    return _counted(lines, inferoutput)
 
 
 def evaluate_as_upstream(
@@ -41,7 +36,8 @@ def evaluate_as_upstream(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """The same with the first letter A to J anywhere in the answer, and one token of it unless more are asked for."""
-    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, _line_as_upstream)
+    lines = [_line_as_upstream(answer, item) for answer, item in answers(engine, data, batch_size, max_length, noise)]
+    return _counted(lines, inferoutput)
 
 
 def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
@@ -71,24 +67,9 @@ def right_letter_as_upstream(reference: Any) -> str:
     return next((letter for letter in text if letter in LETTERS), text) if isinstance(reference, str) else text
 
 
-def _evaluate(
-    engine: Any,
-    data: Items,
-    batch_size: int,
-    max_length: int,
-    noise: float,
-    inferoutput: str | None,
-    judge: Judge,
-) -> dict[str, Any]:
-    lines: list[dict[str, Any]] = []
-    for batch in batches(data, batch_size):
-        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
-        for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
-            lines.append(judge(answer, item))
+def _counted(lines: Sequence[Mapping[str, Any]], inferoutput: str | None) -> dict[str, Any]:
     if inferoutput:
-        file = own_file(inferoutput)
-        text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
-        file.write_text(text, encoding="utf-8")
+        save_lines(inferoutput, lines)
     subjects: dict[str, list[bool]] = {}
     for line in lines:
         subjects.setdefault(line["category"], []).append(line["is_correct"])

@@ -31,5 +31,5 @@ def weigh_tokens(
 
 
 def _plain(row: Any) -> list[float]:
-    made: list[float] = row.tolist() if hasattr(row, "tolist") else list(row)
-    return made
+    numbers: list[float] = row.tolist() if hasattr(row, "tolist") else list(row)
+    return numbers

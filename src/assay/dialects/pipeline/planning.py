@@ -88,8 +88,8 @@ def make_task(
     is_upstream = is_upstream or chose_upstream("pipeline")
     with as_upstream(is_upstream):
         dataset, in_own_words = _dataset(reference.dataset or ""), asks_in_own_words(reference.dataset or "")
-    asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
-    evaluator = _evaluator(asked or _matching(dataset.name, evaluators))
+    evaluator_name = reference.evaluator or (run.scorers[0] if run.scorers else None)
+    evaluator = _evaluator(evaluator_name or _matching(dataset.name, evaluators))
     if is_upstream and evaluator.evaluator in SHIPPED and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}"):
         evaluator = _evaluator(f"{evaluator.name}{UPSTREAM}")
     name = f"{dataset.name}/{evaluator.name.removesuffix(UPSTREAM) if is_upstream else evaluator.name}"

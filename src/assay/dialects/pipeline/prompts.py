@@ -63,12 +63,12 @@ def problem(row: Row) -> str:
 
 def options_of(row: Row) -> list[str]:
     """The options that say something; a text is split at its commas."""
-    given: Any = _cell(row, "options", "choices", otherwise=())
-    if isinstance(given, str):
-        given = given.split(",")
-    if is_upstream("pipeline") and not isinstance(given, list):
+    cell: Any = _cell(row, "options", "choices", otherwise=())
+    if isinstance(cell, str):
+        cell = cell.split(",")
+    if is_upstream("pipeline") and not isinstance(cell, list):
         return []
-    options: Sequence[Any] = given
+    options: Sequence[Any] = cell
     return [str(option).strip() for option in options if option is not None and str(option).strip()]
 
 

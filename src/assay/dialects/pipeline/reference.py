@@ -36,7 +36,7 @@ def parse(text: str) -> Reference:
         names = bare
     dataset, _, evaluator = (names or "").partition("/")
     try:
-        given = json.loads(settings) if mark else {}
+        keywords = json.loads(settings) if mark else {}
     except ValueError as error:
         raise UsageError(f"the settings are not valid JSON: {error}", where=text) from error
-    return Reference(file, dataset or None, evaluator or None, given)
+    return Reference(file, dataset or None, evaluator or None, keywords)

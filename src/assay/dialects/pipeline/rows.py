@@ -108,7 +108,7 @@ def read_file(path: str) -> list[Mapping[str, Any]]:
     return _unwrapped(_read(Path(path).expanduser(), None))
 
 
-def read_lines(path: str) -> list[Mapping[str, Any]]:
+def load_jsonl(path: str) -> list[Mapping[str, Any]]:
     """The rows of a JSONL file, whatever its name ends with, or of any other file assay reads; blank lines aside."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
@@ -117,13 +117,13 @@ def read_lines(path: str) -> list[Mapping[str, Any]]:
     return read_file(path) if format_of(file) is not None or not file.is_file() else list(_lines(file))
 
 
-def read_json(path: str) -> list[Mapping[str, Any]]:
+def load_json(path: str) -> list[Mapping[str, Any]]:
     """The rows of a JSON file: a list, the list under `data` or `examples`, or one object, which is one row."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
-        made = json.loads(file.read_text(encoding="utf-8"))
-        rows: list[Mapping[str, Any]] = made
-        return made.get("data", made.get("examples", [made])) if isinstance(made, Mapping) else rows
+        document = json.loads(file.read_text(encoding="utf-8"))
+        rows: list[Mapping[str, Any]] = document
+        return document.get("data", document.get("examples", [document])) if isinstance(document, Mapping) else rows
     single = _single_object(file)
     return read_file(path) if single is None else _unwrapped([single])
 
@@ -161,10 +161,10 @@ def _single_object(file: Path) -> Mapping[str, Any] | None:
     if file.suffix != ".json" or not file.is_file():
         return None
     try:
-        made = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         return None
-    return made if isinstance(made, Mapping) else None
+    return document if isinstance(document, Mapping) else None
 
 
 def _unwrapped(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -87,11 +87,11 @@ class ModelTokenizer:
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
         """The text of the ids, without the end that fills a row; of a character that is cut in two, nothing."""
-        kept = _plain(tokens)
-        while kept and kept[-1] == self.end:
-            kept.pop()
+        ids = _plain(tokens)
+        while ids and ids[-1] == self.end:
+            ids.pop()
         options = _taken(self._own.decode, utf8_errors=utf8_errors, skip_special_tokens=False)
-        text = str(self._own.decode(kept, **options))
+        text = str(self._own.decode(ids, **options))
         return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
@@ -106,8 +106,8 @@ class ModelTokenizer:
 
 def _taken(method: Any, **options: Any) -> dict[str, Any]:
     """Those of the options that a method of somebody's tokenizer has parameters for."""
-    known = _parameters(getattr(method, "__func__", method))
-    return {name: value for name, value in options.items() if name in known}
+    names = _parameters(getattr(method, "__func__", method))
+    return {name: value for name, value in options.items() if name in names}
 
 
 @lru_cache(maxsize=64)

@@ -39,8 +39,9 @@ def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> S
             fix="run the registry that names it: assay run registry/",
         )
     tree = read_tree(path)
-    own = [name for name, entry in tree.entries["infer_task"].items() if path.is_dir() or entry.file == path.resolve()]
-    chosen = [name for name in own if name in run.tasks] or own
+    entries, file = tree.entries["infer_task"].items(), path.resolve()
+    names = [name for name, entry in entries if path.is_dir() or entry.file == file]
+    chosen = [name for name in names if name in run.tasks] or names
     if not chosen:
         raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
     shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)

@@ -54,16 +54,16 @@ class AudioFolder:
     def put(self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True) -> tuple[Path, tuple[str, ...]]:
         """A file with the audio, one channel at `rate`, and what was changed for it."""
         with self._lock:
-            known = self._index()
+            digests = self._index()
             wanted = f"{audio.digest}/{rate}/{mono}"
             path = self.folder / f"{name}.wav"
-            if path.exists() and known.get(path.name, wanted) != wanted:
+            if path.exists() and digests.get(path.name, wanted) != wanted:
                 path = self.folder / f"{name}-{audio.digest[:8]}.wav"
-            if path.exists() and known.get(path.name, wanted) == wanted:
+            if path.exists() and digests.get(path.name, wanted) == wanted:
                 return path, ()
             data, changes = as_wav(audio, rate=rate, mono=mono)
             write_whole(path, data)
-            known[path.name] = wanted
+            digests[path.name] = wanted
             with (self.folder / INDEX).open("a", encoding="utf-8") as index:
                 index.write(json.dumps([path.name, wanted]) + "\n")
             return path, changes
@@ -90,8 +90,8 @@ def as_wav(audio: Audio, *, rate: int = RATE, mono: bool = True) -> tuple[bytes,
 
     sound = decode_audio(audio, rate=rate, channels=1 if mono else None)
     # A filter may overshoot full scale by a hair.
-    made = audio_from(np.clip(sound.samples, -1.0, 1.0), sound.rate)
-    return made.data(), sound.conversions
+    clip = audio_from(np.clip(sound.samples, -1.0, 1.0), sound.rate)
+    return clip.data(), sound.conversions
 
 
 def audio_bytes(cell: Any) -> bytes | None:

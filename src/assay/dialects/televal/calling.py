@@ -4,17 +4,17 @@ A dialogue's lists are given in one of two shapes: `newest` hands over all earli
 only the last one, and none in the first round.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...core import AssayError, Audio, shorten
-from ...media import check_media
+from ...media import Facts, check_media
 from .audio import RATE, AudioFolder
 from .eras import Era, era_here
 from .spoken import Question, Script, read_structure
-from .upstream_calling import round_path
 
 FLAGS: Mapping[str, bool] = {"reverse_spkr": False, "use_model_history": True, "save_latest_only": False}
 
@@ -30,6 +30,8 @@ class Dialogue:
     """What the model hears in each round, where that is not what the script names."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     cache: dict[str, Any] = field(default_factory=dict)
+    inferred: Any = None
+    """The answers of all rounds, where the user's own `inference` gave them at once."""
 
     @property
     def round(self) -> int:
@@ -45,10 +47,10 @@ class Dialogue:
         now = self.round
         earlier = [self.heard(place) for place in range(now)]
         if self.own_history:
-            said = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
+            replies = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
         else:
-            said = [reply.text for reply in self.script.replies[:now]]
-        return self.heard(now), earlier, said
+            replies = [reply.text for reply in self.script.replies[:now]]
+        return self.heard(now), earlier, replies
 
     def keywords(self, pred_audio: str | None) -> dict[str, Any]:
         """The other words of this round."""
@@ -75,9 +77,9 @@ class Dialogue:
 
     def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
         """The answer of this round, noted for the next."""
-        heard, earlier, said = self.arguments()
+        heard, earlier, replies = self.arguments()
         answer = checked(
-            model.generate_multiturn(heard, earlier, said, **self.keywords(pred_audio)), model, "generate_multiturn"
+            model.generate_multiturn(heard, earlier, replies, **self.keywords(pred_audio)), model, "generate_multiturn"
         )
         self.answers.append(answer)
         if "cache" in answer:
@@ -117,14 +119,26 @@ def fitted(model: Any, path: str | None) -> str | None:
     """The file of an audio clip as the class declares it: one channel, its rate; another one is converted."""
     if path is None:
         return None
-    try:
-        facts = check_media(audio := Audio(Path(path).resolve()))
-    except (AssayError, OSError) as error:
-        raise FileNotFoundError(f"cannot read the audio {path}") from error
+    audio, facts = heard_file(path)
     rate, mono = int(getattr(model, "inputs_sr", RATE)), bool(getattr(model, "mono_only", True))
     if facts.rate == rate and (facts.channels == 1 or not mono):
         return path
     return str(_converted.put(audio, audio.digest[:24], rate=rate, mono=mono)[0])
+
+
+def heard_file(path: str) -> tuple[Audio, Facts]:
+    """An audio file and what its header says."""
+    audio = Audio(Path(path).resolve())
+    try:
+        return audio, check_media(audio)
+    except (AssayError, OSError) as error:
+        raise FileNotFoundError(f"cannot read the audio {path}") from error
+
+
+def round_path(path: str, number: int) -> str:
+    """The audio of one round of a dialogue, beside that of the whole."""
+    base, suffix = os.path.splitext(path)
+    return f"{base}_round{number}{suffix}"
 
 
 _converted = AudioFolder()

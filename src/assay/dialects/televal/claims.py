@@ -32,7 +32,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return f"a TELEVAL registry of {', '.join(found)}" if len(found) > 1 or "infer_task" in found else None
     if path.suffix in (".yaml", ".yml"):
         return _claims_yaml(path)
-    used = sorted(name for name in imports if any(name == own or name.startswith(f"{own}.") for own in NAMES))
+    used = sorted(name for name in imports if any(name == module or name.startswith(f"{module}.") for module in NAMES))
     return f"imports {used[0]}, a TELEVAL module" if used else None
 
 

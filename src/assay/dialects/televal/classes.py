@@ -44,9 +44,9 @@ class Classes:
         except AssayError:
             raise
         except Exception as error:
-            own = self._user_file(module)
-            line = failing_line(error, own) if own else ""
-            where = f"{own}{line}" if own else entry.at("class")
+            user_file = self._user_file(module)
+            line = failing_line(error, user_file) if user_file else ""
+            where = f"{user_file}{line}" if user_file else entry.at("class")
             raise UsageError(f"{entry.cls}: {describe_failure(error)}", where=where) from error
 
     def build(self, entry: Entry) -> Any:
@@ -72,9 +72,14 @@ class Classes:
     @staticmethod
     def check_args(entry: Entry, thing: Any) -> None:
         """Raises for an argument that the class does not take, and for one it needs, at the line that is wrong."""
-        if not inspect.isclass(thing) or not _has_signature(thing):
+        if not inspect.isclass(thing):
             return
-        unknown = next((name for name in entry.args if not _takes(thing, name)), "")
+        try:
+            parameters = inspect.signature(thing).parameters
+        except (TypeError, ValueError):
+            return
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        unknown = next((name for name in entry.args if name not in parameters and not takes_any), "")
         check_options(thing, entry.args, f"{entry.kind} {entry.name!r}", entry.at(unknown or "args"))
 
     def fault(self, entry: Entry) -> UsageError | None:
@@ -97,10 +102,10 @@ class Classes:
             return _no_module(entry.cls, module, self._modules_near(module), where)
         if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
             return _lacking(entry.cls, module, attribute, (), where)
-        known = [*(vars(ours) if ours else ()), *(names_in(theirs) if theirs else ())]
-        if attribute in known or "*" in known:
+        names_there = [*(vars(ours) if ours else ()), *(names_in(theirs) if theirs else ())]
+        if attribute in names_there or "*" in names_there:
             return None
-        return _lacking(entry.cls, module, attribute, [n for n in known if not n.startswith("_")], where)
+        return _lacking(entry.cls, module, attribute, [n for n in names_there if not n.startswith("_")], where)
 
     def _ours(self, module: str) -> Any:
         real = stands_for(module, NAMES)
@@ -122,8 +127,8 @@ class Classes:
         folder = self._folder(package)
         if not folder.is_dir() or self._ours(package) is not None:
             return None
-        own = folder / "__init__.py"
-        if own.is_file() and attribute in names_in(own):
+        package_file = folder / "__init__.py"
+        if package_file.is_file() and attribute in names_in(package_file):
             return None
         module = folder / f"{attribute}.py"
         if module.is_file() and (attribute in names_in(module) or _only_class(module)):
@@ -137,8 +142,8 @@ class Classes:
     def _modules_near(self, module: str) -> list[str]:
         """Modules the user has, and those of ours."""
         source = self.root / "src"
-        own = [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")] if source.is_dir() else []
-        return [*(".".join(p.parts).removesuffix(".__init__") for p in own), *NAMES]
+        files = [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")] if source.is_dir() else []
+        return [*(".".join(p.parts).removesuffix(".__init__") for p in files), *NAMES]
 
 
 def names_in(file: Path) -> frozenset[str]:
@@ -171,29 +176,16 @@ def _top(file: Path) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def _takes(thing: type, name: str) -> bool:
-    parameters = inspect.signature(thing).parameters
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def _has_signature(thing: type) -> bool:
-    try:
-        inspect.signature(thing)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _lacking(path: str, module: str, attribute: str, known: Iterable[str], where: str) -> UsageError:
-    names = sorted(set(known) - {"*"})
+def _lacking(path: str, module: str, attribute: str, candidates: Iterable[str], where: str) -> UsageError:
+    names = sorted(set(candidates) - {"*"})
     close = nearest(attribute, names)
     listing = f"{module} has {', '.join(names[:8])}" if names else f"{module} defines nothing"
     fix = f"did you mean {close!r}? {listing}" if close else listing
     return UsageError(f"unknown class {path!r}", where=where, fix=fix)
 
 
-def _no_module(path: str, module: str, known: Iterable[str], where: str) -> UsageError:
-    close = nearest(module, known)
+def _no_module(path: str, module: str, modules: Iterable[str], where: str) -> UsageError:
+    close = nearest(module, modules)
     file = module.replace(".", "/") + ".py"
     fix = f"did you mean {close!r}?" if close else f"write {file} beside the registry"
     return UsageError(f"unknown class {path!r}: there is no module {module!r}", where=where, fix=fix)

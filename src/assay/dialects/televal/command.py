@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import Result, UsageError
+from ...core import Result
 from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -20,9 +20,8 @@ from ..protocol import is_upstream
 from .eras import Era
 from .facade.dataset import BatchLoader
 from .files import Folder, predictions_of, results_of
-from .stages import Stage, stage_tasks, workshop_of
+from .stages import Stage, stage_tasks, tree_at, workshop_of
 from .summaries import STATISTIC
-from .tree import read_tree
 from .workshop import UPSTREAM, Workshop
 
 TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
@@ -68,37 +67,35 @@ def truth(text: str) -> bool:
     raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
 
 
-def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
+def execute(wanted: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
     """Runs one mode; gives the result and the files that were written."""
-    registry = Path(asked.registry.removesuffix(UPSTREAM)).expanduser()
-    if not registry.exists():
-        raise UsageError("no such registry", where=asked.registry, fix="--registry DIR")
-    config = read_tree(registry).get("infer_task", asked.task, "--task")
-    model = asked.model or str(config.args.get("model", ""))
-    folder = Folder(asked.save_dir, model)
-    is_infer = asked.mode == "infer"
-    as_upstream = asked.upstream or is_upstream("televal") or asked.registry.endswith(UPSTREAM)
+    config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
+    registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser()
+    model = wanted.model or str(config.args.get("model", ""))
+    folder = Folder(wanted.save_dir, model)
+    is_infer = wanted.mode == "infer"
+    as_upstream = wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
     of_mode = {
-        **({"save_pred_audio": asked.save_pred_audio} if is_infer else {}),
-        **({"bsz": asked.bsz} if as_upstream or not is_infer else {}),
+        **({"save_pred_audio": wanted.save_pred_audio} if is_infer else {}),
+        **({"bsz": wanted.bsz} if as_upstream or not is_infer else {}),
     }
     save_dir = None if is_infer else str(folder.root.resolve())
-    options = {"model": asked.model, "eval_task": asked.eval_task, "era": asked.era, "save_dir": save_dir, **of_mode}
-    stage = Stage(f"{registry.resolve()}{UPSTREAM if as_upstream else ''}", asked.mode, asked.task, None, options)
+    options = {"model": wanted.model, "eval_task": wanted.eval_task, "era": wanted.era, "save_dir": save_dir, **of_mode}
+    stage = Stage(f"{registry.resolve()}{UPSTREAM if as_upstream else ''}", wanted.mode, wanted.task, None, options)
     shop = workshop_of(stage, base)
     work = _infer if is_infer else _evaluate
-    return work(asked, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
+    return work(wanted, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
 
 
 def _infer(
-    asked: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    wanted: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
     if folder.model in shop.models:
-        shop.models[folder.model].prediction_folder = os.path.join(asked.save_dir, "prediction", folder.model)
-    options = base.but(output=str(folder.run(asked.task)), batch_size=asked.bsz)
+        shop.models[folder.model].prediction_folder = os.path.join(wanted.save_dir, "prediction", folder.model)
+    options = base.but(output=str(folder.run(wanted.task)), batch_size=wanted.bsz)
     result = run(tasks, options=options, watcher=watcher)
-    reader = RunReader(folder.run(asked.task))
+    reader = RunReader(folder.run(wanted.task))
     files = []
     for task in tasks:
         lines = predictions_of(task, reader, _name_in(result, folder.model), folder, shop.shape)
@@ -110,11 +107,11 @@ def _infer(
 
 
 def _evaluate(
-    asked: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    wanted: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
-    eval_task = asked.eval_task or shop.infer_task(shop.tree.get("infer_task", asked.task)).eval_task
-    options = base.but(output=str(folder.run(f"{asked.task}_{eval_task}")))
+    eval_task = wanted.eval_task or shop.infer_task(shop.tree.get("infer_task", wanted.task)).eval_task
+    options = base.but(output=str(folder.run(f"{wanted.task}_{eval_task}")))
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(result.folder)
     files = []
@@ -125,13 +122,13 @@ def _evaluate(
             reader,
             _name_in(result, folder.model),
             scorer,
-            keep_meta_info=asked.keep_meta_info,
+            keep_meta_info=wanted.keep_meta_info,
             is_upstream=shop.is_upstream,
         )
         files.append(folder.write("result", task.name, lines))
-        said = _statistic(result.results, task.name)
-        if said is not None:
-            files.append(folder.write("summary", task.name, [said]))
+        statistic = _statistic(result.results, task.name)
+        if statistic is not None:
+            files.append(folder.write("summary", task.name, [statistic]))
     files.append(folder.write_table())
     return result, files
 

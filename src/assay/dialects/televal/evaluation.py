@@ -10,29 +10,15 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from ...core import (
-    EMPTY,
-    Audio,
-    Candidate,
-    Outcome,
-    Output,
-    Part,
-    Sample,
-    Score,
-    ScorerError,
-    Text,
-    as_score,
-    blamed,
-)
+from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
 from ..plain import LEAVES
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
-from .lines import LINE, info_of, prediction_lines
+from .lines import LINE, info_of, prediction_lines, spoken_output
 from .references import as_target, encoded
 from .secrets import without_secrets
 
@@ -73,10 +59,11 @@ class Evaluation:
 
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
-            said = without_secrets(await self._worker.ask(line, id), self.secrets)
-            if self.rule.is_upstream and "score" in line and isinstance(said, Mapping):
-                said = {**said, "score": line["score"]}  # upstream's result lines are overwritten by the prediction's
-            return read_result(said, line, self.name)
+            verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
+            if self.rule.is_upstream and "score" in line and isinstance(verdict, Mapping):
+                # Upstream's result lines are overwritten by the prediction's.
+                verdict = {**verdict, "score": line["score"]}
+            return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
             return Score(None, Outcome.JUDGE_ERROR, details={"error": without_secrets(described, self.secrets)})
@@ -134,7 +121,7 @@ class BuiltIn(LikeInner):
         return [
             (
                 replace(sample, target=as_target(line["ref"]), turns=(), fields={**sample.fields, **info_of(line)}),
-                _spoken(line),
+                spoken_output(line["pred"], line.get("pred_audio")),
             )
             for line in prediction_lines(sample, output, self.loader, self.era)
         ]
@@ -149,15 +136,6 @@ class AwaitedBuiltIn(BuiltIn):
         if not sample.turns:
             return self._shown(sample, output, await scorer(sample, output))
         return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
-
-
-def _spoken(line: Mapping[str, Any]) -> Output:
-    """The answer of one round, with its audio where there is one."""
-    audio = line.get("pred_audio")
-    parts: list[Part] = [Text(str(line["pred"]))]
-    if audio and Path(str(audio)).is_file():
-        parts.append(Audio(Path(str(audio))))
-    return Output((Candidate(tuple(parts)),))
 
 
 def built_in(
@@ -222,7 +200,7 @@ class Worker:
         batch, place = self._places[id]
         if batch not in self._batches:
             start = batch * self._batch_size
-            members = [known for _, known in self._known[start : start + self._batch_size]]
+            members = [member for _, member in self._known[start : start + self._batch_size]]
             self._batches[batch] = asyncio.ensure_future(self._threads.submit(self._evaluate, members))
         return (await asyncio.shield(self._batches[batch]))[place]
 

@@ -56,8 +56,8 @@ class Folder:
         models: list[str] = []
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             models += [file.parent.name] if file.parent.name not in models else []
-            said = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-            cells.setdefault(file.stem, {})[file.parent.name] = "".join(f"{value} " for value in said.values())
+            statistic = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
+            cells.setdefault(file.stem, {})[file.parent.name] = "".join(f"{value} " for value in statistic.values())
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")
@@ -101,15 +101,15 @@ def results_of(
 
 
 def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {"key": line["key"], "pred": line["pred"], "ref": line["ref"]}
+    columns: dict[str, Any] = {"key": line["key"], "pred": line["pred"], "ref": line["ref"]}
     from .summaries import raw_score
 
     if "result" in record.details:
-        return {**said, **record.details["result"]}
+        return {**columns, **record.details["result"]}
     if record.outcome in ("judge_error", "data_error", "model_error"):
         reason = record.details.get("error") or record.details.get("reason")
-        return {**said, "score": None, "outcome": record.outcome, "error": reason}
-    return {**said, "score": raw_score(record)}
+        return {**columns, "score": None, "outcome": record.outcome, "error": reason}
+    return {**columns, "score": raw_score(record)}
 
 
 def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sample, Output]]:

@@ -20,7 +20,6 @@ from ...core import (
     Json,
     Message,
     Output,
-    Part,
     Prompt,
     Request,
     Sample,
@@ -29,12 +28,13 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
+from ..plain import LEAVES
 from .audio import RATE, AudioFolder, file_stem
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
 from .eras import PLAIN_RULE, Rule
 from .inference_mode import without_gradients
-from .lines import RETURNED
+from .lines import RETURNED, spoken_output
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
 from .rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
@@ -46,16 +46,6 @@ AUDIO = "pred_audio"
 """The folder of audio clips in a run's own."""
 HEAD = "televal"
 """The role of the message that carries what only a guest model is told."""
-PLAIN = (str, int, float, bool, type(None))
-
-
-@dataclass
-class State:
-    """What a dialogue hands on to its next round."""
-
-    dialogue: Dialogue
-    inferred: Any = None
-    """The answers of all rounds, where the user's own `inference` gave them at once."""
 
 
 @dataclass(eq=False)
@@ -117,24 +107,24 @@ class GuestModel:
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
         """The prompt with what the messages alone do not tell: the script, the instruction, switches of the task."""
         spoken = sample.fields.get(SPOKEN)
-        told: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
         if isinstance(spoken, Script):
-            told = {
+            extras = {
                 "users": [[turn.audio, turn.text] for turn in spoken.users],
                 "replies": [[turn.audio, turn.text] for turn in spoken.replies],
                 "instruct": spoken.instruct,
             }
         elif isinstance(spoken, Question):
-            told = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
+            extras = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
         if SWITCHES in sample.fields:
-            told["flags"] = dict(sample.fields[SWITCHES])
+            extras["flags"] = dict(sample.fields[SWITCHES])
         if "audio" in prompt.produces:
-            told["sound"] = sample.fields.get(AUDIO_FIELD) or file_stem(sample.id)
+            extras["sound"] = sample.fields.get(AUDIO_FIELD) or file_stem(sample.id)
         if STRUCTURE in sample.fields:
-            told["structure"] = encoded(sample.fields[STRUCTURE])
-        if not told:
+            extras["structure"] = encoded(sample.fields[STRUCTURE])
+        if not extras:
             return None
-        head = Message(HEAD, (Json(told),))
+        head = Message(HEAD, (Json(extras),))
         return replace(prompt, messages=(head, *prompt.messages), details={**prompt.details, "built_by": self.name})
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -157,9 +147,9 @@ class GuestModel:
             return failed
 
     def _once(self, request: Request) -> Output:
-        told, messages = _split_head(request)
-        if "structure" in told:
-            return self._as_upstream(told, request)
+        extras, messages = _split_head(request)
+        if "structure" in extras:
+            return self._as_upstream(extras, request)
         user = next(message for message in reversed(messages) if message.role == "user")
         sound = next((part for part in user.parts or () if isinstance(part, Audio)), None)
         system = next((message.text for message in messages if message.role == "system"), None)
@@ -167,48 +157,47 @@ class GuestModel:
         texts = [part.text for part in user.parts or () if isinstance(part, Text)]
         question = Question(
             audio=self._file(sound, changes) if sound is not None else None,
-            query=told["query"] if "query" in told else (texts[-1] if texts else None),
-            assistant=told.get("assistant"),
-            instruct=told.get("instruct", ""),
+            query=extras["query"] if "query" in extras else (texts[-1] if texts else None),
+            assistant=extras.get("assistant"),
+            instruct=extras.get("instruct", ""),
             system=system,
         )
-        words = {**question.keywords(), **FLAGS, **told.get("flags", {})}
-        path = self._output_path(request, told)
+        words = {**question.keywords(), **FLAGS, **extras.get("flags", {})}
+        path = self._output_path(request, extras)
         if path is not None:
             words["pred_audio"] = path
         if infers_itself(self.built):
-            answer = infer_once(self.built, question, told.get("flags", {}), path)
+            answer = infer_once(self.built, question, extras.get("flags", {}), path)
         else:
             answer = checked(self.built.generate_once(**words), self.built, "generate_once")
         return self._output(answer, path, changes)
 
     def _round(self, request: Request) -> Output:
-        told, messages = _split_head(request)
-        asked = [message for message in messages if message.role == "user"]
-        state: State | None = request.state if len(asked) > 1 else None
-        if state is None:
-            script = Script(_turns(told["users"]), _turns(told["replies"]), told["instruct"])
-            history = told.get("flags", {}).get("use_model_history", True)
-            state = State(Dialogue(script, history, self.rule.era))
-        dialogue = state.dialogue
+        extras, messages = _split_head(request)
+        questions = [message for message in messages if message.role == "user"]
+        dialogue: Dialogue | None = request.state if len(questions) > 1 else None
+        if dialogue is None:
+            script = Script(_turns(extras["users"]), _turns(extras["replies"]), extras["instruct"])
+            history = extras.get("flags", {}).get("use_model_history", True)
+            dialogue = Dialogue(script, history, self.rule.era)
         changes: list[str] = []
-        sound = next((part for part in asked[-1].parts or () if isinstance(part, Audio)), None)
+        sound = next((part for part in questions[-1].parts or () if isinstance(part, Audio)), None)
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
-        if "structure" in told:
-            if state.inferred is None:
-                state.inferred = self._inferred(told, request, settled={"save_latest_only": False})
-            returned: Any = state.inferred
+        if "structure" in extras:
+            if dialogue.inferred is None:
+                dialogue.inferred = self._inferred(extras, request, settled={"save_latest_only": False})
+            returned: Any = dialogue.inferred
             record = returned[min(dialogue.round, len(returned) - 1)] if isinstance(returned, list) else returned
             dialogue.answers.append({"pred": "", **(record if isinstance(record, Mapping) else {})})
             output = self._output(dialogue.answers[-1], None, changes)
-            kept = encoded(returned) if isinstance(returned, (list, Mapping)) else False
-            return replace(output, state=state, details={RETURNED: kept})
-        path = self._output_path(request, told, dialogue.round + 1)
+            records = encoded(returned) if isinstance(returned, (list, Mapping)) else False
+            return replace(output, state=dialogue, details={RETURNED: records})
+        path = self._output_path(request, extras, dialogue.round + 1)
         if infers_itself(self.built):
-            if state.inferred is None:
-                state.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
-            answer = state.inferred[dialogue.round]
+            if dialogue.inferred is None:
+                dialogue.inferred = infer_dialogue(self.built, dialogue.script, heard, extras.get("flags", {}), path)
+            answer = dialogue.inferred[dialogue.round]
             dialogue.answers.append(answer)
         else:
             answer = dialogue.ask(self.built, path)
@@ -216,11 +205,11 @@ class GuestModel:
         spoken = next((str(medium.source) for medium in output.media), None)
         answer["pred_audio"] = spoken or answer.get("pred_audio")
         rounds = [_plain(earlier) for earlier in dialogue.answers]
-        return replace(output, state=state, details={**output.details, "answers": rounds})
+        return replace(output, state=dialogue, details={**output.details, "answers": rounds})
 
-    def _as_upstream(self, told: Mapping[str, Any], request: Request) -> Output:
+    def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
         """The answer of the class's own `inference`, kept whole; what is no dictionary is not written down."""
-        answer = self._inferred(told, request)
+        answer = self._inferred(extras, request)
         if isinstance(answer, Mapping):
             output = self._output({"pred": "", **answer}, None, ())
             return replace(output, details={RETURNED: encoded(answer)})
@@ -228,40 +217,36 @@ class GuestModel:
         text = str(records[-1].get("pred")) if records and isinstance(records[-1], Mapping) else str(answer)
         return Output((Candidate((Text(text),)),), details={RETURNED: encoded(records) if records else False})
 
-    def _inferred(self, told: Mapping[str, Any], request: Request, settled: Mapping[str, Any] = EMPTY) -> Any:
-        path = self._output_path(request, told)
+    def _inferred(self, extras: Mapping[str, Any], request: Request, settled: Mapping[str, Any] = EMPTY) -> Any:
+        path = self._output_path(request, extras)
         paths = {} if path is None else {"pred_audio": [path]}
-        flags = {**FLAGS, **told.get("flags", {}), **settled}
-        return self.built.inference([decoded(told["structure"])], **flags, **paths)[0]
+        flags = {**FLAGS, **extras.get("flags", {}), **settled}
+        return self.built.inference([decoded(extras["structure"])], **flags, **paths)[0]
 
-    def _output_path(self, request: Request, told: Mapping[str, Any], number: int | None = None) -> str | None:
+    def _output_path(self, request: Request, extras: Mapping[str, Any], number: int | None = None) -> str | None:
         """Where an audio clip goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
         if "audio" not in request.prompt.produces:
             return None
-        name = f"{told.get('sound', request.key)}_pred{f'_round{number}' if number else ''}.wav"
-        if "structure" in told and self.prediction_folder is not None:
+        name = f"{extras.get('sound', request.key)}_pred{f'_round{number}' if number else ''}.wav"
+        if "structure" in extras and self.prediction_folder is not None:
             path = f"{self.prediction_folder}/{name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
             return path
         # The key of a request is its own: two rows of one key, or two tasks, never share a file.
-        own = self.audio_folder.resolve() / request.key[:16] / name
-        own.parent.mkdir(parents=True, exist_ok=True)
+        clip = self.audio_folder.resolve() / request.key[:16] / name
+        clip.parent.mkdir(parents=True, exist_ok=True)
         # An earlier run may have left an audio clip there; one that the model does not write now is not its answer.
-        own.unlink(missing_ok=True)
-        return str(own)
+        clip.unlink(missing_ok=True)
+        return str(clip)
 
     def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:
-        parts: list[Part] = [Text(str(answer["pred"]))]
-        spoken = answer.get("pred_audio") or (path if path and Path(path).is_file() else None)
-        if spoken and Path(str(spoken)).is_file():
-            parts.append(Audio(Path(str(spoken))))
         details: dict[str, Any] = {}
         others = {k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")}
         if others:
             details["returned"] = without_secrets(others, self._secrets)
         if changes:
             details["audio"] = list(changes)
-        return Output((Candidate(tuple(parts)),), details=details)
+        return replace(spoken_output(answer["pred"], answer.get("pred_audio") or path), details=details)
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
         """An audio clip as a file with the channels and the rate the class declares."""
@@ -276,8 +261,8 @@ class GuestModel:
             # Bytes of a table: they get the file their row names.
             place, stem = Path(str(audio.name)).parent, Path(str(audio.name)).stem
         folder = self._clips.setdefault(place, AudioFolder(place))
-        path, made = folder.put(audio, stem, rate=rate, mono=mono)
-        changes += made
+        path, conversions = folder.put(audio, stem, rate=rate, mono=mono)
+        changes += conversions
         return str(path)
 
 
@@ -293,8 +278,8 @@ def _split_head(request: Request) -> tuple[Mapping[str, Any], Sequence[Message]]
 
 def _told(head: Message) -> Mapping[str, Any]:
     part = (head.parts or ())[0]
-    told: Mapping[str, Any] = part.value if isinstance(part, Json) else {}
-    return told
+    extras: Mapping[str, Any] = part.value if isinstance(part, Json) else {}
+    return extras
 
 
 def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
@@ -311,4 +296,4 @@ def _is_plain(value: Any) -> bool:
         return all(_is_plain(item) for item in value)
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
-    return isinstance(value, PLAIN)
+    return isinstance(value, LEAVES)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import Output, Sample
+from ...core import Audio, Candidate, Output, Sample, Text
 from .calling import round_records
 from .eras import Era
 from .references import as_reference
@@ -24,8 +24,8 @@ def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "ne
     extra = {name: sample.fields.get(name) for name in getattr(loader, "extra_col", None) or ()}
     key = sample.fields.get(KEY, sample.fields.get(getattr(loader, "key_col", None) or "key"))
     key = sample.id if key is None else key
-    if STRUCTURE in sample.fields and (own := _as_returned(sample, output, loader, key, extra)) is not None:
-        return own
+    if STRUCTURE in sample.fields and (lines := _as_returned(sample, output, loader, key, extra)) is not None:
+        return lines
     script = sample.fields.get(SPOKEN)
     if isinstance(script, Script):
         records = round_records(script, _answers(output), era)
@@ -55,8 +55,8 @@ def _as_returned(
         return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
     if not isinstance(returned, list):
         return []
-    kept = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
-    return [{"key": key, **record, **extra} for record in kept]
+    records = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
+    return [{"key": key, **record, **extra} for record in records]
 
 
 def _answer(output: Output) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def _answer(output: Output) -> dict[str, Any]:
 
 def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
     """The answers of all rounds; a model that is no guest gives their texts only, and the last audio."""
-    own = output.details.get("answers")
-    if own is not None:
-        return [*own[:-1], {**own[-1], "pred_audio": audio_path(output) or own[-1].get("pred_audio")}]
+    rounds = output.details.get("answers")
+    if rounds is not None:
+        return [*rounds[:-1], {**rounds[-1], "pred_audio": audio_path(output) or rounds[-1].get("pred_audio")}]
     texts = output.details.get("rounds") or [output.text]
     answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
     answers[-1]["pred_audio"] = audio_path(output)
@@ -83,6 +83,13 @@ def audio_path(output: Output) -> str | None:
         if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
             return str(medium.source)
     return None
+
+
+def spoken_output(pred: Any, *paths: Any) -> Output:
+    """An answer as text, with its audio where one of the paths is a file."""
+    clip = next((Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None)
+    parts = (Text(str(pred)),) if clip is None else (Text(str(pred)), Audio(clip))
+    return Output((Candidate(parts),))
 
 
 def info_of(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,15 +30,15 @@ def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
 
 def lines(path: str | Path) -> list[str]:
     """The listing as text, kind by kind."""
-    shown: list[str] = []
+    text_lines: list[str] = []
     for kind, entries in listing(path).items():
         width = max(len(entry["name"]) for entry in entries)
-        shown.append(f"{kind} ({len(entries)})")
+        text_lines.append(f"{kind} ({len(entries)})")
         for entry in entries:
-            shown.append(f"  {entry['name']:<{width}}  {entry['class'] or '(configuration)'}  {entry['where']}")
+            text_lines.append(f"  {entry['name']:<{width}}  {entry['class'] or '(configuration)'}  {entry['where']}")
             if "fault" in entry:
-                shown.append(f"  {'':<{width}}  ! {entry['fault']}")
-    return shown
+                text_lines.append(f"  {'':<{width}}  ! {entry['fault']}")
+    return text_lines
 
 
 def _faults(tree: Tree) -> dict[tuple[str, str], str]:
@@ -51,7 +51,7 @@ def _faults(tree: Tree) -> dict[tuple[str, str], str]:
                 tree.get(kind, name, entry.at(argument))
             except AssayError as fault:
                 faults.append(fault)
-        said = "; ".join(str(fault) for fault in faults if fault is not None)
-        if said:
-            found[entry.kind, entry.name] = said
+        text = "; ".join(str(fault) for fault in faults if fault is not None)
+        if text:
+            found[entry.kind, entry.name] = text
     return found

@@ -20,13 +20,13 @@ def infers_itself(model: Any) -> bool:
 
 def infer_once(model: Any, question: Question, flags: Mapping[str, Any], pred_audio: str | None) -> dict[str, Any]:
     """The answer to one question."""
-    given: list[tuple[str, Turn]] = [
+    turns: list[tuple[str, Turn]] = [
         ("system", Turn(text=question.system)),
         ("instruct", Turn(text=question.instruct or None)),
         ("user", Turn(question.audio, question.query)),
         ("assistant", Turn(text=question.assistant)),
     ]
-    roles = [{"role": role, "content": _content(turn)} for role, turn in given if _content(turn)]
+    roles = [{"role": role, "content": _content(turn)} for role, turn in turns if _content(turn)]
     return checked(_only(model, roles, {**FLAGS, **flags}, pred_audio), model, "inference")
 
 
@@ -54,10 +54,11 @@ def infer_dialogue(
 
 def _only(model: Any, structure: Any, flags: Mapping[str, Any], pred_audio: str | None) -> Any:
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
-    made = model.inference([structure], **flags, **paths)
-    if not isinstance(made, Sequence) or isinstance(made, str) or len(made) != 1:
-        raise TypeError(f"{type(model).__name__}.inference returned {shorten(made)} for one input, not a list of one")
-    return made[0]
+    answers = model.inference([structure], **flags, **paths)
+    if not isinstance(answers, Sequence) or isinstance(answers, str) or len(answers) != 1:
+        name = f"{type(model).__name__}.inference"
+        raise TypeError(f"{name} returned {shorten(answers)} for one input, not a list of one")
+    return answers[0]
 
 
 def _content(turn: Turn) -> dict[str, Any]:

@@ -13,12 +13,12 @@ def convert(
     source: str | Path, root: str | Path, *, name: str | None = None, key_col: str = "key"
 ) -> tuple[Path, int, int]:
     """The JSONL file, and how many rows and audio clips there are; running it again writes only what is missing."""
-    given = Path(source).expanduser()
-    if not given.exists():
+    path = Path(source).expanduser()
+    if not path.exists():
         raise UsageError("no such file or folder", where=str(source))
-    label = name or (given.stem if given.suffix else given.name)
+    label = name or (path.stem if path.suffix else path.name)
     folder = Path(root).expanduser() / label
-    loader = BatchLoader(given, key_col=key_col, save_query_audio_dir=str(folder / "audios"))
+    loader = BatchLoader(path, key_col=key_col, save_query_audio_dir=str(folder / "audios"))
     loader.sounds.place(folder / "audios")
     file = own_file(folder / f"{label}.jsonl")
     part = own_file(folder / f"{label}.part")

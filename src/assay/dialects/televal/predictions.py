@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Audio, Candidate, DataError, Json, Message, Output, Part, Prompt, Request, Sample, Text
+from ...core import Abilities, DataError, Json, Message, Output, Prompt, Request, Sample, Text
 from ...datasets import open_dataset
-from .lines import LINE
+from .lines import LINE, spoken_output
 from .references import as_target, decoded
 from .rows import PLACE
 
@@ -82,8 +82,8 @@ class Predictions:
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
         """The prediction itself goes with the question."""
         line = sample.fields[LINE]
-        said = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
-        return replace(prompt, messages=(Message(HEAD, (Json(said),)), *prompt.messages))
+        answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
+        return replace(prompt, messages=(Message(HEAD, (Json(answer),)), *prompt.messages))
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """What the file says."""
@@ -91,13 +91,9 @@ class Predictions:
 
     def _answer(self, request: Request) -> Output:
         (head,) = request.messages[0].parts or (Json({}),)
-        said = head.value if isinstance(head, Json) else {}
-        if said.get("pred") is None and not self.is_upstream:
+        answer = head.value if isinstance(head, Json) else {}
+        if answer.get("pred") is None and not self.is_upstream:
             return Output.failed("missing", "the line has no prediction", retryable=False)
-        parts: list[Part] = [Text(str(said["pred"]))]
-        spoken = said.get("pred_audio")
-        for path in (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ():
-            if path.is_file():
-                parts.append(Audio(path.resolve()))
-                break
-        return Output((Candidate(tuple(parts)),))
+        spoken = answer.get("pred_audio")
+        places = (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ()
+        return spoken_output(answer["pred"], *(place.resolve() for place in places))

@@ -69,30 +69,30 @@ class Reader:
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
-        made, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
-        place = made.pop(PLACE, None)
-        key = made.get(self.id_column)
+        columns, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
+        place = columns.pop(PLACE, None)
+        key = columns.get(self.id_column)
         id = "" if key is None else str(key)
         if place is not None:
             id = place["id"]
-            made[KEY] = made.get(self.id_column, place["place"])
+            columns[KEY] = columns.get(self.id_column, place["place"])
         try:
-            structure = self.render(made)
+            structure = self.render(columns)
             is_reversed = self.switches.get("reverse_spkr", False)
             spoken = read_structure(structure, reverse=is_reversed, as_upstream=self.rule.is_upstream)
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
-            made[SWITCHES] = self.switches
+            columns[SWITCHES] = self.switches
         if self.rule.is_upstream:
-            made[STRUCTURE] = structure
-            made[AUDIO_FIELD] = f"{self.label}/{made.get(KEY, id)}"
+            columns[STRUCTURE] = structure
+            columns[AUDIO_FIELD] = f"{self.label}/{columns.get(KEY, id)}"
         if isinstance(spoken, Script):
-            return self._dialogue(id, made, spoken, clips)
-        target = as_target(made.get(getattr(loader, "ref_col", None) or ""))
+            return self._dialogue(id, columns, spoken, clips)
+        target = as_target(columns.get(getattr(loader, "ref_col", None) or ""))
         if spoken.instruct or spoken.assistant is not None:
-            made[SPOKEN] = spoken
-        return Sample(id, self._messages(spoken, clips), target, fields=made)
+            columns[SPOKEN] = spoken
+        return Sample(id, self._messages(spoken, clips), target, fields=columns)
 
     def _messages(self, question: Question, clips: Mapping[str, Audio]) -> tuple[Message, ...]:
         parts: list[Part] = [Text(question.instruct)] if question.instruct else []
@@ -100,8 +100,8 @@ class Reader:
             parts.append(self._audio(question.audio, clips))
         if question.query is not None:
             parts.append(Text(str(question.query)))
-        asked = Message("user", tuple(parts))
-        return (Message("system", (Text(question.system),)), asked) if question.system else (asked,)
+        user = Message("user", tuple(parts))
+        return (Message("system", (Text(question.system),)), user) if question.system else (user,)
 
     def _dialogue(self, id: str, row: dict[str, Any], script: Script, clips: Mapping[str, Audio]) -> Sample:
         turns = [self._user(turn, clips) for turn in script.users]
@@ -123,17 +123,17 @@ class Reader:
         return Message("user", (Text(str(turn.text)),))
 
     def _reply(self, turn: Turn, clips: Mapping[str, Audio]) -> tuple[Part, ...]:
-        said = first_text(turn.text)
-        return (Text(said), self._audio(turn.audio, clips)) if turn.audio else (Text(said),)
+        text = first_text(turn.text)
+        return (Text(text), self._audio(turn.audio, clips)) if turn.audio else (Text(text),)
 
     def _audio(self, path: str, clips: Mapping[str, Audio]) -> Audio:
         return clips[path] if path in clips else Audio(self._located(path), name=path)
 
     def _located(self, path: str) -> Path:
         """A relative path starts beside the registry, else in the working folder, else beside the data."""
-        given = Path(path).expanduser()
+        relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
-        for candidate in [given] if given.is_absolute() else [self.root / given, given, data / given]:
+        for candidate in [relative] if relative.is_absolute() else [self.root / relative, relative, data / relative]:
             if candidate.is_file():
                 return candidate.resolve()
         raise DataError(f"no such audio file: {shorten(path)}", fix="paths start beside the registry")
@@ -183,16 +183,16 @@ class Batches:
         return f"dataset {type(self.loader).__name__}"
 
     def __call__(self) -> Iterator[Any]:
-        seen: set[str] = set()
+        ids: set[str] = set()
         number = 0
         for batch in self.loader:
             for place, row in enumerate([batch] if isinstance(batch, Mapping) else batch):
                 if not self.is_upstream:
                     yield {name: None if _is_gap(value) else value for name, value in row.items()}
                     continue
-                known = str(row.get(getattr(self.loader, "key_col", None) or "key", place))
-                id = f"{known}#{number}" if known in seen else known
-                seen.add(id)
+                key = str(row.get(getattr(self.loader, "key_col", None) or "key", place))
+                id = f"{key}#{number}" if key in ids else key
+                ids.add(id)
                 number += 1
                 yield {**row, PLACE: {"id": id, "place": place}}
 

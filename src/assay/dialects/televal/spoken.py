@@ -62,7 +62,7 @@ def read_structure(structure: Any, *, reverse: bool = False, as_upstream: bool =
 
 
 def _question(turns: list[Any], as_upstream: bool = False) -> Question:
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for turn in turns:
         if not isinstance(turn, Mapping):
             raise ValueError(f"a role with its content was expected, not {shorten(turn)}")
@@ -71,15 +71,15 @@ def _question(turns: list[Any], as_upstream: bool = False) -> Question:
             if as_upstream:
                 continue
             raise ValueError(f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}")
-        said = _turn(turn)
+        spoken = _turn(turn)
         if role == "user":
-            given["audio"], given["query"] = said.audio, said.text
+            fields["audio"], fields["query"] = spoken.audio, spoken.text
         else:
-            given[role] = said.text
-    if given.get("audio") is None and given.get("query") is None:
+            fields[role] = spoken.text
+    if fields.get("audio") is None and fields.get("query") is None:
         raise ValueError("a question needs the role `user` with audio or text")
-    given["instruct"] = given.get("instruct") or ""
-    return Question(**given)
+    fields["instruct"] = fields.get("instruct") or ""
+    return Question(**fields)
 
 
 def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> Script:
@@ -90,8 +90,8 @@ def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> S
     first, second = turns[0::2], turns[1::2]
     if reverse and as_upstream:
         # TELEVAL takes what was said before as the reference, and leaves what stands beside the text where it was.
-        users = [replace(said, meta=before.meta) for said, before in zip(second, first, strict=False)]
-        replies = [replace(before, meta=said.meta) for said, before in zip(second, first, strict=False)]
+        users = [replace(second_turn, meta=before.meta) for second_turn, before in zip(second, first, strict=False)]
+        replies = [replace(before, meta=second_turn.meta) for second_turn, before in zip(second, first, strict=False)]
     else:
         users, replies = (second, first[1:]) if reverse else (first, second)
     rounds = min(len(users), len(replies))

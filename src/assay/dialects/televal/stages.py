@@ -17,7 +17,7 @@ from .facade.dataset import BatchLoader
 from .files import Folder
 from .predictions import Predictions, ReadLine, ask_for_line, lines_in
 from .rows import Batches
-from .tree import read_tree
+from .tree import Tree, read_tree
 from .workshop import UPSTREAM, Workshop, label_of
 
 
@@ -54,23 +54,26 @@ class Stage:
 
     def reference(self, dataset: str) -> str:
         """What one task of the stage is recorded under."""
-        given = {name: value for name, value in self.options.items() if value is not None}
+        options = {name: value for name, value in self.options.items() if value is not None}
         head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
-        return f"{head}?{json.dumps(given, sort_keys=True)}" if given else head
+        return f"{head}?{json.dumps(options, sort_keys=True)}" if options else head
 
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     """The workshop a stage works in, all that it names checked."""
-    registry = stage.registry.removesuffix(UPSTREAM)
-    path = Path(registry).expanduser()
-    if not path.exists():
-        raise UsageError("no such registry", where=registry, fix="--registry DIR")
-    options, is_upstream = stage.options, registry != stage.registry
-    era = options.get("era")
-    shop = Workshop(read_tree(path), era, frozenset(run.judges), is_upstream=is_upstream)
+    options, is_upstream = stage.options, stage.registry.endswith(UPSTREAM)
+    shop = Workshop(tree_at(stage.registry), options.get("era"), frozenset(run.judges), is_upstream=is_upstream)
     shop.tree.get("infer_task", stage.task, "--task")
     shop.check([stage.task], mode=stage.mode, eval_task=options.get("eval_task"), model=options.get("model"))
     return shop
+
+
+def tree_at(registry: str) -> Tree:
+    """The tree of a registry as the command line names it."""
+    path = Path(registry.removesuffix(UPSTREAM)).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=registry, fix="--registry DIR")
+    return read_tree(path)
 
 
 def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
@@ -78,7 +81,7 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
     if stage.mode == "infer":
-        made = shop.tasks(
+        tasks = shop.tasks(
             stage.task,
             judged=False,
             save_pred_audio=stage.options.get("save_pred_audio"),
@@ -86,8 +89,8 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
             batch_size=stage.options.get("bsz"),
         )
     else:
-        made = [_judging(stage, shop, name, datasets, config) for name in datasets]
-    paired = zip(datasets, made, strict=True)
+        tasks = [_judging(stage, shop, name, datasets, config) for name in datasets]
+    paired = zip(datasets, tasks, strict=True)
     return [_referred(task, stage.reference(name)) for name, task in paired if stage.dataset in (None, name)]
 
 
@@ -138,5 +141,5 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
 
 
 def _referred(task: Task, reference: str) -> StageTask:
-    given = {name: getattr(task, name) for name in Task.__dataclass_fields__}
-    return StageTask(**given, reference=reference)
+    fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
+    return StageTask(**fields, reference=reference)

@@ -35,25 +35,25 @@ class Statistic:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
         """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""
         lines = by_line(records)
-        said = self.statistic(lines)
+        statistic = self.statistic(lines)
         wanted = self.summarizer.results if self._is_ours else None
         numbers = wanted if wanted is not None else (Mean(),)
         expected = len(lines) if len(lines) != len(records) else context.n_expected
         counted = replace(context, n_expected=expected)  # lines instead of samples
-        shown = [_with_counts(line) for line in lines]
+        counted_lines = [_with_counts(line) for line in lines]
         try:
-            made = [result for one in numbers for result in one(shown, counted)]
+            results = [result for one in numbers for result in one(counted_lines, counted)]
         except (AssayError, ValueError):
-            if not said:
+            if not statistic:
                 raise
-            made, wanted = [], None  # scores outside the scale of the rescaling: the guest's own numbers stand alone
-        made = [result for result in made if result.value is not None or not said]
+            results, wanted = [], None  # scores outside the scale of the rescaling: the guest's own numbers stand alone
+        results = [result for result in results if result.value is not None or not statistic]
         if wanted is None:
-            made = [*self._own(said, lines, counted), *made]
-        if not made:
-            made = [_result("statistic", None, lines, counted)]
-        first = made[0]
-        return [replace(first, details={**first.details, STATISTIC: dict(said)}), *made[1:]]
+            results = [*self._own(statistic, lines, counted), *results]
+        if not results:
+            results = [_result("statistic", None, lines, counted)]
+        first = results[0]
+        return [replace(first, details={**first.details, STATISTIC: dict(statistic)}), *results[1:]]
 
     @property
     def _is_ours(self) -> bool:
@@ -64,14 +64,15 @@ class Statistic:
         """What the guest's summarizer returns; lines without a score are not shown to it."""
         scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
         with self.rule.applied():
-            said = self.summarizer.statistic(scores)
-        if not isinstance(said, Mapping):
-            raise TypeError(f"{type(self.summarizer).__name__}.statistic returned a {type(said).__name__}, not a dict")
-        return said
+            statistic = self.summarizer.statistic(scores)
+        if not isinstance(statistic, Mapping):
+            name = f"{type(self.summarizer).__name__}.statistic"
+            raise TypeError(f"{name} returned a {type(statistic).__name__}, not a dict")
+        return statistic
 
-    def _own(self, said: Mapping[str, Any], lines: Sequence[ScoreRecord], context: SummaryContext) -> list[Result]:
+    def _own(self, statistic: Mapping[str, Any], lines: Sequence[ScoreRecord], context: SummaryContext) -> list[Result]:
         """The entries that are numbers, or texts with exactly one number in them."""
-        numbers = {f"{self.name}.{name}": as_number(value) for name, value in said.items()}
+        numbers = {f"{self.name}.{name}": as_number(value) for name, value in statistic.items()}
         return [_result(name, number, lines, context) for name, number in numbers.items() if number is not None]
 
 

@@ -62,47 +62,52 @@ class Tree:
 
     def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
         """The entry of a name; an unknown one is an error with its place and the nearest names."""
-        known = self.entries.get(kind, {})
-        if not isinstance(name, str) or name not in known:
-            raise dangling(kind, name, known, where)
-        return known[name]
+        entries = self.entries.get(kind, {})
+        if not isinstance(name, str) or name not in entries:
+            raise dangling(kind, name, entries, where)
+        return entries[name]
 
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
         """What an entry names: argument, kind and name."""
         # A judge that runs here is named in the arguments of its evaluator.
         offline = OFFLINE_LINKS if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer") else {}
         for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
-            given = entry.args.get(argument)
-            names = given if isinstance(given, list) else [given]
+            value = entry.args.get(argument)
+            names = value if isinstance(value, list) else [value]
             yield from ((argument, kind, name) for name in names if name is not None)
 
-    def faults(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[AssayError]:
-        """Names that lead nowhere among some entries and what they name; arguments that are skipped are not needed."""
-        found: list[AssayError] = []
-        seen: set[tuple[str, str]] = set()
+    def reached(
+        self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()
+    ) -> tuple[list[Entry], list[AssayError]]:
+        """Some entries with all that they lead to, and the names among them that lead nowhere.
+
+        Arguments of an infer_task that are skipped are not followed.
+        """
+        found: dict[tuple[str, str], Entry] = {}
+        faults: list[AssayError] = []
         waiting = list(entries)
         while waiting:
             entry = waiting.pop(0)
-            if (entry.kind, entry.name) in seen:
+            if (entry.kind, entry.name) in found:
                 continue
-            seen.add((entry.kind, entry.name))
+            found[entry.kind, entry.name] = entry
             for argument, kind, name in self.linked(entry):
                 if argument in skipped and entry.kind == "infer_task":
                     continue
                 try:
                     waiting.append(self.get(kind, name, entry.at(argument)))
                 except AssayError as fault:
-                    found.append(fault)
-        return found
+                    faults.append(fault)
+        return list(found.values()), faults
 
     def all(self) -> Iterator[Entry]:
         """Every entry."""
         return (entry for kind in KINDS for entry in self.entries.get(kind, {}).values())
 
 
-def dangling(kind: str, name: Any, known: Iterable[str], where: str | None) -> UnknownName:
+def dangling(kind: str, name: Any, entries: Iterable[str], where: str | None) -> UnknownName:
     """The fault of a name that no entry has, with up to three that are near."""
-    names = list(known)
+    names = list(entries)
     close: list[str] = []
     while len(close) < 3 and (found := nearest(str(name), [n for n in names if n not in close])) is not None:
         close.append(found)
@@ -117,15 +122,15 @@ def read_tree(path: Path) -> Tree:
     entries: dict[str, dict[str, Entry]] = {}
     faults: list[AssayError] = []
     for kind in KINDS:
-        own = entries.setdefault(kind, {})
+        of_kind = entries.setdefault(kind, {})
         for file in yaml_files(folder / kind):
             try:
                 for entry in read_file(file, kind):
-                    known = own.setdefault(entry.name, entry)
-                    if known is not entry:
+                    first = of_kind.setdefault(entry.name, entry)
+                    if first is not entry:
                         faults.append(
                             UsageError(
-                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {known.at()}"
+                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {first.at()}"
                             )
                         )
             except AssayError as fault:
@@ -210,14 +215,14 @@ def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):
         raise UsageError("not a mapping", where=where, fix=wanted)
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, _ in node.value:
-        if key.value in seen:
+        if key.value in lines:
             raise UsageError(
                 f"{key.value!r} is given twice",
                 where=f"{file}:{key.start_mark.line + 1}",
-                fix=f"line {seen[key.value]}",
+                fix=f"line {lines[key.value]}",
             )
-        seen[key.value] = key.start_mark.line + 1
+        lines[key.value] = key.start_mark.line + 1
     pairs: Sequence[tuple[Any, Any]] = node.value
     return pairs

@@ -3,14 +3,14 @@
 A dialogue's lists are the same objects in all its rounds, so that a model may keep them.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import AssayError, Audio, shorten
-from ...media import check_media
+from ...core import shorten
 from ..protocol import is_upstream
+from .calling import heard_file, round_path, round_records
 from .eras import SEED, Era, era_here
+from .spoken import Question, Script, Turn
 
 
 def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
@@ -19,14 +19,7 @@ def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
         return _dialogue(model, structure)
     if not isinstance(structure, list):
         raise ValueError(f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}")
-    question: dict[str, Any] = {
-        "type": "single_turn",
-        "audio": None,
-        "query": None,
-        "assistant": None,
-        "instruct": "",
-        "system": None,
-    }
+    question = Question().keywords()
     for turn in structure:
         role = turn.get("role", "").lower()
         audio, text, _ = _content(model, turn)
@@ -43,16 +36,16 @@ def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
     turns = structure["dialogue"]
     if not turns:
         raise ValueError("the dialogue has no turns")
-    said = [_content(model, turn) for turn in turns]
+    contents = [_content(model, turn) for turn in turns]
     instruct = _content(model, structure["instruct"])[1] if "instruct" in structure else ""
     apart = {
         "type": "multi_turn",
         "nrounds": structure.get("nrounds"),
-        "audio": [audio for audio, _, _ in said],
-        "query": [text for _, text, _ in said],
+        "audio": [audio for audio, _, _ in contents],
+        "query": [text for _, text, _ in contents],
         "instruct": instruct,
     }
-    return apart if era_here() == SEED else {**apart, "meta_info": [meta for _, _, meta in said]}
+    return apart if era_here() == SEED else {**apart, "meta_info": [meta for _, _, meta in contents]}
 
 
 def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -66,10 +59,7 @@ def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, A
 
 def _check_audio(model: Any, path: str) -> None:
     """Raises for a file that cannot be heard, and for one with other channels or another rate than the model's."""
-    try:
-        facts = check_media(Audio(os.path.abspath(path)))
-    except (AssayError, OSError) as error:
-        raise FileNotFoundError(f"cannot read the audio {path}") from error
+    _, facts = heard_file(path)
     if not is_upstream("televal"):
         return  # converted where the model is asked
     if model.mono_only and facts.channels != 1:
@@ -95,49 +85,28 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
     rounds = min(len(audio), len(texts), len(replies))
     words: dict[str, Any] = {"instruct": apart.get("instruct")}
     heard: list[Any] = []
-    said: list[Any] = []
-    spoken: list[Any] = []
     history: list[Any] = []
-    records: list[dict[str, Any]] = []
+    spoken: list[Any] = []
+    answers: list[dict[str, Any]] = []
     for n in range(rounds):
-        before = list(history)
         if options.get("pred_audio"):
             words["pred_audio"] = round_path(options["pred_audio"], n + 1)
         words |= {"user_query_history": texts[:n], "user_query": texts[n]}
         if era != SEED:
             words["assistant_his_audio"] = spoken
-        answer = model.generate_multiturn(audio[n], heard, said, **words)
-        user_meta, bot_meta = metas[0::2][n] or None, metas[1::2][n] or None
-        sound = answer.get("pred_audio")
-        record = {
-            "nround": n + 1,
-            "rounds": rounds,
-            "pred": answer.get("pred"),
-            "pred_audio": sound,
-            "query": texts[n],
-            "ref": replies[n],
-        }
-        if era != SEED:
-            record |= {"current_user_meta": user_meta, "current_bot_meta": bot_meta}
-        if not options.get("save_latest_only", False) or n == rounds - 1:
-            records.append({**record, "history": before})
-        if era == SEED:
-            history += [texts[n], answer["pred"]]
-        else:
-            turn = {"user": texts[n], "bot": answer["pred"], "pred_audio": sound}
-            history.append({**turn, "user_meta_info": user_meta, "bot_meta_info": bot_meta})
+        answer = model.generate_multiturn(audio[n], heard, history, **words)
+        pred, sound = answer["pred"], answer.get("pred_audio")
+        answers.append({"pred": pred, "pred_audio": sound})
         heard.append(audio[n])
-        own = answer.get("his") if answer.get("his") is not None else answer["pred"]
-        said.append(own if own_history else replies[n])
+        reply = answer.get("his") if answer.get("his") is not None else pred
+        history.append(reply if own_history else replies[n])
         spoken.append(sound if own_history else other_audio[n])
         if era == SEED:
             words["assistant_his_audio"] = spoken[-1]
         if "cache" in answer:
             words["cache"] = answer["cache"]
-    return records
-
-
-def round_path(path: str, number: int) -> str:
-    """The audio of one round of a dialogue, beside that of the whole."""
-    base, suffix = os.path.splitext(path)
-    return f"{base}_round{number}{suffix}"
+    # What stands beside a text stays where it was, whoever speaks.
+    users = tuple(Turn(None, text, meta) for text, meta in zip(texts, metas[0::2], strict=False))[:rounds]
+    others = tuple(Turn(None, text, meta) for text, meta in zip(replies, metas[1::2], strict=False))[:rounds]
+    records = round_records(Script(users, others), answers, era)
+    return records[-1:] if options.get("save_latest_only", False) else records

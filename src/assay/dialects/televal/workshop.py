@@ -1,14 +1,14 @@
 """From a registry to tasks: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import file_digest
-from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
+from ...core import Output, PlanError, Sample, Task, UsageError
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .calling import FLAGS
@@ -85,9 +85,9 @@ class Workshop:
         if model and "model" not in skipped and model in self.tree.names("model"):
             also.append(self.tree.get("model", model, "--model"))
         skipped |= {"model"} if model else set()
-        faults: list[AssayError] = self.tree.faults([*chosen, *also], skipped)
-        reached = self.reached([*chosen, *also], skipped)
-        faults += self._class_faults(reached)
+        reached, faults = self.tree.reached([*chosen, *also], skipped)
+        with self.rule.applied():
+            faults += [fault for entry in reached if entry.cls and (fault := self.classes.fault(entry)) is not None]
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
         for entry in reached:
@@ -95,24 +95,6 @@ class Workshop:
                 fix = "write ${env:NAME} and set NAME in the environment"
                 warnings.warn(f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}", stacklevel=2)
                 break
-
-    def reached(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[Entry]:
-        """Some entries and all that they lead to, but by arguments of an infer_task that are skipped."""
-        found: dict[tuple[str, str], Entry] = {}
-        waiting = list(entries)
-        while waiting:
-            entry = waiting.pop(0)
-            if (entry.kind, entry.name) not in found:
-                found[entry.kind, entry.name] = entry
-                passed = skipped if entry.kind == "infer_task" else frozenset()
-                known = ((kind, name) for argument, kind, name in self.tree.linked(entry) if argument not in passed)
-                waiting += [self.tree.entries[kind][name] for kind, name in known if name in self.tree.entries[kind]]
-        return list(found.values())
-
-    def _class_faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        with self.rule.applied():
-            found = [self.classes.fault(entry) for entry in entries if entry.cls]
-        return [fault for fault in found if fault is not None]
 
     def tasks(
         self,
@@ -131,7 +113,7 @@ class Workshop:
         switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
         # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
         clips = str(datasets[-1]) if self.is_upstream else ""
-        made: list[Task] = []
+        tasks: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
@@ -142,7 +124,7 @@ class Workshop:
             judges: tuple[Any, ...] = (answered,)
             if judged:
                 judges = self.judges(task.eval_task, loader, entry.at("eval_task"))
-            made.append(
+            tasks.append(
                 Task(
                     name=label,
                     dataset=loader.source if reader.is_streamed else Batches(loader, self.is_upstream),
@@ -157,7 +139,7 @@ class Workshop:
                     description=f"TELEVAL infer_task of {entry.file.name}",
                 )
             )
-        return made
+        return tasks
 
     def infer_task(self, entry: Entry) -> InferTaskCfg:
         """The configuration of an infer_task."""
@@ -167,8 +149,8 @@ class Workshop:
     def loader(self, dataset: str) -> Any:
         """The dataset of a name, its relative paths looked for beside the registry."""
         entry = self.tree.get("dataset", dataset)
-        given = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
-        placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **given}, entry.file, entry.line, entry.lines)
+        paths = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
+        placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **paths}, entry.file, entry.line, entry.lines)
         return self.build(placed)
 
     def build(self, entry: Entry) -> Any:
@@ -242,8 +224,8 @@ class Workshop:
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """The models of the tree, the task's own first."""
-        known = self.tree.names("model")
-        names = [*([first] if first in known else []), *(name for name in known if name != first)]
+        models = self.tree.names("model")
+        names = [*([first] if first in models else []), *(name for name in models if name != first)]
         return {name: self.model(name) for name in names if self.tree.get("model", name).cls}
 
     def model(self, name: str) -> GuestModel:
@@ -261,9 +243,10 @@ class Workshop:
         return kind(**expand(entry.args))
 
     def _beside(self, path: str) -> str:
-        given = Path(path).expanduser()
-        beside = self.tree.root / given
-        return str(beside) if not given.is_absolute() and (beside.exists() or not given.exists()) else str(given)
+        relative = Path(path).expanduser()
+        beside = self.tree.root / relative
+        is_beside = not relative.is_absolute() and (beside.exists() or not relative.exists())
+        return str(beside if is_beside else relative)
 
 
 def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:

@@ -20,12 +20,12 @@ def query_last(messages: Sequence[Any]) -> list[Any]:
     return [*spoken, *(message for message in messages if "content" not in message)]
 
 
-def as_messages(made: Any, *, folder: str = "") -> tuple[Message, ...]:
+def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
     """What a retriever returned, as messages with its images in their places; the place to write comes last.
 
     `folder` is where relative paths of images start.
     """
-    turns, extras = (made[0], made[1:]) if isinstance(made, tuple) else (made, ())
+    turns, extras = (retrieved[0], retrieved[1:]) if isinstance(retrieved, tuple) else (retrieved, ())
     return (None if extras else _plain(turns)) or _with_images(turns, extras, folder)
 
 
@@ -34,17 +34,17 @@ def _plain(turns: Any) -> tuple[Message, ...] | None:
     if type(turns) is not list:
         return None
     spoken: list[Message] = []
-    written: list[Message] = []
+    places: list[Message] = []
     for turn in turns:
         if type(turn) is not dict or type(role := turn.get("role")) is not str:
             return None
         if "content" not in turn:
-            written.append(Message(role))
+            places.append(Message(role))
         elif type(content := turn["content"]) is str:
             spoken.append(Message(role, (Text(content),)))
         else:
             return None
-    return (*spoken, *written)
+    return (*spoken, *places)
 
 
 def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Message, ...]:
@@ -64,35 +64,38 @@ def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Messag
     return tuple(_message(turn, waiting) for turn in query_last(turns))
 
 
-def is_plain(made: Any) -> bool:
+def is_plain(retrieved: Any) -> bool:
     """Whether a retriever returned texts alone."""
-    if type(made) is not list:
+    if type(retrieved) is not list:
         return False
-    for turn in made:  # noqa: SIM110 - once or twice a row: a generator would cost as much again
+    for turn in retrieved:  # noqa: SIM110 - once or twice a row: a generator would cost as much again
         if type(turn) is not dict or type(turn.get("content", "")) is not str:
             return False
     return True
 
 
-def plain_answer(solved: Any, asked: Any) -> str | None:
+def plain_answer(solved: Any, query: Any) -> str | None:
     """`answer_of` for conversations of texts alone, before they are made messages."""
-    more = [turn["content"] for turn in solved if turn not in asked and "content" in turn]
+    more = [turn["content"] for turn in solved if turn not in query and "content" in turn]
     return "".join(more) if more else None
 
 
-def answer_of(solved: Sequence[Message], asked: Sequence[Message]) -> str | None:
+def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
     """What a solved example says where the question leaves the answer open; `None` if it says nothing more."""
-    spoken = [message for message in asked if message.parts is not None]
+    spoken = [message for message in query if message.parts is not None]
     more = [message for message in solved if message.parts is not None and message not in spoken]
     return "".join(message.text for message in more) if more else None
 
 
 def cut_at(text: str, stop_words: Sequence[str]) -> str:
     """The text before the first of the stop words, blanks at its ends aside; an empty stop word stops nothing."""
-    if stop_words:
-        ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
-        text = text[: min(ends)] if ends else text
-    return text.strip()
+    return (before_stop(text, stop_words) if stop_words else text).strip()
+
+
+def before_stop(text: str, stop_words: Sequence[str]) -> str:
+    """The text before the first of the stop words."""
+    ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
+    return text[: min(ends)] if ends else text
 
 
 def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:

@@ -68,14 +68,14 @@ def _by_library(path: str, name: str | None, options: dict[str, Any]) -> Any:
 def _every_split(data: ScriptData, streams: bool) -> Any:
     import datasets
 
-    made: dict[str, Any] = {}
+    splits: dict[str, Any] = {}
     for split in data.splits():
         rows = _rows(data, split, streams)
         if streams or len(rows):
-            made[split] = rows
+            splits[split] = rows
         else:
             warnings.warn(f"the split {split!r} of {data.script} has no rows and is left out", stacklevel=3)
-    return datasets.IterableDatasetDict(made) if streams else datasets.DatasetDict(made)
+    return datasets.IterableDatasetDict(splits) if streams else datasets.DatasetDict(splits)
 
 
 def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
@@ -88,11 +88,11 @@ def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
 
 
 def _part(data: ScriptData, part: "re.Match[str] | None", split: str, streams: bool) -> Any:
-    known = data.splits()
+    splits = data.splits()
     name = part["name"] if part is not None else split
-    name = {"val": "validation", "valid": "validation"}.get(name, name) if name not in known else name
-    if part is None or name not in known:
-        raise UnknownName("split", split, known, where=str(data.script), hint=f"it has {', '.join(known)}")
+    name = {"val": "validation", "valid": "validation"}.get(name, name) if name not in splits else name
+    if part is None or name not in splits:
+        raise UnknownName("split", split, splits, where=str(data.script), hint=f"it has {', '.join(splits)}")
     rows = _rows(data, name, streams)
     if part["first"] is None:
         return rows

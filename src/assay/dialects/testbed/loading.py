@@ -1,5 +1,6 @@
 """Loading testbed files: what a file or a folder registers, and the loaders and scripts it brings."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,21 +77,38 @@ def _collect(loaded: Loaded, files: Sequence[str]) -> None:
     from .facade.data.loader import MADE
 
     assert loaded.guest is not None
-    registered, made = len(REGISTERED), len(MADE)
+    old_names, old_loaders = len(REGISTERED), len(MADE)
     modules = [loaded.guest.load(file) for file in files]
-    for kind, name, function in REGISTERED[registered:]:
+    for kind, name, function in REGISTERED[old_names:]:
         (loaded.retrievers if kind == "retriever" else loaded.postprocesses)[name] = function
-    for number, loader in enumerate(MADE[made:], start=1):
+    for number, loader in enumerate(MADE[old_loaders:], start=1):
         loaded.loaders[_variable(modules, loader) or f"loader{number}"] = loader
-    del REGISTERED[registered:], MADE[made:]
+    del REGISTERED[old_names:], MADE[old_loaders:]
+
+
+def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
+    """The classes on a base that a module defines itself, by name."""
+    return {
+        name: thing
+        for name, thing in vars(module).items()
+        if inspect.isclass(thing) and issubclass(thing, base) and thing.__module__ == module.__name__
+    }
+
+
+def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
+    """The one class on a base that a module defines."""
+    classes = own_classes(module, base)
+    if len(classes) != 1:
+        raise UsageError(f"expected one class derived from {name}, found {len(classes)}", where=where)
+    return next(iter(classes.values()))
 
 
 def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
     return next((name for module in modules for name, value in vars(module).items() if value is thing), None)
 
 
-def known_retriever(name: str, own: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
+def known_retriever(name: str, retrievers: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
     """The retriever of a name: the file's own, else the one that ships; never one that another file registered."""
     from .facade.data.builtin import SHIPPED
 
-    return own.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)
+    return retrievers.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)

@@ -4,16 +4,15 @@ The documents say `testbed/evaluate/<metric>/<metric>.py`, the repository has `t
 both are looked for. Nothing is fetched from a hub.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from ...core import MissingExtra, Output, Sample, ScorerError, UsageError
+from ...core import MissingExtra, Output, Sample, ScorerError
 from ...core.sample import REFERENCE_COLUMNS
-from .loading import guest_for
+from .loading import guest_for, only_class
 from .rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
@@ -64,16 +63,7 @@ class FolderMetric:
         except ImportError as error:
             raise MissingExtra("evaluate", "'assay[hf]'", where=f"metric {self.name!r}") from error
         module = guest_for(Path(self.path)).load(self.path)
-        own = [
-            thing
-            for thing in vars(module).values()
-            if inspect.isclass(thing)
-            and issubclass(thing, evaluate.EvaluationModule)
-            and thing.__module__ == module.__name__
-        ]
-        if len(own) != 1:
-            raise UsageError(f"expected one class derived from evaluate.Metric, found {len(own)}", where=self.path)
-        return own[0]
+        return only_class(module, evaluate.EvaluationModule, "evaluate.Metric", self.path)
 
     def _cell(self, name: str, shape: Any, sample: Sample, output: Output) -> Any:
         if name == "predictions":
@@ -100,8 +90,8 @@ class FolderMetric:
 
 def _several(sample: Sample) -> list[Any] | None:
     """Every reference a row has: a target that is a list, the annotators' answers, or all captions of the image."""
-    given = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
-    found = next((value for value in given if isinstance(value, (list, tuple)) and value), None)
+    cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
+    found = next((value for value in cells if isinstance(value, (list, tuple)) and value), None)
     return None if found is None else [one["answer"] if isinstance(one, Mapping) else one for one in found]
 
 

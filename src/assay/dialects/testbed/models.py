@@ -11,7 +11,8 @@ from ...core import Image, Message, Model, Output, Request, Text, UnknownName, U
 from ...media import decode_image
 from ...models.function import FunctionModel
 from ...registry import check_options
-from .loading import guest_for
+from .conversation import before_stop
+from .loading import guest_for, own_classes
 
 OPTIONS = {
     "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
@@ -27,17 +28,14 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     place, attribute = split_reference(reference)
     path = Path(place).expanduser()
     module = guest_for(path).load(path)
-    own = {
-        name: thing
-        for name, thing in vars(module).items()
-        if inspect.isclass(thing) and issubclass(thing, ModelBase) and thing.__module__ == module.__name__
-    }
+    classes = own_classes(module, ModelBase)
     if attribute is None:
-        if not own:
+        if not classes:
             return None
-        if len(own) > 1:
-            raise UsageError(f"it defines {', '.join(own)}", where=place, fix=f"write {place}:{next(iter(own))}")
-        attribute = next(iter(own))
+        first = next(iter(classes))
+        if len(classes) > 1:
+            raise UsageError(f"it defines {', '.join(classes)}", where=place, fix=f"write {place}:{first}")
+        attribute = first
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName("name", attribute, names, where=place, hint=f"it defines {', '.join(names)}")
@@ -57,7 +55,7 @@ def adapt(thing: Any, reference: str, args: Mapping[str, Any], sha256: str = "")
         raise UsageError(f"model {reference!r} is built already and takes no options", fix="name its class")
     declared = getattr(kind, "accepts", None)
     body = {
-        "kind": staticmethod((lambda **given: kind(**given)) if is_class else (lambda: thing)),
+        "kind": staticmethod((lambda **options: kind(**options)) if is_class else (lambda: thing)),
         "accepts": frozenset(declared) if declared is not None else frozenset({"text", "image"}),
         "produces": frozenset({"text"}),
         "batch_size": getattr(thing, "batch_size", None) or 1,
@@ -90,9 +88,9 @@ class _Adapter:
             raise TypeError(f"generate was given {len(requests)} prompts and returned {len(answers)} texts")
         outputs = []
         for at, text in enumerate(rendered):
-            own = answers[at * first.n : (at + 1) * first.n]
-            made = as_output([_cut(answer, first.stop) for answer in own])
-            outputs.append(replace(made, details={"rendered": text}))
+            candidates = answers[at * first.n : (at + 1) * first.n]
+            candidate_output = as_output([before_stop(answer, first.stop) for answer in candidates])
+            outputs.append(replace(candidate_output, details={"rendered": text}))
         return outputs
 
 
@@ -112,16 +110,11 @@ def _turn(message: Message) -> dict[str, Any]:
 
 def generate_options(request: Request) -> dict[str, Any]:
     """The options that were set, as `generate` of `transformers` takes them; temperature 0 is greedy."""
-    given = request.options.given()
-    options = {OPTIONS[name]: value for name, value in given.items() if name in OPTIONS}
+    options_set = request.options.given()
+    options = {OPTIONS[name]: value for name, value in options_set.items() if name in OPTIONS}
     if options.get("temperature") == 0:
         del options["temperature"]
         options["do_sample"] = False
     elif "temperature" in options or "top_p" in options or "top_k" in options:
         options["do_sample"] = True
     return options
-
-
-def _cut(text: str, stop: Sequence[str]) -> str:
-    ends = [place for word in stop if word and (place := text.find(word)) >= 0]
-    return text[: min(ends)] if ends else text

@@ -72,7 +72,8 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     names = dict.fromkeys([*loaded.retrievers, *loaded.postprocesses])
     if not names and loaded.script is not None:
         names = dict.fromkeys([loaded.script.stem])
-    retrievers = {name: made for name in names if (made := known_retriever(name, loaded.retrievers)) is not None}
+    found = {name: known_retriever(name, loaded.retrievers) for name in names}
+    retrievers = {name: retriever for name, retriever in found.items() if retriever is not None}
     if loaded.script is not None and not retrievers:
         raise UsageError(
             f"no retriever is registered for {loaded.script.stem!r}",
@@ -133,10 +134,10 @@ def _from_loader(key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: R
 def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
     from .facade.data.builtin import SHIPPED
 
-    own = loaded.postprocesses.get(name)
+    postprocess = loaded.postprocesses.get(name)
     shipped = SHIPPED[name][1] if name in SHIPPED and name not in loaded.retrievers else None
     stop = run.generation.get("stop") or ()
-    return Reading(own or shipped, (stop,) if isinstance(stop, str) else tuple(stop))
+    return Reading(postprocess or shipped, (stop,) if isinstance(stop, str) else tuple(stop))
 
 
 def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
@@ -169,13 +170,13 @@ def _check_reading(task: Task, run: RunOptions) -> None:
         return
     if not Path(source).expanduser().exists():
         return
-    shown: set[str] = set()
+    targets: set[str] = set()
     read: set[str] = set()
     try:
         samples = open_dataset(source, columns=run.columns, split=run.split, to_sample=task.to_sample)
         for sample in islice(samples, ROWS_LOOKED_AT):
             if isinstance(sample, Sample) and sample.target is not None:
-                shown.add(str(sample.target))
+                targets.add(str(sample.target))
                 read.add(repr(accuracy.reading(str(sample.target))))
     except AssayError:
         return  # the plan opens the data too, and says what is wrong with it
@@ -185,9 +186,9 @@ def _check_reading(task: Task, run: RunOptions) -> None:
             where=f"dataset {task.name!r}",
             fix="--columns target=COLUMN names the column its results are compared with",
         ) from error
-    if len(shown) > 1 and len(read) == 1:
+    if len(targets) > 1 and len(read) == 1:
         raise UsageError(
-            f"its post-process reads all of {', '.join(map(repr, sorted(shown)[:4]))} as {read.pop()}",
+            f"its post-process reads all of {', '.join(map(repr, sorted(targets)[:4]))} as {read.pop()}",
             where=f"dataset {task.name!r}",
             fix="--columns target=COLUMN names the column its results are compared with",
         )

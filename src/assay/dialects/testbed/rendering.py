@@ -36,12 +36,12 @@ class _Generation(Extension):
 @lru_cache(maxsize=1)
 def environment() -> PlainSandbox:
     """Block tags leave no blanks behind, as the chat templates of tokenizers expect."""
-    made = PlainSandbox(
+    sandbox = PlainSandbox(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"]
     )
-    made.globals["raise_exception"] = _refuse
-    made.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
-    return made
+    sandbox.globals["raise_exception"] = _refuse
+    sandbox.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+    return sandbox
 
 
 def _refuse(message: str) -> NoReturn:
@@ -101,7 +101,8 @@ def _attempt(conversation: Conversation, renders: Render) -> tuple[str, Exceptio
 
 def lost(conversation: Conversation, text: str) -> list[str]:
     """The texts of a conversation that do not stand in a rendering of it."""
-    return [said for message in conversation for said in _texts(message) if said.strip() and said.strip() not in text]
+    pieces = (piece for message in conversation for piece in _texts(message))
+    return [piece for piece in pieces if piece.strip() and piece.strip() not in text]
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:

@@ -71,13 +71,13 @@ class Retrieval:
 
         A row whose answer cannot be shown can still be asked: its answer is `None`.
         """
-        asked = self._retrieved(_item(row), True)
-        messages = as_messages(asked, folder=self.folder)
-        has_media = isinstance(asked, tuple) and any(message.media for message in messages)
+        query = self._retrieved(_item(row), True)
+        messages = as_messages(query, folder=self.folder)
+        has_media = isinstance(query, tuple) and any(message.media for message in messages)
         try:
             solved = self._retrieved(_item(row), False)
-            if is_plain(solved) and is_plain(asked):
-                return messages, plain_answer(solved, asked), has_media
+            if is_plain(solved) and is_plain(query):
+                return messages, plain_answer(solved, query), has_media
             return messages, answer_of(as_messages(solved, folder=self.folder), messages), has_media
         except DataError:
             return messages, None, has_media
@@ -101,10 +101,10 @@ class ToSample:
     """Takes the target from this column instead."""
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
-        asked, answer, has_media = self.retrieval.question_and_answer(row)
+        query, answer, has_media = self.retrieval.question_and_answer(row)
         target = row[self.column] if self.column is not None else answer
         # Images stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
-        return Sample("", "" if has_media else asked, target, (), row)
+        return Sample("", "" if has_media else query, target, (), row)
 
 
 class Conversation:
@@ -160,14 +160,14 @@ class Accuracy:
         if sample.target is None:
             reason = f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason})
-        said = self.reading(output.text)
-        if said is None:
+        answer = self.reading(output.text)
+        if answer is None:
             return Score.unparsed(rule="the post-process returned None")
         right = sample.target if self.typed else self.reading(str(sample.target))
-        if type(said) is str and type(right) is str:
-            return Score(float(said == right), answer=said)
-        is_right = _same(said, right) or (self.typed and str(said) == str(right))
-        return Score(float(is_right), answer=str(said), details={"read_as": str(right)})
+        if type(answer) is str and type(right) is str:
+            return Score(float(answer == right), answer=answer)
+        is_right = _same(answer, right) or (self.typed and str(answer) == str(right))
+        return Score(float(is_right), answer=str(answer), details={"read_as": str(right)})
 
 
 def _same(one: Any, other: Any) -> bool:

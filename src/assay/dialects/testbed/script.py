@@ -6,7 +6,6 @@ The library itself refuses such scripts since its version 4; pointing assay at t
 """
 
 import importlib.util
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -20,6 +19,7 @@ from ...core import DataError, Fewshot, MissingExtra, UnknownName, UsageError, b
 from ...core.errors import ComponentError
 from ..guest import Guest
 from .downloads import Downloads
+from .loading import only_class
 
 PREFERRED = ("validation", "val", "test", "dev")
 
@@ -44,24 +44,24 @@ class ScriptData:
             return self
         if data not in self._elsewhere:
             folder, _, query = data.partition("?")
-            given = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
-            self._elsewhere[data] = replace(self, options={**self.options, **given, **dict(parse_qsl(query))})
+            place = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
+            self._elsewhere[data] = replace(self, options={**self.options, **place, **dict(parse_qsl(query))})
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
         """The rows of a split; without a name, of the validation or test split, or of the first that has rows."""
-        known = self.splits()
+        splits = self.splits()
         if split is not None:
-            name = next((s for s in (split, {"val": "validation"}.get(split)) if s in known), None)
+            name = next((s for s in (split, {"val": "validation"}.get(split)) if s in splits), None)
             if name is None:
-                raise UnknownName("split", split, known, where=str(self.script), hint=f"it has {', '.join(known)}")
+                raise UnknownName("split", split, splits, where=str(self.script), hint=f"it has {', '.join(splits)}")
             return ScriptRows(self, name)
-        order = [*(name for name in PREFERRED if name in known), *(name for name in known if name not in PREFERRED)]
+        order = [*(name for name in PREFERRED if name in splits), *(name for name in splits if name not in PREFERRED)]
         for name in order:
             rows = ScriptRows(self, name)
             if next(iter(islice(rows.rows(), 1)), None) is not None:
                 return rows
-        raise DataError(f"none of its splits ({', '.join(known)}) has rows", file=str(self.script))
+        raise DataError(f"none of its splits ({', '.join(splits)}) has rows", file=str(self.script))
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for _, _, row in self.of_split(None).rows():
@@ -70,20 +70,20 @@ class ScriptData:
     def shots(self, data: str | None, split: str | None) -> Fewshot:
         """Shots come from the train split where there is one and it is not the one that is asked."""
         try:
-            known = self.reading_from(data).splits()
+            splits = self.reading_from(data).splits()
         except (DataError, UsageError):
             return Fewshot()  # said again, and loudly, when its rows are opened
-        return Fewshot(split="train") if "train" in known and split != "train" and len(known) > 1 else Fewshot()
+        return Fewshot(split="train") if "train" in splits and split != "train" and len(splits) > 1 else Fewshot()
 
     def splits(self) -> dict[str, Mapping[str, Any]]:
         """The splits the script offers, with what its generator is called with."""
         if self._splits is None:
             builder = self.builder
             try:
-                made = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
+                generators = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
             except Exception as error:
                 raise self._fault("cannot say its splits", error) from error
-            self._splits = {str(generator.name): generator.gen_kwargs for generator in made}
+            self._splits = {str(generator.name): generator.gen_kwargs for generator in generators}
         return self._splits
 
     def examples(self, split: str) -> Iterator[dict[str, Any]]:
@@ -116,20 +116,9 @@ class ScriptData:
             )
         import datasets
 
-        module = self.guest.load(self.script)
-        own = [
-            thing
-            for thing in vars(module).values()
-            if inspect.isclass(thing)
-            and issubclass(thing, datasets.GeneratorBasedBuilder)
-            and thing.__module__ == module.__name__
-        ]
-        if len(own) != 1:
-            raise UsageError(
-                f"expected one class derived from datasets.GeneratorBasedBuilder, found {len(own)}",
-                where=str(self.script),
-            )
-        return _with_folder(own[0], self.options.get("data_dir"))
+        builders = datasets.GeneratorBasedBuilder
+        kind = only_class(self.guest.load(self.script), builders, "datasets.GeneratorBasedBuilder", str(self.script))
+        return _with_folder(kind, self.options.get("data_dir"))
 
     def _fault(self, what: str, error: Exception) -> DataError:
         if isinstance(error, DataError):

@@ -30,6 +30,6 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """The model a guest file defines; `None` if it defines none."""
-    from .guest_models import model_of
+    from .loading import model_of
 
     return model_of(reference, args)

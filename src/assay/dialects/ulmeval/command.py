@@ -19,9 +19,9 @@ from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
 from ..file_names import file_name
-from ..kits.evaluation_files import files_of, forget
+from ..kits.evaluation_files import files_of, forget, link_up
+from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
-from .context import evaluating_in
 from .dataset_tasks import shipped_class, tasks_of
 from .evaluation import file_label
 from .facade.smp.misc import githash, timestr
@@ -29,7 +29,7 @@ from .kept_tables import keep_table
 from .models import GuestApi
 from .pairs import Pair, Settings, pairs_of
 from .predictions import prediction_table, write_pickle
-from .rows import GuestSource
+from .rows import GuestSamples
 
 
 def run_pairs(settings: Settings, watcher: Callable[[], Any]) -> Iterator[RunResult | AssayError]:
@@ -59,7 +59,7 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     if not settings.reuse_aux:
         forget(today, stem)
     finished = (folder / "summary.json").exists()
-    with evaluating_in(today):
+    with working_in(today):
         if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
             changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
             result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
@@ -97,23 +97,18 @@ def _is_guest(pair: Pair) -> bool:
     return shipped_class(pair.reference) is not None or registry.tasks.resolve(pair.reference) is None
 
 
-def write_promised(today: Path, folder: Path, stem: str, source: GuestSource) -> None:
+def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -> None:
     """The prediction file, in today's folder; links to it and to what `evaluate` wrote there one level up."""
-    home = today.parent
-    ledger = FileLedger(home)
-    written = files_of(today, stem)
+    files = files_of(today, stem)
     rows = answered(source, RunReader(folder))
     if rows:
-        written.append(today / f"{stem}.pkl")
-        write_pickle(prediction_table(source.data, rows), ledger.claim(written[-1]))
-    for file in written:
-        link = home / file.name
-        if ledger.holds(link) or not os.path.lexists(link):
-            ledger.claim(link).unlink(missing_ok=True)
-            link.symlink_to(file.relative_to(home))
+        files.append(today / f"{stem}.pkl")
+        write_pickle(prediction_table(source.data, rows), FileLedger(today.parent).claim(files[-1]))
+    for file in files:
+        link_up(file)
 
 
-def answered(source: GuestSource, reader: RunReader) -> list[tuple[Sample, Any]]:
+def answered(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
     """The samples of a run's only cell that were answered, with their outputs."""
     cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
     if not cells:

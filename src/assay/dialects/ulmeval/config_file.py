@@ -4,13 +4,14 @@ Classes are looked up in the guest files that were registered, then among those 
 """
 
 import inspect
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName, UsageError, shorten
+from ...core import UnknownName
+from ..kits.guest_files import HINT
+from ..kits.guest_files import read_config as read_members
 from .facade import api, ulm
 from .facade import dataset as datasets
 from .facade.config import supported_ULM
@@ -29,15 +30,7 @@ class Config:
 
 def read_config(path: Path, register: Sequence[str]) -> Config:
     """The models and datasets of a config file; a name that nobody knows is an error with the nearest."""
-    try:
-        plain = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
-    for key in ("model", "data"):
-        if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
-            raise UsageError(f"`{key}` must be an object of names", where=str(path), fix='{"model": {…}, "data": {…}}')
+    plain = read_members(path)
     guests = [load_guest(file, force=True) for file in register]
     return Config(
         {name: _model(name, entry, guests, path) for name, entry in plain["model"].items()},
@@ -48,24 +41,24 @@ def read_config(path: Path, register: Sequence[str]) -> Config:
 def _model(
     name: str, entry: Any, guests: Sequence[GuestFile], path: Path
 ) -> tuple[Any, Mapping[str, Any], Path | None]:
-    settings = _entry(entry, path, f"model.{name}")
+    settings = dict(entry)
     wanted = settings.pop("class", None)
-    registered = {key: (made, guest.path) for guest in guests for key, made in guest.registered.items()}
+    registered = {key: (factory, guest.path) for guest in guests for key, factory in guest.registered.items()}
     if wanted is None:
         if name in registered:
             return registered[name][0], settings, registered[name][1]
         if name in supported_ULM:
             return supported_ULM[name], settings, None
-        raise UnknownName("model", name, {*registered, *supported_ULM}, where=f"{path}, key `model`", hint=_HINT)
-    known: dict[str, tuple[Any, Path | None]] = {n: (getattr(m, n), None) for m in (api, ulm) for n in m.__all__}
-    known |= {key: (made, guest.path) for guest in guests for key, made in guest.models.items()}
-    if wanted not in known:
-        raise UnknownName("model class", str(wanted), known, where=f"{path}, key `model.{name}.class`", hint=_HINT)
-    return known[wanted][0], settings, known[wanted][1]
+        raise UnknownName("model", name, {*registered, *supported_ULM}, where=f"{path}, key `model`", hint=HINT)
+    classes: dict[str, tuple[Any, Path | None]] = {n: (getattr(m, n), None) for m in (api, ulm) for n in m.__all__}
+    classes |= {key: (factory, guest.path) for guest in guests for key, factory in guest.models.items()}
+    if wanted not in classes:
+        raise UnknownName("model class", str(wanted), classes, where=f"{path}, key `model.{name}.class`", hint=HINT)
+    return classes[wanted][0], settings, classes[wanted][1]
 
 
 def _dataset(name: str, entry: Any, guests: Sequence[GuestFile], path: Path) -> tuple[type, str, Mapping[str, Any]]:
-    settings = _entry(entry, path, f"data.{name}")
+    settings = dict(entry)
     wanted = settings.pop("class", None)
     classes = {cls.__name__: cls for guest in guests for cls in guest.datasets}
     classes |= {cls.__name__: cls for cls in datasets.DATASET_CLASSES}
@@ -75,16 +68,7 @@ def _dataset(name: str, entry: Any, guests: Sequence[GuestFile], path: Path) -> 
         found = classes.get(wanted)
     if found is None:
         where = f"{path}, key `data.{name}{'.class' if wanted else ''}`"
-        raise UnknownName("dataset class", str(wanted or name), classes, where=where, hint=_HINT)
+        raise UnknownName("dataset class", str(wanted or name), classes, where=where, hint=HINT)
     dataset = str(settings.pop("dataset", name))
     accepted = inspect.signature(found).parameters
     return found, dataset, {key: value for key, value in settings.items() if key in accepted}
-
-
-def _entry(entry: Any, path: Path, key: str) -> dict[str, Any]:
-    if not isinstance(entry, Mapping):
-        raise UsageError(f"expected an object, got {shorten(entry)}", where=f"{path}, key `{key}`")
-    return dict(entry)
-
-
-_HINT = "--register FILE names the file that defines it"

@@ -8,15 +8,16 @@ from ...code.fingerprint import code_digest
 from ...code.userfiles import split_reference
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
+from ..kits.guest_files import most_derived
+from ..kits.state import Surroundings
 from ..protocol import is_upstream
 from .config_file import read_config
-from .context import Surroundings
 from .evaluation import Evaluation, ImagesDrawn
 from .facade.dataset import SHIPPED, ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table
 from .loading import load_guest
 from .messages import as_prompt
-from .rows import GuestData, GuestSource
+from .rows import GuestData, GuestSamples
 
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
@@ -50,22 +51,10 @@ def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
     return [make_task(cls, name, run) for cls, name in most_derived(named)]
 
 
-def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Classes with names, without those another class of the list derives from and has the name too.
-
-    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
-    """
-    return [
-        (cls, name)
-        for cls, name in named
-        if not any(other is not cls and name == own and issubclass(other, cls) for other, own in named)
-    ]
-
-
 def shipped_class(name: str) -> Any:
     """The class that ships under the name of a benchmark, where upstream's own evaluation was chosen."""
-    known = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
-    return known[0] if known else None
+    classes = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
+    return classes[0] if classes else None
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
@@ -74,8 +63,8 @@ def _names(cls: Any, run: RunOptions) -> list[str]:
 
 
 def _unknown(wanted: str, named: Sequence[tuple[Any, str]], path: str) -> list[tuple[Any, str]]:
-    known = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
-    raise UnknownName("dataset", wanted, known, where=path, hint=f"it has {', '.join(known)}")
+    names = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
+    raise UnknownName("dataset", wanted, names, where=path, hint=f"it has {', '.join(names)}")
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
@@ -118,7 +107,7 @@ def make_task(
     as_theirs = is_upstream("ulmeval")
     return Task(
         name=name,
-        dataset=GuestSource(data),
+        dataset=GuestSamples(data),
         template=GuestPrompt(data),
         scorers=(ImagesDrawn(), *judged),
         options=DEFAULT_OPTIONS.set(n=generations(cls, name)),
@@ -155,9 +144,9 @@ def generations(cls: type, name: str) -> int:
 
 def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
     """What `evaluate` is given beside its file."""
-    given = {**JUDGE_DEFAULTS, **run.judge_args}
+    arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
-    return given if judge is None else {**given, "model": judge}
+    return arguments if judge is None else {**arguments, "model": judge}
 
 
 def _own(cls: Any, method: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core import Image, UsageError, shorten
 from ...media import image_from, to_rgb
-from .messages import Entries
+from ..kits.message_content import Entries
 
 HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
@@ -29,23 +29,23 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
     """What the model drew: a list of exactly n images."""
     hook = next((name for name in HOOKS if callable(getattr(model, name, None))), None)
     if hook is not None:
-        made = getattr(model, hook)(_copied(entries), dataset, n)
+        images = getattr(model, hook)(_copied(entries), dataset, n)
     else:
         hook = "generate_inner"
-        made = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
-    return checked(made, n, f"{type(model).__name__}.{hook}")
+        images = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
+    return checked(images, n, f"{type(model).__name__}.{hook}")
 
 
-def checked(made: Any, n: int, what: str) -> list[Any]:
+def checked(images: Any, n: int, what: str) -> list[Any]:
     """The images, if they are n images; else an error that names who returned what."""
-    if not isinstance(made, (list, tuple)):
-        raise TypeError(f"{what} returned {shorten(made)}, expected a list of {n} images")
-    if len(made) != n:
-        raise ValueError(f"{what} returned {len(made)} images for num_generations={n}")
-    for image in made:
+    if not isinstance(images, (list, tuple)):
+        raise TypeError(f"{what} returned {shorten(images)}, expected a list of {n} images")
+    if len(images) != n:
+        raise ValueError(f"{what} returned {len(images)} images for num_generations={n}")
+    for image in images:
         if not is_image(image):
             raise TypeError(f"{what} returned {shorten(image)}, expected a PIL image")
-    return list(made)
+    return list(images)
 
 
 def is_image(thing: Any) -> bool:

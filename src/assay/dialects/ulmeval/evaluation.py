@@ -5,6 +5,7 @@ store. Guests that open the file by themselves get a real one for as long as the
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,12 +15,11 @@ from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
 from ...runner.plan.cell import Cell
 from ...store import RunWriter
-from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
 from ..kits.judge_desk import Desk
 from ..kits.numbers import as_numbers
-from .context import Surroundings, around, promised_folder
+from ..kits.state import Surroundings, around, of_process
 from .kept_tables import keep_table
 from .predictions import prediction_table, write_pickle
 from .rows import GuestData
@@ -73,27 +73,19 @@ class Evaluation:
             return {}
         data = self.data
         keep_table(data, self.writer.layout.folder)
-        folder = promised_folder() or self.writer.layout.folder.absolute() / FILES
-        eval_file = eval_file_of(folder, self.cell.model_name, self.dataset)
+        folder = of_process().work_folder or self.writer.layout.folder.absolute() / FILES
+        eval_file = folder / f"{file_label(self.cell.model_name)}_{file_name(self.dataset, 80)}.pkl"
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
             served={eval_file.resolve(): lambda: prediction_table(data, rows)},
-            ask_judge=desk.ask,
+            judge=str(self.judge_kwargs.get("model", "judge")),
+            desk=desk,
         )
         files = evaluation_files(folder, eval_file.stem, _predictions_digest(data, rows), self._digest())
-        try:
-            with around(inside), files:
-                there = set(folder.iterdir())
-                try:
-                    found = self._evaluate(eval_file, rows)
-                finally:
-                    FileLedger(folder).note_new(there)
-        finally:
-            desk.close()
-            self.writer.journal.flush()
-        numbers = as_numbers(found)
-        return numbers or {"rows": float(len(rows))}
+        with closing(desk), around(inside), files:
+            found = self._evaluate(eval_file, rows)
+        return as_numbers(found) or {"rows": float(len(rows))}
 
     def _digest(self) -> str:
         """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
@@ -119,16 +111,11 @@ class Evaluation:
 
 def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
     """The digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
-    drawn = (
+    digests = (
         [sample.id, *(medium.digest for candidate in output.candidates for medium in candidate.media)]
         for sample, output in rows
     )
-    return table_digest([data.digest()], drawn)
-
-
-def eval_file_of(folder: Path, model: str, dataset: str) -> Path:
-    """Where the predictions of a model seem to lie in a folder of evaluations."""
-    return folder / f"{file_label(model)}_{file_name(dataset, 80)}.pkl"
+    return table_digest([data.digest], digests)
 
 
 def file_label(model: str) -> str:

@@ -3,34 +3,31 @@
 A file cut out of ULMEvalKit's own tree (`from .text_base import …`, `from ..smp import *`) finds the same names.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...code.sources import digest_behind
-from ...core import UnknownName, UsageError
+from ...code.userfiles import split_reference
+from ...core import Model, UnknownName
 from ..guest import Guest
+from ..kits.guest_files import load_once, own_classes
 from .claims import NAMES
 from .facade.config import supported_ULM
 from .facade.dataset import ImageBaseDataset, TextBaseDataset
-from .models import is_model_class
-
-_loaded: dict[tuple[Path, str, bool], "GuestFile"] = {}
+from .models import adapt, is_model_class
 
 
 class GuestFile:
     """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
 
-    def __init__(self, path: Path, guest: Guest) -> None:
+    def __init__(self, guest: Guest, path: Path) -> None:
         self.path = path
         before = dict(supported_ULM)
         self.module = guest.load(path)
-        own = [thing for thing in vars(self.module).values() if self._is_own(thing)]
-        self.datasets: list[type] = [t for t in own if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
-        self.models: dict[str, Any] = {t.__name__: t for t in own if t not in self.datasets and is_model_class(t)}
-        self.registered = {name: made for name, made in supported_ULM.items() if before.get(name) is not made}
-
-    def _is_own(self, thing: Any) -> bool:
-        return isinstance(thing, type) and thing.__module__ == self.module.__name__
+        classes = own_classes(self.module)
+        self.datasets: list[type] = [t for t in classes if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
+        self.models: dict[str, Any] = {t.__name__: t for t in classes if t not in self.datasets and is_model_class(t)}
+        self.registered = {name: factory for name, factory in supported_ULM.items() if before.get(name) is not factory}
 
     def model(self, name: str | None) -> Any:
         """A model class or factory by name; without a name the only one there is; `None` if there is none."""
@@ -51,11 +48,15 @@ def load_guest(path: str | Path, *, force: bool = False) -> GuestFile:
 
     A module of the user's called `ulmeval` that has nothing of ULMEvalKit in it is hidden by ours only with `force`.
     """
-    file = Path(path).expanduser().resolve()
-    if not file.is_file():
-        raise UsageError("no such file", where=str(path))
-    guest = Guest.of_file("ulmeval", NAMES, file, force=force)
-    key = (file, digest_behind(file, libraries=False), force)
-    if key not in _loaded:
-        _loaded[key] = GuestFile(file, guest)
-    return _loaded[key]
+    return load_once("ulmeval", NAMES, path, GuestFile, force=force)
+
+
+def model_of(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """`file.py:Class`, `file.py:registered-name`, or `file.py` with one model in it; `None` if it defines none."""
+    path, name = split_reference(reference)
+    if not path.endswith(".py"):
+        return None
+    found = load_guest(path).model(name)
+    if found is None:
+        return None
+    return adapt(found[1], reference, args, Path(path).expanduser())

@@ -1,14 +1,14 @@
 """Messages as ULMEvalKit passes them: lists of `dict(type, value)`, images as local files."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...core import Media, Message, Prompt, Text, UsageError, shorten
 from ..kits.image_files import media_file
+from ..kits.message_content import Entries, checked
 from ..kits.message_lists import flat_list, message_turns
-
-Entries = list[dict[str, str]]
+from ..kits.rules import as_upstream
+from ..kits.smp.files import data_root
 
 
 def as_entries(message: Any) -> Entries:
@@ -28,6 +28,15 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 def as_prompt(message: Any) -> Prompt:
     """What a guest's `build_prompt` returned, as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
+
+
+def entries_for(model: Any, message: Any) -> Entries:
+    """A message as a model takes it; an error for a kind of entry that it does not."""
+    if as_upstream():
+        return checked(message, model.allowed_types, type(model).__name__)
+    entries = as_entries(message)
+    check_types(entries, model)
+    return entries
 
 
 def check_types(entries: Entries, model: Any) -> None:
@@ -56,16 +65,8 @@ def _turns(message: Any) -> tuple[Message, ...]:
         ]
     elif not isinstance(message, (Sequence, Mapping)):
         raise TypeError(f"a message is text, a dict or a list of them, not {shorten(message)}")
-    return message_turns(message, _fetched)
-
-
-def _fetched(url: str) -> Path:
-    from .facade.smp.file import media_path
-
-    return Path(media_path(url))
+    return message_turns(message)
 
 
 def _local_file(medium: Media) -> str:
-    from .facade.smp.file import LMUDataRoot
-
-    return str(media_file(medium, Path(LMUDataRoot()) / "files"))
+    return media_file(medium, str(data_root() / "files"))

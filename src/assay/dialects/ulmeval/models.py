@@ -27,8 +27,8 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 def adapt(target: Any, name: str, args: Mapping[str, Any], file: Path | None) -> "GuestModel":
     """The model of a class, a `partial` of one, or an object; API classes are asked many times at once."""
     kind = class_of(target)
-    made = GuestApi if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI) else GuestModel
-    return made(target, name, args, file)
+    adapter = GuestApi if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI) else GuestModel
+    return adapter(target, name, args, file)
 
 
 def class_of(target: Any) -> type:
@@ -96,8 +96,8 @@ class GuestModel:
         else:
             seed_generators(f"{seed}:{request.draw or request.key}")
         if self._draws_itself:
-            made = model.generate(entries, dataset=dataset, num_generations=n)
-            return checked(made, n, f"{type(model).__name__}.generate")
+            images = model.generate(entries, dataset=dataset, num_generations=n)
+            return checked(images, n, f"{type(model).__name__}.generate")
         return draw(model, entries, dataset, n)
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
@@ -140,15 +140,15 @@ class GuestApi(GuestModel):
             model = self._builder.build()
             entries = prompt_entries(request.prompt.messages)
             check_types(entries, model)
-            drawn = self._drawn.setdefault(request.key, [])
+            images = self._drawn.setdefault(request.key, [])
             settings = {**getattr(model, "default_kwargs", {}), "dataset": request.hints.get("dataset")}
-            while len(drawn) < request.options.n:
+            while len(images) < request.options.n:
                 code, image, log = model.generate_inner([dict(entry) for entry in entries], **settings)
                 if code != 0:
                     return Output.failed("api", f"{type(model).__name__}: code {code}: {log}")
                 if not is_image(image):
                     checked([image], 1, f"{type(model).__name__}.generate_inner")
-                drawn.append(image)
+                images.append(image)
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             return failure(error, self.name)
         return Output(tuple(Candidate((as_medium(image),)) for image in self._drawn.pop(request.key)))

@@ -9,10 +9,10 @@ from ... import registry
 from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
+from ..kits.judging import is_known
 from ..recognise import imported_names
 from .claims import claims
 from .config_file import read_config
-from .core_models import is_known
 from .dataset_tasks import shipped_class, tasks_of
 from .facade.config import supported_ULM
 from .facade.smp.file import LMUDataRoot
@@ -76,14 +76,14 @@ def pairs_of(settings: Settings) -> list[Pair]:
         if settings.data or settings.model:
             raise UsageError("--config names models and datasets itself", fix="leave out --data and --model")
         config = read_config(Path(settings.config).expanduser(), register)
-        models = {name: adapt(made, name, args, file) for name, (made, args, file) in config.models.items()}
+        models = {name: adapt(factory, name, args, file) for name, (factory, args, file) in config.models.items()}
         data = {name: f"{settings.config}#{name}" for name in config.data}
     else:
         if not settings.data or not (settings.model or settings.result_file):
             raise UsageError("--data and --model, or --config, must be given", fix="`assay ulmeval --help`")
         data = {name: ref for entry in settings.data for name, ref in _dataset(entry, register, settings)}
         models = _imported(settings) or {
-            name: made for entry in settings.model for name, made in [_model(entry, register, settings)]
+            name: factory for entry in settings.model for name, factory in [_model(entry, register, settings)]
         }
     return [
         Pair(model_name, model, name, reference)
@@ -116,22 +116,23 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
         lead = f"{path}:{attribute.partition('@')[0]}@" if attribute else f"{path}:"
         names = {task.name for task in found}
         return [(name, f"{path}:{name}" if attribute == name else f"{lead}{name}") for name in sorted(names)]
-    known: dict[str, str] = {}
+    references: dict[str, str] = {}
     for file in register:
-        known |= {name: f"{file}:{name}" for cls in load_guest(file, force=True).datasets for name in _names(cls)}
-    if entry in known:
-        return [(entry, known[entry])]
-    own = built_in(entry)
-    if own is not None:
-        return [(entry, own)]
+        datasets: list[Any] = load_guest(file, force=True).datasets
+        references |= {name: f"{file}:{name}" for cls in datasets for name in cls.supported_datasets()}
+    if entry in references:
+        return [(entry, references[entry])]
+    benchmark = built_in(entry)
+    if benchmark is not None:
+        return [(entry, benchmark)]
     table = Path(LMUDataRoot()) / f"{entry}.tsv"
     if table.is_file():
         return [(entry, str(table))]
-    own = registry.tasks.resolve(entry)
-    if own is not None:
-        return [(own, own)]
+    benchmark = registry.tasks.resolve(entry)
+    if benchmark is not None:
+        return [(benchmark, benchmark)]
     hint = f"--register FILE names the file that defines it, or put {table.name} into {LMUDataRoot()}"
-    raise UnknownName("dataset", entry, known, where="--data", hint=hint)
+    raise UnknownName("dataset", entry, references, where="--data", hint=hint)
 
 
 BENCHMARKS = {
@@ -148,10 +149,6 @@ def built_in(name: str) -> str | None:
     return "t2i_compbench" if name.startswith("T2ICompBench_") else BENCHMARKS.get(name)
 
 
-def _names(cls: Any) -> list[str]:
-    return list(cls.supported_datasets())
-
-
 def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:
     """The name of a model in file names, and the model: a guest's, or the name of one of assay's own."""
     args = {"use_vllm": True} if settings.use_vllm else {}
@@ -161,17 +158,17 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
         if found is not None:
             return found[0], adapt(found[1], found[0], args, Path(path).expanduser())
         return entry, entry
-    known: dict[str, tuple[Any, Path]] = {}
+    models: dict[str, tuple[Any, Path]] = {}
     for file in register:
         guest = load_guest(file, force=True)
-        known |= {name: (made, guest.path) for name, made in {**guest.models, **guest.registered}.items()}
-    if entry in known:
-        return entry, adapt(known[entry][0], entry, args, known[entry][1])
+        models |= {name: (factory, guest.path) for name, factory in {**guest.models, **guest.registered}.items()}
+    if entry in models:
+        return entry, adapt(models[entry][0], entry, args, models[entry][1])
     if is_known(entry):
         return entry, entry
     if entry in supported_ULM:
         return entry, adapt(supported_ULM[entry], entry, args, None)
-    raise UnknownName("model", entry, known, where="--model", hint="--register FILE names the file that defines it")
+    raise UnknownName("model", entry, models, where="--model", hint="--register FILE names the file that defines it")
 
 
 def _imported(settings: Settings) -> dict[str, Any]:

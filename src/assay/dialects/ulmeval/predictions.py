@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ...core import Candidate, Media, Output, Sample
+from ..kits.suffix_files import objects
 from .rows import GuestData
-from .tables import objects
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -33,8 +33,8 @@ class Images(list[Any]):
         medium = self._media[at]
         if isinstance(medium, str):
             return medium
-        held = self._held[at]
-        image = held() if held is not None else None
+        reference = self._held[at]
+        image = reference() if reference is not None else None
         if image is None:
             image = opened(medium.data())
             self._held[at] = weakref.ref(image)

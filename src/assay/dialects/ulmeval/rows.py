@@ -6,15 +6,17 @@ is seen whatever `load_data` did to read it.
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import AssayError, ComponentError, DataError, MissingExtra, Sample, UsageError, blamed
+from ...core import AssayError, ComponentError, DataError, Sample, UsageError, blamed
 from ...datasets import Samples
 from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
-from .context import Surroundings, around
-from .tables import FAULTS, TABLE, objects
+from ..kits.state import Surroundings, around
+from ..kits.suffix_files import import_pandas, objects
+from .tables import FAULTS, TABLE
 
 DIGEST_ROWS = 256
 """Rows whose cells are written out at once; an image in a cell may have megabytes."""
@@ -28,18 +30,8 @@ class GuestData:
         self.name = name
         self.settings = dict(settings)
         self.surroundings = surroundings
-        self._dataset: Any = None
-        self._digest: str | None = None
-        self._row_digests: list[Any] | None = None
         self.ids: list[str] = []
         self.faults: list[DataError] = []
-
-    @property
-    def dataset(self) -> Any:
-        """The guest's own object."""
-        if self._dataset is None:
-            self._dataset = self._build()
-        return self._dataset
 
     @property
     def frame(self) -> Any:
@@ -57,26 +49,24 @@ class GuestData:
             raise UsageError(f"sample {sample.id!r} is no row of {self.name!r}")
         return fields.place
 
+    @cached_property
     def digest(self) -> str:
         """A digest of the frame's columns and cells."""
-        if self._digest is None:
-            self._digest = _frame_digest(self.frame)
-        return self._digest
+        return _frame_digest(self.frame)
 
-    def row_digest(self, place: int) -> str:
-        """A digest of one row, of all rows at once: cell by cell, pandas takes a hundred times as long."""
-        if self._row_digests is None:
-            import pandas as pd
+    @cached_property
+    def row_digests(self) -> list[str]:
+        """A digest of each row, of all at once: cell by cell, pandas takes a hundred times as long."""
+        try:
+            return [str(number) for number in import_pandas().util.hash_pandas_object(self.frame, index=False)]
+        except TypeError:  # cells that cannot be hashed, as lists
+            return [repr(cells) for cells in self.frame.itertuples(index=False, name=None)]
 
-            try:
-                self._row_digests = pd.util.hash_pandas_object(self.frame, index=False).tolist()
-            except TypeError:  # cells that cannot be hashed, as lists
-                self._row_digests = [repr(cells) for cells in self.frame.itertuples(index=False, name=None)]
-        return str(self._row_digests[place])
-
-    def _build(self) -> Any:
+    @cached_property
+    def dataset(self) -> Any:
+        """The guest's own object."""
         where = f"dataset class {self.cls.__name__}({self.name!r})"
-        _check_pandas()
+        import_pandas()
         try:
             with around(self.surroundings):
                 dataset = self.cls(dataset=self.name, **self.settings)
@@ -112,7 +102,7 @@ class Line(Mapping[str, Any]):
     @property
     def row_digest(self) -> str:
         """Another where a cell is."""
-        return self.data.row_digest(self.place)
+        return self.data.row_digests[self.place]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data.frame.columns)
@@ -146,8 +136,8 @@ class FrameRows:
         """The samples in the order of the frame."""
         data = self._data
         _ = data.dataset
-        for place, own in enumerate(data.ids):
-            yield place + 1, 0, Sample(own, fields=Line(data, place))
+        for place, index in enumerate(data.ids):
+            yield place + 1, 0, Sample(index, fields=Line(data, place))
         for number, fault in enumerate(data.faults, len(data.ids) + 1):
             yield number, 0, fault
 
@@ -160,11 +150,15 @@ class FrameRows:
 
 
 class GuestSamples(Samples):
-    """The samples of a guest's dataset; known by the digest of its frame."""
+    """The samples of a guest's dataset, known by the digest of its frame; a table of `--data` is read by its class."""
 
     def __init__(self, data: GuestData) -> None:
         super().__init__([FrameRows(data)])
         self.data = data
+
+    def reading_from(self, data: str | None) -> "GuestSamples":
+        """The samples; the guest's class already knows about `data`."""
+        return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
@@ -173,22 +167,11 @@ class GuestSamples(Samples):
 
     def fingerprint(self) -> dict[str, Any]:
         """The dataset's name and the digest of its frame."""
-        return {"dataset": self.data.name, "frame_sha256": self.data.digest()}
+        return {"dataset": self.data.name, "frame_sha256": self.data.digest}
 
     def digest(self) -> str:
         """The digest of the frame."""
-        return self.data.digest()
-
-
-class GuestSource:
-    """Where a task's samples come from; a table named by `--data` is read by the guest's own class."""
-
-    def __init__(self, data: GuestData) -> None:
-        self.data = data
-
-    def reading_from(self, data: str | None) -> GuestSamples:
-        """The samples; the guest's class already knows about `data`."""
-        return GuestSamples(self.data)
+        return self.data.digest
 
 
 def _frame_digest(frame: Any) -> str:
@@ -199,10 +182,3 @@ def _frame_digest(frame: Any) -> str:
             cells = column.iloc[start : start + DIGEST_ROWS].tolist()
             digest.update(repr(cells).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
-
-
-def _check_pandas() -> None:
-    try:
-        import pandas  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error

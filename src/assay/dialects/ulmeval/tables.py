@@ -13,8 +13,8 @@ from ...datasets.files import open_file
 from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import RowImages, is_blank
 from ..declared_fetch import fetch_declared, has_checksum
-from ..kits.suffix_files import frame_of
-from .context import current
+from ..kits.state import current
+from ..kits.suffix_files import frame_of, objects
 
 ALWAYS_TEXT = ("index", "prompt", "text")
 """What names a row or is said to a model is read as text, even where every cell looks like a number."""
@@ -29,9 +29,9 @@ def fetched_table(url: str, path: Path, checksum: str | None, legacy: Path | Non
     surroundings = current()
     if surroundings.data is not None:
         return surroundings.data
-    for known in (path, legacy, None if "://" in url else Path(url)):
-        if known is not None and known.is_file() and (checksum is None or has_checksum(known, checksum)):
-            return known
+    for table in (path, legacy, None if "://" in url else Path(url)):
+        if table is not None and table.is_file() and (checksum is None or has_checksum(table, checksum)):
+            return table
     if surroundings.kept is not None and not path.is_file():
         return surroundings.kept
     if not url.startswith(("http://", "https://")):
@@ -88,20 +88,20 @@ def with_images(data: Any, owner: Any, name: str) -> Any:
     texts = [str(value) for value in data["index"]]
     cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}
     images = RowImages(cells.get)
-    kept: list[bool] = []
+    is_good: list[bool] = []
     resolved: dict[str, list[Any]] = {column: [] for column in ("image", "image_path") if column in data}
     for number, row in enumerate(data.to_dict("records"), 2):
         try:
             found = {column: _pieces(images, row, column) for column in resolved}
         except RowFault as fault:
             add_fault(owner, fault.at(name, number))
-            kept.append(False)
+            is_good.append(False)
             continue
-        kept.append(True)
+        is_good.append(True)
         for column, pieces in found.items():
             resolved[column].append(pieces)
-    if not all(kept):
-        data = data[kept]
+    if not all(is_good):
+        data = data[is_good]
     for column, values in resolved.items():
         data = data.assign(**{column: objects(values, data)})
     return data
@@ -112,15 +112,3 @@ def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
         return row[column]
     pieces = images.cells(row) if column == "image" else as_text_list(row[column], column)
     return pieces[0] if len(pieces) == 1 else pieces
-
-
-def objects(values: list[Any], like: Any) -> Any:
-    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
-    columns of strings, which pandas would make of it."""
-    import numpy
-    import pandas
-
-    column = numpy.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
-        column[place] = value
-    return pandas.Series(column, index=like.index, dtype=object)

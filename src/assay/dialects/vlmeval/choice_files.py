@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UNRESOLVED, Output, Sample, ScoreRecord
+from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .era import upstreams_rule
-from .formats import evaluation_format, prediction_format
 from .frames import put_frame, with_lower_names
 from .kinds import ROTATION, whole_index
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
@@ -40,8 +40,8 @@ def choice_files(
         if hit == hit
     }
     return [
-        put_frame(folder / f"{named}_acc.{evaluation_format()}", accuracy),
-        put_frame(folder / f"{result}.{prediction_format()}", table),
+        put_frame(folder / f"{named}_acc.{get_eval_file_format()}", accuracy),
+        put_frame(folder / f"{result}.{get_pred_file_format()}", table),
         put_frame(folder / f"{result}.pkl", verdicts),
     ]
 
@@ -51,16 +51,16 @@ def result_table(frame: Any, records: Sequence[ScoreRecord], *, documented: bool
     groups: dict[str, list[ScoreRecord]] = {}
     for record in records:
         groups.setdefault(record.id if record.group is None else record.group, []).append(record)
-    own = {record.id: key for key, members in groups.items() for record in members}
+    group_of = {record.id: key for key, members in groups.items() for record in members}
     predictions = {str(index): text for index, text in zip(frame["index"], frame["prediction"], strict=True)}
     answers = dict(zip(predictions, frame["answer"], strict=True)) if "answer" in frame else {}
     order = {str(index): place for place, index in enumerate(frame["index"])}
     is_rotated = any(len(members) > 1 for members in groups.values())
     first = {key: min((r.id for r in members), key=lambda id_: order.get(id_, 0)) for key, members in groups.items()}
-    kept = [str(index) in own and first[own[str(index)]] == str(index) for index in frame["index"]]
-    table = with_lower_names(frame)[kept].reset_index(drop=True)
+    is_first = [str(index) in group_of and first[group_of[str(index)]] == str(index) for index in frame["index"]]
+    table = with_lower_names(frame)[is_first].reset_index(drop=True)
     verdicts = [
-        _verdict(groups[own[str(index)]], order, predictions, answers, as_group=documented or is_rotated)
+        _verdict(groups[group_of[str(index)]], order, predictions, answers, as_group=documented or is_rotated)
         for index in table["index"]
     ]
     if is_rotated and not documented and "g_index" not in table:
@@ -89,16 +89,16 @@ def _verdict(
     texts = [predictions.get(record.id, "") for record in rows]
     targets = [answers.get(record.id, record.answer if record.value == 1.0 else "") for record in rows]
     by_rule = [record.answer if record.details.get("rule") != "judge" else False for record in rows]
-    known = prefetched(targets, by_rule, texts)
-    if known is None and not any("reply" in record.details for record in rows):
-        known = {"hit": 0, "log": NO_JUDGE}
-    if known is None:
+    verdict = prefetched(targets, by_rule, texts)
+    if verdict is None and not any("reply" in record.details for record in rows):
+        verdict = {"hit": 0, "log": NO_JUDGE}
+    if verdict is None:
         replies = [
             {"opt": record.answer or NONE, "log": record.details.get("reply", record.details.get("rule", ""))}
             for record in rows
         ]
-        known = judged_rotations(targets, by_rule, texts, lambda place: replies[place])
-    return float(known["hit"]), known["log"]
+        verdict = judged_rotations(targets, by_rule, texts, lambda place: replies[place])
+    return float(verdict["hit"]), verdict["log"]
 
 
 def prefetch_files(folder: Path, stem: str, answered: Iterable[tuple[Sample, str]]) -> list[str]:

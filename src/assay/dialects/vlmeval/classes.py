@@ -6,10 +6,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core import EMPTY, ComponentError, UnknownName, UsageError, blamed
+from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
+from ..kits.guest_files import most_derived, own_classes
 from .kinds import Kind, kind_of
-from .loading import own_classes, parameters_of
+from .loading import parameters_of
 from .places import DATASET_URLS, added_url, data_root
 from .rows import FrameRows, Source
 from .tables import RowsWithImages
@@ -42,20 +43,8 @@ def dataset_classes(
     named = most_derived([(kind, wanted) for kind in classes if wanted in names_of(kind, None, quiet=True)])
     if named:
         return named
-    known = [kind.__name__ for kind in classes]
-    raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
-
-
-def most_derived(named: Sequence[tuple[type, str]]) -> list[tuple[type, str]]:
-    """Classes with names, without those another class of the list derives from and has the name too.
-
-    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
-    """
-    return [
-        (kind, name)
-        for kind, name in named
-        if not any(other is not kind and name == own and issubclass(other, kind) for other, own in named)
-    ]
+    names = [kind.__name__ for kind in classes]
+    raise UnknownName("dataset class", wanted, names, where=str(module.__file__), hint=f"it has {', '.join(names)}")
 
 
 def idle_classes(module: ModuleType) -> list[type]:
@@ -110,21 +99,21 @@ class ClassDataset:
         """The user's object."""
         constructor = _constructor(self.kind_class)
         accepted = parameters_of(constructor)[1:]
-        own = constructor is not object.__init__ and bool(accepted)
+        takes_arguments = constructor is not object.__init__ and bool(accepted)
         unknown = [key for key in self._settings if key not in accepted and "**" not in accepted]
         if unknown:
             fix = f"it takes {', '.join(accepted)}"
             raise UsageError(f"class {self.kind_class.__name__} takes no {unknown[0]!r}", where=self._file, fix=fix)
         try:
-            made = self._built(accepted) if own else self.kind_class(**self._settings)
+            instance = self._built(accepted) if takes_arguments else self.kind_class(**self._settings)
         except UsageError:
             raise
         except Exception as error:
             raise blamed(ComponentError, error, f"class {self.kind_class.__name__} of {self._file}") from error
         # Asked of the class: the instance would look for its own file, and fetch it.
         if self._data is not None and hasattr(self.kind_class, "data_file"):
-            made.data_file = self._data
-        return made
+            instance.data_file = self._data
+        return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
         """As upstream builds it, by keyword; by position where the user's constructor calls the name otherwise."""
@@ -147,10 +136,10 @@ class ClassDataset:
     def source(self) -> Source:
         """Where rows come from."""
         frame = None if self.path is not None else self._frame()
-        made = Source(self.name, self.path, frame, self.instance)
+        source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
-            self.instance.rows_source = made
-        return made
+            self.instance.rows_source = source
+        return source
 
     @property
     def rows(self) -> Any:
@@ -174,11 +163,7 @@ class ClassDataset:
         """The columns of the rows."""
         if self.path is None:
             return frozenset(str(name) for name in self._frame().columns)
-        shard = open_file(self.path)
-        if shard.columns is not None:
-            return frozenset(shard.columns)
-        first: Any = next((row for _, _, row in shard.rows()), {})
-        return frozenset(first)
+        return columns_of(self.path)
 
     @property
     def evaluates(self) -> bool:
@@ -200,6 +185,15 @@ class ClassDataset:
                 fix="let __init__ set self.data to a DataFrame, or give --data FILE.tsv",
             )
         return frame
+
+
+def columns_of(path: Path) -> frozenset[str]:
+    """The columns of a table: those of its header, else of its first row."""
+    shard = open_file(path)
+    if shard.columns is not None:
+        return frozenset(shard.columns)
+    first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
+    return frozenset(first.fields if isinstance(first, Sample) else first)
 
 
 def _is_dataset(kind: type) -> bool:

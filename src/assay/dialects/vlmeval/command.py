@@ -15,19 +15,21 @@ from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
+from ..kits.judging import assay_name
+from ..kits.smp.result_files import get_pred_file_format
+from ..kits.state import working_in
 from ..protocol import DOCUMENTED, UPSTREAM, choose
+from .config_file import Pair
 from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
-from .formats import prediction_format
 from .imported import imported, prediction_file
-from .judging import assay_name, model_args
+from .judging import model_args
 from .models import is_early
 from .outputs import noted_revision, write_files
-from .pairs import Pair, json_object, pairs_of
+from .pairs import json_object, pairs_of
 from .places import SNAPSHOT
 from .planning import tasks
-from .session import session
 
 GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
 
@@ -37,20 +39,20 @@ def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterat
 
     A pair that cannot be run gives the reason in place of a result, unless it is the only one.
     """
-    given = parse(arguments)
-    if given.upstream:
+    flags = parse(arguments)
+    if flags.upstream:
         choose("vlmeval", UPSTREAM)
-    work_dir = Path(os.environ.get("MMEVAL_ROOT") or given.work_dir)
-    pairs = pairs_of(given, work_dir)
+    work_dir = Path(os.environ.get("MMEVAL_ROOT") or flags.work_dir)
+    pairs = pairs_of(flags, work_dir)
     stamp = time.strftime("T%Y%m%d-%H%M%S")
     for pair in pairs:
         documented = _is_documented(pair, work_dir)
-        if given.upstream:
+        if flags.upstream:
             choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
         if not documented:
             note_newest()
         try:
-            yield _run(pair, given, work_dir, stamp, watcher or Silent(), documented=documented)
+            yield _run(pair, flags, work_dir, stamp, watcher or Silent(), documented=documented)
         except AssayError as error:
             if len(pairs) == 1:
                 raise
@@ -63,50 +65,47 @@ def idle_flags(arguments: Sequence[str]) -> list[str]:
 
 
 def _run(
-    pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher, *, documented: bool
+    pair: Pair, flags: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher, *, documented: bool
 ) -> RunResult:
     """One model on one dataset; `documented` says which revision's files are promised."""
-    options = _options(pair, given)
+    options = _options(pair, flags)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
     earlier, answers = _earlier(home, name), None
-    if earlier is None and (given.mode == "eval" or given.reuse):
+    if earlier is None and (flags.mode == "eval" or flags.reuse):
         found = prediction_file(home, f"{pair.label}_{name}")
-        if found is None and given.mode == "eval":
+        if found is None and flags.mode == "eval":
             what = f"no predictions of {pair.label} on {pair.name}"
             raise UsageError(what, where=str(home), fix="run --mode infer first")
         if found is not None:
-            answers, options, given = imported(found, pair.label), options.but(model_args={}), _scored(given)
-    fresh = earlier is None or (given.fresh and given.mode != "eval")
+            answers, options, flags = imported(found, pair.label), options.but(model_args={}), _scored(flags)
+    fresh = earlier is None or (flags.fresh and flags.mode != "eval")
     folder = _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
-    is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
-    session.work_folder, session.label = folder.resolve(), pair.label
-    try:
-        if prediction_format() == "xlsx" or _writes_matches(options):
+    is_kept = flags.keep_failed and not fresh and (run_folder / "summary.json").exists()
+    with working_in(folder.resolve(), pair.label):
+        if get_pred_file_format() == "xlsx" or _writes_matches(options):
             need_excel()
-        if given.mode == "eval" or is_kept:
+        if flags.mode == "eval" or is_kept:
             data = None if _has_data(options) else str(run_folder / SNAPSHOT)
-            options = _with_judge(options.but(data=data), given)
+            options = _with_judge(options.but(data=data), flags)
             settings = {"tasks": options.tasks, "judges": options.judges, "judge_args": options.judge_args}
             result = score(
                 run_folder, watcher=watcher, scorers=(), data=data, register=options.register, dialect="vlmeval",
                 trust_pickle=options.trust_pickle, **settings
             )  # fmt: skip
         else:
-            options = _with_judge(options, given)
+            options = _with_judge(options, flags)
             result = run(model=answers, options=options, watcher=watcher)
         stem = f"{pair.label}_{name}"
         write_files(folder, stem, _task(options), options.data, run_folder, result, documented=documented)
-    finally:
-        session.work_folder, session.label = None, None
     return result
 
 
-def _scored(given: argparse.Namespace) -> argparse.Namespace:
+def _scored(flags: argparse.Namespace) -> argparse.Namespace:
     """The same flags for answers that are read from a file: they are read and evaluated in one go."""
-    return argparse.Namespace(**{**vars(given), "mode": "all" if given.mode == "eval" else given.mode})
+    return argparse.Namespace(**{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode})
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
@@ -122,57 +121,57 @@ def _writes_matches(options: RunOptions) -> bool:
     return any(getattr(scorer, "name", "") == "exact_matching" for scorer in _task(options).scorers)
 
 
-def _options(pair: Pair, given: argparse.Namespace) -> RunOptions:
+def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
     args: dict[str, Any] = dict(pair.model_args)
     if pair.model.startswith("openai/"):
-        key = key_variable("--key", given.key)
-        body = json_object(given.extra_body, "--extra-body")
-        wished = {"base_url": given.base_url, "api_key_env": key, "total_timeout": given.timeout, "body": body or None}
+        key = key_variable("--key", flags.key)
+        body = json_object(flags.extra_body, "--extra-body")
+        wished = {"base_url": flags.base_url, "api_key_env": key, "total_timeout": flags.timeout, "body": body or None}
         args |= {name: value for name, value in wished.items() if value is not None}
     else:
         for flag in ("base_url", "key", "timeout", "extra_body"):
-            if getattr(given, flag) is not None:
+            if getattr(flags, flag) is not None:
                 raise UsageError(
                     f"--{flag.replace('_', '-')} is for a model behind an endpoint, and {pair.model} is not",
                     fix="--model NAME, as the endpoint calls it",
                 )
-    wished = {name: value for name in GENERATION if (value := getattr(given, name)) is not None}
+    wished = {name: value for name in GENERATION if (value := getattr(flags, name)) is not None}
     return RunOptions(
         tasks=(pair.data,),
         models=(pair.model,),
         model_args=args,
         generation={**pair.generation, **wished},
-        limit=given.limit,
-        concurrency=given.nproc,
-        scorers=("answered",) if given.mode == "infer" else (),
+        limit=flags.limit,
+        concurrency=flags.nproc,
+        scorers=("answered",) if flags.mode == "infer" else (),
         dialect="vlmeval",
-        register=tuple(given.register),
-        trust_pickle=given.trust_pickle,
-        allow_private_urls=given.allow_private_urls,
-        media_root=given.media_root,
+        register=tuple(flags.register),
+        trust_pickle=flags.trust_pickle,
+        allow_private_urls=flags.allow_private_urls,
+        media_root=flags.media_root,
     )
 
 
-def _with_judge(options: RunOptions, given: argparse.Namespace) -> RunOptions:
+def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
     """The options with the judge: all of its arguments for an `evaluate`, those of the model alone for our scorers."""
     evaluates = any(isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers)
-    if given.use_verifier and not evaluates:
+    if flags.use_verifier and not evaluates:
         raise UsageError("--use-verifier is for an `evaluate` of your own", fix="give --judge MODEL")
-    args = json_object(given.judge_args, "--judge-args")
+    args = json_object(flags.judge_args, "--judge-args")
     if "key" in args:
         raise UsageError("a key does not belong in --judge-args", fix="--judge-key VARIABLE")
-    connection = {"base_url": given.judge_base_url, "api_key_env": key_variable("--judge-key", given.judge_key)}
+    connection = {"base_url": flags.judge_base_url, "api_key_env": key_variable("--judge-key", flags.judge_key)}
     args |= {name: value for name, value in connection.items() if value is not None}
-    judge = None if given.judge in (None, "exact_matching") else os.environ.get("LOCAL_LLM") or given.judge
+    judge = None if flags.judge in (None, "exact_matching") else os.environ.get("LOCAL_LLM") or flags.judge
     name = None if judge is None else assay_name(judge)
     if evaluates:
-        retry = given.retry if given.judge_retry is None else given.judge_retry
-        told = {"retry": retry, "timeout": given.judge_timeout, "nproc": given.judge_api_nproc}
-        args |= {name: value for name, value in told.items() if value is not None}
-        args |= {flag: True for flag in ("use_verifier", "use_vllm") if getattr(given, flag)}
+        retry = flags.retry if flags.judge_retry is None else flags.judge_retry
+        settings = {"retry": retry, "timeout": flags.judge_timeout, "nproc": flags.judge_api_nproc}
+        args |= {name: value for name, value in settings.items() if value is not None}
+        args |= {flag: True for flag in ("use_verifier", "use_vllm") if getattr(flags, flag)}
     elif name is not None:
-        if given.judge_timeout is not None and name.startswith("openai/"):
-            args["total_timeout"] = given.judge_timeout
+        if flags.judge_timeout is not None and name.startswith("openai/"):
+            args["total_timeout"] = flags.judge_timeout
         unknown = sorted(set(args) - set(model_args(name, args)))
         if unknown:
             raise UsageError(f"--judge-args: the judge {name} takes no {unknown[0]!r}", fix="only `evaluate` takes any")

@@ -4,67 +4,40 @@ Classes are looked up in the files given by `--register`, then among those of th
 known to a run as `config.json#name`, so that it can be scored again.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, UnknownName, UsageError, shorten
+from ...core import EMPTY, UnknownName, UsageError
 from ...core.request import OPTION_NAMES
+from ..file_names import file_name
+from ..kits.guest_files import HINT, own_classes
 from .facade import dataset as datasets
 from .facade.config import supported_VLM
-from .loading import load_guest, own_classes
+from .loading import load_guest
 
-HINT = "--register FILE names the file that defines it"
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit that ask an OpenAI-compatible endpoint: assay has a model of its own for that."""
+Entry = tuple[type, str, str | None, Mapping[str, Any]]
+"""A dataset of a config: its class, the name it is built with, the user's file that defines it, further arguments."""
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetEntry:
-    """A dataset of a config."""
+class Pair:
+    """One model on one dataset."""
 
-    kind: type
-    dataset: str
-    """The name its class is built with."""
-    settings: Mapping[str, Any]
-    file: str | None
-    """The user's file that defines the class; `None` for a class of the dialect."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
-    """A model of a config, as assay names it."""
-
-    reference: str
-    args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    model: str
+    label: str
+    """What folders and files call the model."""
+    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: str = ""
+    """The dataset as a reference that a run can be repeated from; empty as long as only the model is known."""
+    name: str = ""
+    """What files call the dataset."""
 
 
-def read_config(path: Path, keys: Sequence[str] = ("model", "data")) -> dict[str, dict[str, Any]]:
-    """The members of a config file, each an object of objects."""
-    try:
-        plain = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
-    return checked_config(plain, keys, str(path))
-
-
-def checked_config(plain: Any, keys: Sequence[str], where: str) -> dict[str, dict[str, Any]]:
-    """A config of the right shape; the first fault otherwise."""
-    for key in keys:
-        if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
-            raise UsageError(f"`{key}` must be an object of names", where=where, fix='{"model": {…}, "data": {…}}')
-        for name, entry in plain[key].items():
-            if not isinstance(entry, Mapping):
-                raise UsageError(f"expected an object, got {shorten(entry)}", where=f"{where}, key `{key}.{name}`")
-    return {key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys}
-
-
-def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> DatasetEntry | None:
+def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Entry | None:
     """The dataset a config names; `None` for an empty entry, whose name alone says it."""
     if not entry:
         return None
@@ -72,32 +45,32 @@ def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], 
     wanted = settings.pop("class", None)
     if wanted is None:
         raise UsageError("no `class`", where=f"{where}, key `data.{name}`", fix='{"class": "MyDataset", "dataset": …}')
-    known: dict[str, tuple[type, str | None]] = {
-        label: (made, None) for label in datasets.__all__ if isinstance(made := getattr(datasets, label), type)
+    classes: dict[str, tuple[type, str | None]] = {
+        label: (shipped, None) for label in datasets.__all__ if isinstance(shipped := getattr(datasets, label), type)
     }
     for file in register:
-        known |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
-    if wanted not in known:
-        raise UnknownName("dataset class", str(wanted), known, where=f"{where}, key `data.{name}.class`", hint=HINT)
-    kind, file_of = known[wanted]
-    return DatasetEntry(kind, str(settings.pop("dataset", name)), settings, file_of)
+        classes |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
+    if wanted not in classes:
+        raise UnknownName("dataset class", str(wanted), classes, where=f"{where}, key `data.{name}.class`", hint=HINT)
+    kind, file_of = classes[wanted]
+    return kind, str(settings.pop("dataset", name)), file_of, settings
 
 
-def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> ModelEntry:
+def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Pair:
     """The model a config names, as assay names it, with its options."""
-    settings = dict(entry)
+    settings, label = dict(entry), file_name(name, 80)
     wanted = settings.pop("class", None)
     if wanted is None:
-        return ModelEntry(registered_model(name, register) or name, settings)
+        return Pair(registered_model(name, register) or name, label, settings)
     if wanted in ENDPOINTS:
         return _endpoint(name, settings, f"{where}, key `model.{name}`")
-    known: dict[str, str] = {}
+    files: dict[str, str] = {}
     for file in register:
-        known |= {kind.__name__: file for kind in own_classes(load_guest(file))}
-    if wanted not in known:
-        names = [*known, *ENDPOINTS]
+        files |= {kind.__name__: file for kind in own_classes(load_guest(file))}
+    if wanted not in files:
+        names = [*files, *ENDPOINTS]
         raise UnknownName("model class", str(wanted), names, where=f"{where}, key `model.{name}.class`", hint=HINT)
-    return ModelEntry(f"{known[wanted]}:{wanted}", settings)
+    return Pair(f"{files[wanted]}:{wanted}", label, settings)
 
 
 def registered_model(name: str, register: Sequence[str]) -> str | None:
@@ -110,7 +83,7 @@ def registered_model(name: str, register: Sequence[str]) -> str | None:
     return f"{register[-1]}:{name}" if name in supported_VLM and register else None
 
 
-def _endpoint(name: str, settings: dict[str, Any], where: str) -> ModelEntry:
+def _endpoint(name: str, settings: dict[str, Any], where: str) -> Pair:
     """A class of VLMEvalKit that asks an endpoint, as assay's own model of one."""
     if "key" in settings:
         raise UsageError(
@@ -122,4 +95,4 @@ def _endpoint(name: str, settings: dict[str, Any], where: str) -> ModelEntry:
     for idle in ("retry", "wait", "verbose"):
         settings.pop(idle, None)
     generation = {key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES}
-    return ModelEntry(f"openai/{model}", settings, generation)
+    return Pair(f"openai/{model}", file_name(name, 80), settings, generation)

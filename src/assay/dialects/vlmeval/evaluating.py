@@ -6,6 +6,7 @@ run's journal, so that no prediction makes a lossy trip through a spreadsheet.
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,11 +20,11 @@ from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
 from ..kits.judge_desk import Desk
 from ..kits.numbers import as_numbers
+from ..kits.smp.result_files import get_pred_file_format
+from ..kits.state import around, of_process
 from ..kits.suffix_files import frame_of, write_table
 from .classes import ClassDataset
-from .formats import prediction_format
 from .judging import model_args
-from .session import session
 
 FILES = "vlmeval"
 """Folder of a run for prediction files and what an `evaluate` writes beside them."""
@@ -52,7 +53,9 @@ class SetEvaluation:
     def of(cls, dataset: ClassDataset, run: RunOptions, name: str, code: str) -> "SetEvaluation":
         """The evaluation of one dataset, with the judge's name as file names carry it."""
         judge = run.judges.get("judge")
-        kwargs = {"verbose": False, "retry": 3, **_without_connection(run.judge_args)}
+        # How the judge is reached is the run's affair.
+        args = {name: arg for name, arg in run.judge_args.items() if name not in ("base_url", "api_key_env", "headers")}
+        kwargs = {"verbose": False, "retry": 3, **args}
         kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
         return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
 
@@ -66,27 +69,22 @@ class SetEvaluation:
             raise RuntimeError("an evaluation belongs to a run")
         if not rows:
             return {}
-        run = self.cell.run
-        folder = session.work_folder or self.writer.layout.folder.absolute() / FILES
-        label = session.label or label_among(self.cell.model_name, run.models)
+        run, process = self.cell.run, of_process()
+        folder = process.work_folder or self.writer.layout.folder.absolute() / FILES
+        label = process.label or label_among(self.cell.model_name, run.models)
         stem = f"{label}_{file_name(self.dataset_name, 80)}"
-        eval_file = folder / f"{stem}.{prediction_format()}"
+        eval_file = folder / f"{stem}.{get_pred_file_format()}"
         columns, table = prediction_rows(rows, self.dialogue)
-        ledger = FileLedger(folder)
-        write_table(ledger.claim(eval_file), columns, table)
-        session.serve(eval_file, lambda: prediction_frame(rows, self.dialogue))
+        write_table(FileLedger(folder).claim(eval_file), columns, table)
         judge = run.judges.get("judge")
         args = {} if judge is None else {judge: model_args(judge, run.judge_args)}
         desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
+        served = {eval_file.resolve(): lambda: prediction_frame(rows, self.dialogue)}
+        inside = replace(process, judge=judge, desk=desk, served=served)
         files = evaluation_files(folder, stem, table_digest(columns, table), self._digest(judge))
-        with session.judged_by(judge, desk), files:
-            there = set(folder.iterdir())
-            try:
-                made = self._evaluate(str(eval_file), run.concurrency or 4)
-            finally:
-                ledger.note_new(there)
-        self.writer.journal.flush()
-        return as_numbers(made) or {"rows": float(len(rows))}
+        with closing(desk), around(inside), files:
+            result = self._evaluate(str(eval_file), run.concurrency or 4)
+        return as_numbers(result) or {"rows": float(len(rows))}
 
     def _digest(self, judge: str | None) -> str:
         """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
@@ -96,14 +94,9 @@ class SetEvaluation:
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        given = {"nproc": nproc, **self.judge_kwargs}
-        kwargs = {name: value for name, value in given.items() if takes_any or name in accepted}
+        arguments = {"nproc": nproc, **self.judge_kwargs}
+        kwargs = {name: value for name, value in arguments.items() if takes_any or name in accepted}
         return evaluate(eval_file, **kwargs)
-
-
-def _without_connection(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge arguments without those that say how the judge is reached: `evaluate` leaves that to the run."""
-    return {name: value for name, value in args.items() if name not in ("base_url", "api_key_env", "headers")}
 
 
 def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list[list[Any]]]:

@@ -29,28 +29,28 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The flags of a command line, those that cannot be served refused before anything runs."""
-    given = parser().parse_args(list(arguments))
+    flags = parser().parse_args(list(arguments))
     for name, why in REFUSED.items():
-        if getattr(given, name):
+        if getattr(flags, name):
             raise UsageError(f"--{name.replace('_', '-')} is not served", fix=why)
-    if given.reuse_aux not in ("all", "1"):
+    if flags.reuse_aux not in ("all", "1"):
         fix = "answers of judges belong to their run: --fresh begins anew"
-        raise UsageError(f"--reuse-aux {given.reuse_aux} is not served", fix=fix)
+        raise UsageError(f"--reuse-aux {flags.reuse_aux} is not served", fix=fix)
     if int(os.environ.get("WORLD_SIZE", "1") or 1) > 1:
         raise UsageError(
             "started by torchrun: several processes would write one run", fix="start it once; assay spreads the work"
         )
-    for flag, value in (("--key", given.key), ("--judge-key", given.judge_key)):
+    for flag, value in (("--key", flags.key), ("--judge-key", flags.judge_key)):
         key_variable(flag, value)
-    if given.config and (given.data or given.model or given.data_config):
+    if flags.config and (flags.data or flags.model or flags.data_config):
         raise UsageError("--config names models and datasets itself", fix="leave out --data, --model and --data-config")
-    return given
+    return flags
 
 
-def idle(given: argparse.Namespace) -> list[str]:
+def idle(flags: argparse.Namespace) -> list[str]:
     """The given flags that change nothing, to be named to the user."""
-    names = [f"--{name.replace('_', '-')}" for name in IDLE if getattr(given, name)]
-    return [*names, "--retry"] if given.retry is not None and given.base_url else names
+    names = [f"--{name.replace('_', '-')}" for name in IDLE if getattr(flags, name)]
+    return [*names, "--retry"] if flags.retry is not None and flags.base_url else names
 
 
 def key_variable(flag: str, value: str | None) -> str | None:

@@ -10,7 +10,7 @@ Kind = Literal["MCQ", "Y/N", "VQA", "MMVet", "MT"]
 ROTATION = 1_000_000
 """A rotated copy of question i has the index i + k * 1,000,000."""
 _CIRCULAR = re.compile(r"mmbench|ccbench|circular", re.IGNORECASE)
-_CHOICE = re.compile(r"mmbench|seedbench|ccbench", re.IGNORECASE)
+CHOICE = re.compile(r"mmbench|seedbench|ccbench", re.IGNORECASE)
 _YES_NO = re.compile(r"^(mme|pope|hallusionbench|amber)(_|$)", re.IGNORECASE)
 _MMVET = re.compile(r"^mmvet", re.IGNORECASE)
 
@@ -21,16 +21,9 @@ def kind_of(name: str, columns: Collection[str] = ()) -> Kind:
         return "MMVet"
     if _YES_NO.search(name):
         return "Y/N"
-    if {"A", "B"} <= set(columns) or (_CHOICE.search(name) and not columns):
+    if {"A", "B"} <= set(columns) or (CHOICE.search(name) and not columns):
         return "MCQ"
     return "VQA"
-
-
-def early_type(name: str) -> str:
-    """`DATASET_TYPE` as the documented revision spells it."""
-    if _CHOICE.search(name):
-        return "multi-choice"
-    return "Y/N" if "MME" in name else "QA"
 
 
 def is_circular(name: str) -> bool:

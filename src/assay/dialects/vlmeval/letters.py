@@ -24,5 +24,5 @@ def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
 def documented_text(answer: str, choices: Mapping[str, str]) -> str | Literal[False]:
     """The letter of the one option whose words occur in the answer."""
     lowered = answer.lower()
-    written = [letter for letter, text in choices.items() if text.lower() in lowered]
-    return written[0] if len(written) == 1 else False
+    letters = [letter for letter, text in choices.items() if text.lower() in lowered]
+    return letters[0] if len(letters) == 1 else False

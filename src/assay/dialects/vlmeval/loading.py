@@ -1,4 +1,4 @@
-"""User files of this dialect, loaded once for each state of their source."""
+"""User files of this dialect, and what their functions take."""
 
 import inspect
 from functools import lru_cache
@@ -6,33 +6,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...code.sources import digest_behind
-from ...core import UsageError
-from ..guest import Guest
+from ..kits.guest_files import load_once
 from .claims import NAMES
-
-_modules: dict[tuple[Path, str], ModuleType] = {}
 
 
 def load_guest(path: str | Path) -> ModuleType:
-    """The module of a guest file, with `vlmeval` importable in it."""
-    file = Path(path).expanduser().resolve()
-    if not file.is_file():
-        raise UsageError("no such file", where=str(path))
-    guest = Guest.of_file("vlmeval", NAMES, file)
-    key = (file, digest_behind(file, libraries=False))
-    if key not in _modules:
-        _modules[key] = guest.load(file)
-    return _modules[key]
-
-
-def own_classes(module: ModuleType) -> list[type]:
-    """The classes a user's file defines itself, in the order in which they stand there."""
-    return [
-        thing
-        for thing in vars(module).values()
-        if isinstance(thing, type) and getattr(thing, "__module__", "") == module.__name__
-    ]
+    """The module of a guest file, with `vlmeval` importable in it; loaded once for each state of its source."""
+    return load_once("vlmeval", NAMES, path, lambda guest, file: guest.load(file))
 
 
 def parameters_of(function: Any) -> tuple[str, ...]:

@@ -58,7 +58,10 @@ def judged_rotations(
     predictions: Sequence[Any],
     ask: Callable[[int], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The verdict on a question some of whose rotations only a judge can settle; the first wrong one ends it."""
+    """The verdict on one question's rotations, by rule and then by the judge; the first wrong one ends it."""
+    settled = prefetched(answers, read, predictions)
+    if settled is not None:
+        return settled
     log = ""
     for place, (answer, letter, prediction) in enumerate(zip(answers, read, predictions, strict=True)):
         if letter:
@@ -73,6 +76,14 @@ def judged_rotations(
             return {"hit": 0, "log": log}
         log += f"Rolling {place}: Answer is {answer}, Prediction is {prediction}, Pre-fetched is {found['opt']}.\n"
     return {"hit": 1, "log": log}
+
+
+def prefetched_rotations(answers: list[Any], read: list[Any], predictions: list[Any], verbose: bool) -> Any:
+    """The verdict on one question's rotations by rule alone; with `verbose`, answers and letters too."""
+    verdict = prefetched(answers, read, predictions)
+    if not verbose or (verdict is not None and not verdict["hit"]):
+        return verdict
+    return verdict, answers, read
 
 
 def which_option(question: Any, options: str, prediction: Any, none: str) -> str:

@@ -18,7 +18,6 @@ from ...code.userfiles import is_reference, split_reference
 from ...core import (
     Abilities,
     Image,
-    Message,
     ModelError,
     Output,
     Prompt,
@@ -27,18 +26,19 @@ from ...core import (
     Text,
     UnknownName,
     UsageError,
+    shorten,
 )
 from ...models.answers import failure
 from ...models.building import Builder
-from ..kits.image_files import file_path, media_path
+from ..kits.guest_files import own_classes
+from ..kits.image_files import file_path, media_file
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import file_names, image_file_path, is_written
-from .answers import read_answer
 from .era import upstreams_rule
 from .facade.config import supported_VLM
-from .loading import load_guest, own_classes, parameters_of
+from .loading import load_guest, parameters_of
 from .places import IMAGE_FOLDERS, data_root
-from .prompts import IMAGE_LIST, fetched, list_details, named_image, with_names_for_unreadable
+from .prompts import IMAGE_LIST, list_details, named_image, with_names_for_unreadable
 from .rows import LineRow
 
 
@@ -62,8 +62,8 @@ def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
     kind = target.func if isinstance(target, partial) else target
     if not _is_model(kind):
         return None
-    made = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
-    return made(target, kind, reference, args)
+    adapter = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
+    return adapter(target, kind, reference, args)
 
 
 def is_early(reference: str) -> bool:
@@ -122,7 +122,7 @@ class GuestModel:
         try:
             built = self._builder.build()
             value = self._ask_newer(built, request) if self.is_newer else self._ask_early(built, request)
-            return read_answer(value, self.reference)
+            return _read_answer(value, self.reference)
         except ModelError:
             raise
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
@@ -149,23 +149,25 @@ class GuestModel:
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
         names = [f"{request.id}.jpg"] if is_only else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
         return [
-            named_image(part) or self._file(part, own if is_only else getattr(part, "name", None) or own, request)
-            for part, own in zip(parts, names, strict=True)
+            named_image(part) or self._file(part, name if is_only else getattr(part, "name", None) or name, request)
+            for part, name in zip(parts, names, strict=True)
         ]
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
         """How media of a request become files: as the row names them, else `<index>.png`, `<index>_<place>.png`."""
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
-        own = {id(medium): name for medium, name in zip(media, names, strict=True)}
-        return lambda medium: self._file(medium, medium.name or own.get(id(medium), ""), request)
+        name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
+        return lambda medium: self._file(medium, medium.name or name_of.get(id(medium), ""), request)
 
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
         spoken = [message for message in request.messages if message.parts is not None]
         is_dialogue = len(spoken) > 1 and any(message.role == "assistant" for message in spoken)
         if is_dialogue or request.hints.get("type") == "MT":
-            return self._chat(built, spoken, dataset, self._newer_file(request))
+            if not callable(getattr(built, "chat_inner", None)):
+                raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
+            return built.chat_inner(chat_list(spoken, self._newer_file(request)), dataset=dataset)
         message = flat_list(spoken, self._newer_file(request))
         return built.generate_inner(message, dataset=dataset) if self._names_dataset else built.generate_inner(message)
 
@@ -174,33 +176,25 @@ class GuestModel:
         accepted = parameters_of(self._builder.build().generate_inner)
         return "dataset" in accepted or "**" in accepted
 
-    def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any, path_of: Callable[[Any], str]) -> Any:
-        if not callable(getattr(built, "chat_inner", None)):
-            raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-        return built.chat_inner(chat_list(spoken, path_of), dataset=dataset)
-
     def _file(self, medium: Any, name: str, request: Request) -> str:
         """The file of a medium: its own, else one under the name that upstream would give it."""
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
-        own = file_path(medium)
-        if own is not None:
-            return own
+        path = file_path(medium)
+        if path is not None:
+            return path
         dataset = request.hints.get("dataset")
         if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
-            return media_path(medium, self._folder)
+            return media_file(medium, str(data_root() / "files"))
         root = "images" if upstreams_rule() and not self.is_newer else str(data_root() / "images")
         return image_file_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
-
-    @cached_property
-    def _folder(self) -> str:
-        """Where media that are no files yet are written for the model."""
-        return str(data_root() / "files")
 
     def _builds_prompts(self) -> bool:
         if not callable(getattr(self.kind, "build_prompt", None)):
             return False
-        return not self.is_newer or _overrides(self.kind, "use_custom_prompt")
+        decides = getattr(self.kind, "use_custom_prompt", None)
+        is_ours = decides is None or str(getattr(decides, "__module__", "")).startswith("assay.dialects")
+        return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
         """The prompt of the user's model in place of the task's; `None` where the model leaves it to the task."""
@@ -221,9 +215,9 @@ class GuestModel:
                 return None
             if callable(getattr(built, "set_dump_image", None)):
                 built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
-        made = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
-        turns = message_turns(made, fetched, source.dumped)
-        details = {"prompt_by": "model", **list_details(made)}
+        value = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
+        turns = message_turns(value, source.dumped)
+        details = {"prompt_by": "model", **list_details(value)}
         return Prompt(with_names_for_unreadable(turns), details=details)
 
     def close(self) -> None:
@@ -246,6 +240,20 @@ class GuestApiModel(GuestModel):
         return [await asyncio.to_thread(self._answer, request) for request in requests]
 
 
+def _read_answer(value: Any, reference: str) -> Output:
+    """An output from what a model returned; falsy answers are kept, a wrong shape is an error that names the model."""
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
+        code, answer, log = value
+        if code != 0:
+            return Output.failed("api", f"{reference} returned code {code}: {shorten(log, 200)}")
+        value = answer
+    if isinstance(value, str):
+        return Output.of(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Output.of(str(value))
+    raise TypeError(f"{reference} returned {shorten(value)}; it must return the answer as text")
+
+
 def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
     """Calls a user's method by keywords where it has the documented names, else by position."""
     accepted = parameters_of(function)
@@ -258,8 +266,3 @@ def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
 
 def _is_model(thing: Any) -> bool:
     return callable(getattr(thing, "generate", None)) or callable(getattr(thing, "generate_inner", None))
-
-
-def _overrides(kind: Any, name: str) -> bool:
-    method = getattr(kind, name, None)
-    return method is not None and not str(getattr(method, "__module__", "")).startswith("assay.dialects")

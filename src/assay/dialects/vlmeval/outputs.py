@@ -1,7 +1,6 @@
 """The files VLMEvalKit promises, made from a run: predictions, score tables, `status.json`, links one level up."""
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -14,15 +13,15 @@ from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
-from ..kits.evaluation_files import evaluation_files, table_digest
+from ..kits.evaluation_files import evaluation_files, link_up, table_digest
+from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .choice_files import choice_files, prefetch_files
 from .era import upstreams_rule
 from .evaluating import model_label, plain_cell, prediction_of
-from .formats import prediction_format
 from .frames import prediction_frame, put_frame, put_table
 from .kinds import is_mme
 from .places import SNAPSHOT
-from .score_files import mmvet_files
+from .reports import capability_tables
 from .scoring import YES_NO, rule_record
 from .yes_no_files import prefetch_rating, yes_no_files, yes_no_frame
 
@@ -88,18 +87,18 @@ def write_files(
         write_snapshot(run_folder, samples)
     model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
     found = Predictions(reader, task, model, samples)
-    predictions = f"{stem}.{prediction_format()}"
+    predictions = f"{stem}.{get_pred_file_format()}"
     digest = table_digest(found.columns, found.rows())
     # Tables of a judge that is not asked this time stay as long as they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
         names = _ScoreTables(folder, stem, task, reader, model, found, documented).write()
-    if f"{stem}.{prediction_format()}" not in names:
+    if f"{stem}.{get_pred_file_format()}" not in names:
         put_table(folder / predictions, found.columns, found.rows())
         names = [predictions, *names]
     _write_status(folder, task.name, result, names, "documented" if documented else "newest")
-    written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
-    for name in sorted({*names, *written}):
-        _link(folder, name)
+    files = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
+    for name in sorted({*names, *files}):
+        link_up(folder / name)
     _unlink_dangling(folder.parent)
     return names
 
@@ -119,14 +118,14 @@ class _ScoreTables:
     def write(self) -> list[str]:
         """Writes them; returns their names."""
         scorers = self.reader.scorers(self.task.name, self.model)
-        own = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
+        scorer_names = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
         names: list[str] = []
-        if "exact_matching" in own:
+        if "exact_matching" in scorer_names:
             names += prefetch_files(self.folder, self.stem, self.found.answered())
-        if own & YES_NO:
+        if scorer_names & YES_NO:
             names += self._yes_no([scorer for scorer in scorers if scorer in {*YES_NO, "judge"}])
         for scorer in scorers:
-            if scorer == "exact_matching" or (scorer == "judge" and not own & YES_NO):
+            if scorer == "exact_matching" or (scorer == "judge" and not scorer_names & YES_NO):
                 names += self._choice(scorer)
             elif scorer in ("mmvet", "mmvet_vlmeval"):
                 records, frame = self._records(scorer), self.found.frame()
@@ -152,7 +151,7 @@ class _ScoreTables:
         names: list[str] = []
         if self.documented and is_mme(self.found.dataset):
             by_rule = yes_no_frame(frame, self._rule_records(frame, scorers), documented=True)
-            names.append(put_frame(self.folder / f"{self.stem}.{prediction_format()}", by_rule))
+            names.append(put_frame(self.folder / f"{self.stem}.{get_pred_file_format()}", by_rule))
             names += prefetch_rating(self.folder, self.stem, self.found.dataset, by_rule)
         if scorers:
             chosen = "judge" if "judge" in scorers else scorers[-1]
@@ -171,6 +170,22 @@ class _ScoreTables:
     @property
     def _judge(self) -> str:
         return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
+
+
+def mmvet_files(folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any) -> list[str]:
+    """Every prediction with its grade and what the judge said; means by capability and by combination."""
+    graded = {record.id: record for record in records}
+    row_records = [graded.get(str(index)) for index in frame["index"]]
+    table = frame.copy()
+    table["score"] = [None if record is None else record.value for record in row_records]
+    table["log"] = ["" if r is None else "\n".join(map(str, r.details.get("replies", ()))) for r in row_records]
+    names = [put_frame(folder / f"{stem}_{judge}.{get_pred_file_format()}", table)]
+    grades = [(str(r.tags.get("category", "")), r.value) for r in row_records if r is not None and r.value is not None]
+    if grades:
+        tables = capability_tables(grades, counts_twice=upstreams_rule())
+        for kind, means in zip(("score", "score_fine"), tables, strict=True):
+            names.append(put_frame(folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means))
+    return names
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
@@ -207,14 +222,6 @@ def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence
         "revision": revision,
     }
     path.write_text(json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8")
-
-
-def _link(folder: Path, name: str) -> None:
-    """A link one level up to the newest file of that name; what others put in its place is left alone."""
-    link, ledger = folder.parent / name, FileLedger(folder.parent)
-    if ledger.holds(link) or not os.path.lexists(link):
-        ledger.claim(link).unlink(missing_ok=True)
-        os.symlink(Path(folder.name) / name, link)
 
 
 def _unlink_dangling(home: Path) -> None:

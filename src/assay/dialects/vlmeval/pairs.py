@@ -3,60 +3,41 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import EMPTY, UnknownName, UsageError, digest_of
+from ...core import UnknownName, UsageError, digest_of
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
-from ..file_names import file_name
+from ..kits.guest_files import HINT, checked_config, read_config
 from .classes import dataset_classes
-from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model
+from .config_file import Pair, dataset_entry, model_entry, registered_model
 from .evaluating import model_label
 from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One model on one dataset."""
-
-    data: str
-    """The dataset as a reference that a run can be repeated from."""
-    name: str
-    """What files call the dataset."""
-    model: str
-    label: str
-    """What folders and files call the model."""
-    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-def pairs_of(given: argparse.Namespace, work_dir: Path) -> list[Pair]:
+def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
     """Every model with every dataset; a name that nobody knows is an error before anything runs."""
-    for file in given.register:
+    for file in flags.register:
         load_guest(file)
-    if given.config:
-        path = Path(given.config).expanduser()
+    if flags.config:
+        path = Path(flags.config).expanduser()
         config = read_config(path)
-        data = _configured(config["data"], path, given.register)
-        entries = {name: model_entry(name, entry, given.register, str(path)) for name, entry in config["model"].items()}
-        models = [
-            Pair("", "", entry.reference, file_name(name, 80), entry.args, entry.generation)
-            for name, entry in entries.items()
-        ]
+        data = _configured(config["data"], path, flags.register)
+        models = [model_entry(name, entry, flags.register, str(path)) for name, entry in config["model"].items()]
     else:
-        own = _data_config(given, work_dir)
-        data = [own.get(name) or (name, dataset_name(name)) for name in given.data]
-        models = [_model(name, given) for name in given.model]
+        config_data = _data_config(flags, work_dir)
+        data = [config_data.get(name) or (name, dataset_name(name)) for name in flags.data]
+        models = [_model(name, flags) for name in flags.model]
     if not data or not models:
         raise UsageError("nothing to run", fix="--data NAME --model NAME, or --config FILE")
-    if given.use_vllm and "vllm" in registry:
+    if flags.use_vllm and "vllm" in registry:
         models = [replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m for m in models]
-    built = [replace(model, model_args=_built_with(model, given)) for model in models]
+    built = [replace(model, model_args=_built_with(model, flags)) for model in models]
     return [replace(model, data=reference, name=name) for model in built for reference, name in data]
 
 
@@ -92,42 +73,42 @@ def _configured(data: Mapping[str, Any], path: Path, register: Sequence[str]) ->
     return [(f"{path}#{name}", name) for name in data]
 
 
-def _data_config(given: argparse.Namespace, work_dir: Path) -> dict[str, tuple[str, str]]:
+def _data_config(flags: argparse.Namespace, work_dir: Path) -> dict[str, tuple[str, str]]:
     """The datasets of `--data-config` by name; kept as a file, since a run must be repeatable."""
-    plain = json_object(given.data_config, "--data-config")
+    plain = json_object(flags.data_config, "--data-config")
     if not plain:
         return {}
-    unused = [name for name in plain if name not in given.data]
+    unused = [name for name in plain if name not in flags.data]
     if unused:
-        raise UnknownName("dataset", unused[0], given.data, where="--data-config", hint="its names are those of --data")
+        raise UnknownName("dataset", unused[0], flags.data, where="--data-config", hint="its names are those of --data")
     config = checked_config({"data": plain}, ("data",), "--data-config")
     for name, entry in config["data"].items():
-        dataset_entry(name, entry, given.register, "--data-config")
+        dataset_entry(name, entry, flags.register, "--data-config")
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     FileLedger(work_dir).claim(path).write_text(json.dumps(config, indent=2, ensure_ascii=False), "utf-8")
     return {name: (f"{path}#{name}", name) for name in plain}
 
 
-def _model(name: str, given: argparse.Namespace) -> Pair:
+def _model(name: str, flags: argparse.Namespace) -> Pair:
     """A model as assay names it: of a registered file `file.py:name`, at an endpoint `openai/name`."""
-    reference = name if is_reference(name) else registered_model(name, given.register)
+    reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
         is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
         scheme, slash, _ = name.partition("/")
-        if is_known or (slash and scheme in registry and not (given.base_url and scheme != "openai")):
+        if is_known or (slash and scheme in registry and not (flags.base_url and scheme != "openai")):
             reference = name
-        elif given.base_url:
+        elif flags.base_url:
             reference = f"openai/{name}"
         else:
             names = [*supported_VLM, *registry.names(), *CATALOGUE]
             raise UnknownName("model", name, names, where="--model", hint=f"{HINT}, --base-url URL the endpoint")
-    return Pair("", "", reference, model_label(name))
+    return Pair(reference, model_label(name))
 
 
-def _built_with(model: Pair, given: argparse.Namespace) -> dict[str, Any]:
+def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
     """The arguments of a model's class: those of the config, and the flags it has a parameter for."""
     args = dict(model.model_args)
-    if not given.use_vllm and given.retry is None:
+    if not flags.use_vllm and flags.retry is None:
         return args
     accepted: tuple[str, ...] = ()
     if is_reference(model.model):
@@ -135,13 +116,13 @@ def _built_with(model: Pair, given: argparse.Namespace) -> dict[str, Any]:
         kind: Any = getattr(load_guest(path), attribute or "", None) or supported_VLM.get(attribute or "")
         kind = getattr(kind, "func", kind)
         accepted = parameters_of(kind) if isinstance(kind, type) else ()
-    if given.use_vllm and not model.model.startswith("vllm/"):
+    if flags.use_vllm and not model.model.startswith("vllm/"):
         if "use_vllm" not in accepted and "**" not in accepted:
             raise UsageError(
                 f"--use-vllm: {model.model} is not built with use_vllm",
                 fix="start the server with `vllm serve`, then --base-url http://host:port/v1",
             )
         args.setdefault("use_vllm", True)
-    if given.retry is not None and ("retry" in accepted or "**" in accepted):
-        args.setdefault("retry", given.retry)
+    if flags.retry is not None and ("retry" in accepted or "**" in accepted):
+        args.setdefault("retry", flags.retry)
     return args

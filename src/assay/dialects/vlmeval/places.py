@@ -3,10 +3,7 @@
 from pathlib import Path
 
 from ..file_names import file_name
-from ..kits.smp.files import data_root
-
-__all__ = ["DATASET_URLS", "IMAGE_FOLDERS", "SNAPSHOT", "ImageFolders", "data_root", "image_folder"]
-
+from ..kits.smp.files import data_root as data_root
 
 _BENCH = "https://opencompass.openxlab.space/utils/VLMEval"
 _DOCUMENTED = (

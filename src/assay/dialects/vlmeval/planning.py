@@ -3,21 +3,23 @@ name in `$LMUData`."""
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
-from ...core import EMPTY, Sample, Task, UnknownName, UsageError
-from ...datasets.files import open_file
+from ...core import EMPTY, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
 from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
-from .classes import ClassDataset, dataset_classes, idle_classes
-from .config_file import dataset_entry, read_config
+from ..kits.guest_files import read_config
+from ..kits.state import of_process
+from .classes import ClassDataset, columns_of, dataset_classes, idle_classes
+from .config_file import dataset_entry
 from .era import upstreams_rule
 from .evaluating import SetEvaluation, model_label
 from .kinds import Kind, is_mme, kind_of
@@ -27,7 +29,6 @@ from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
 from .samples import ToSample
 from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, yes_no_rule
-from .session import session
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
 TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI")
@@ -36,16 +37,18 @@ TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEV
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
-    session.trust_pickle = run.trust_pickle
-    session.allow_private_urls = run.allow_private_urls
-    session.media_root = Path(run.media_root).expanduser() if run.media_root else None
+    process = of_process()
+    process.trust_pickle, process.allow_private_urls = run.trust_pickle, run.allow_private_urls
+    process.media_root = Path(run.media_root).expanduser() if run.media_root else None
     _check_data(run.data)
     config, _, entry = reference.rpartition("#")
     if config.endswith(".json"):
         return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        return _from_classes(path, attribute, run)
+        data_name = Path(run.data).name.split(".")[0] if run.data else None
+        found = dataset_classes(load_guest(path), attribute, data_name)
+        return [_class_task(kind, name, path, run) for kind, name in found]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
         file = Path(path).expanduser()
         name = file.name.split(".")[0]
@@ -66,7 +69,9 @@ def _check_data(data: str | None) -> None:
 def table_task(path: Path, name: str, run: RunOptions) -> Task:
     """A plain TSV under VLMEvalKit's rules for its name and its columns."""
     source_path = Path(run.data) if run.data else path
-    columns = _columns(source_path)
+    if not source_path.exists():
+        raise UsageError("no such file", where=str(source_path))
+    columns = columns_of(source_path)
     if "question" not in columns:
         raise UsageError(
             "a benchmark of vlmeval needs a `question` column", where=str(source_path), fix=f"it has {sorted(columns)}"
@@ -107,12 +112,6 @@ def judged_by(kind: Kind, name: str, run: RunOptions, *, has_answers: bool) -> t
     return ("exact_match", "includes"), ()
 
 
-def _from_classes(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
-    module = load_guest(path)
-    found = dataset_classes(module, attribute, Path(run.data).name.split(".")[0] if run.data else None)
-    return [_class_task(kind, name, path, run) for kind, name in found]
-
-
 def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     """A dataset of a JSON config: its class, built with the arguments that stand there."""
     data = read_config(path, ("data",))["data"]
@@ -121,14 +120,16 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     found = dataset_entry(name, data[name], run.register, str(path))
     if found is None:
         return _named(name, run)
-    return _class_task(found.kind, found.dataset, found.file, run, found.settings, name)
+    kind, dataset, file, settings = found
+    return _class_task(kind, dataset, file, run, settings, name)
 
 
 def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:
     """The model's name, for the datasets that upstream's command tells who will answer them."""
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
-    models = [session.label] if session.label else [model_label(str(model)) for model in run.models]
+    label = of_process().label
+    models = [label] if label else [model_label(str(model)) for model in run.models]
     return {"model": models[0]} if len(models) == 1 else {}
 
 
@@ -142,8 +143,8 @@ def _class_task(
 ) -> Task:
     """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
     name = name or dataset_name
-    told = {**_told_of_the_model(kind, dataset_name, run), **settings}
-    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", told)
+    arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
+    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", arguments)
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
@@ -170,7 +171,7 @@ def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
     """How rows of a class become prompts: a dialogue turn by turn, a video as images unless the model sees videos."""
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
-        dataset.source.whole_video = video.whole
+        dataset.source.whole_video = partial(video, whole=True)
         return video
     if dataset.is_dialogue:
         dataset.source.is_dialogue = True
@@ -182,9 +183,9 @@ def _named(name: str, run: RunOptions) -> Task:
     """A dataset by its name: of a registered file's class, or `$LMUData/<name>.tsv`."""
     for file in run.register:
         module = load_guest(file)
-        for kind, known in dataset_classes(module, None, None, quiet=True):
-            if name in (known, kind.__name__):
-                return _class_task(kind, known, file, run)
+        for kind, dataset in dataset_classes(module, None, None, quiet=True):
+            if name in (dataset, kind.__name__):
+                return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
     path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
     url = added_url(name)
@@ -203,13 +204,3 @@ def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
         for kind in idle_classes(load_guest(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"
             warnings.warn(f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}", stacklevel=3)
-
-
-def _columns(path: Path) -> frozenset[str]:
-    if not path.exists():
-        raise UsageError("no such file", where=str(path))
-    shard = open_file(path)
-    if shard.columns is not None:
-        return frozenset(shard.columns)
-    first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
-    return frozenset(first.fields if isinstance(first, Sample) else first)

@@ -7,13 +7,10 @@ from typing import Any
 from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
-from ..declared_fetch import fetch_declared
-from ..kits.message_lists import SUFFIX_KINDS, message_turns
+from ..kits.message_lists import message_turns
 from .kinds import Kind
 from .loading import parameters_of
-from .places import data_root
 from .rows import LineRow
-from .session import session
 
 IMAGE_LIST = "image_list"
 """Detail of a prompt whose images came as a list: an early model is asked by `multi_generate` even for one."""
@@ -83,11 +80,11 @@ class GuestPrompt:
         row = sample.fields
         line = row.line if isinstance(row, LineRow) else row
         if self._takes_dataset:
-            made = self._dataset.build_prompt(line, dataset=self._name)
+            message = self._dataset.build_prompt(line, dataset=self._name)
         else:
-            made = self._dataset.build_prompt(line)
-        known = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(Prompt(message_turns(made, fetched, known), details=list_details(made)), sample)
+            message = self._dataset.build_prompt(line)
+        media = row.source.dumped if isinstance(row, LineRow) else EMPTY
+        return checked(Prompt(message_turns(message, media), details=list_details(message)), sample)
 
 
 class DialoguePrompt(GuestPrompt):
@@ -99,9 +96,9 @@ class DialoguePrompt(GuestPrompt):
 
     def next(self, sample: Sample, history: Sequence[Message]) -> tuple[Message, ...] | None:
         """The turn after those that were asked; `None` when there is none left."""
-        asked = sum(message.role == "user" for message in history)
+        turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
-        return turns[asked] if asked < len(turns) else None
+        return turns[turn] if turn < len(turns) else None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
         """The user's turns, each with what is said to the model before it; the answers in between are references."""
@@ -127,17 +124,10 @@ class VideoPrompt(GuestPrompt):
         self._takes_video_llm = "video_llm" in accepted or "**" in accepted
         self._places: dict[str, int] | None = None
 
-    def __call__(self, sample: Sample) -> Prompt:
-        return self._made(sample, whole=False)
-
-    def whole(self, sample: Sample) -> Prompt:
-        """The prompt for a model that takes videos as they are."""
-        return self._made(sample, whole=True)
-
-    def _made(self, sample: Sample, whole: bool) -> Prompt:
+    def __call__(self, sample: Sample, *, whole: bool = False) -> Prompt:
         more = {"video_llm": whole} if self._takes_video_llm else {}
-        made = self._dataset.build_prompt(self._place(sample), **more)
-        return checked(Prompt(message_turns(made, fetched)), sample)
+        message = self._dataset.build_prompt(self._place(sample), **more)
+        return checked(Prompt(message_turns(message)), sample)
 
     def _place(self, sample: Sample) -> int:
         """The number of a row in the data frame, which is what upstream passes."""
@@ -147,9 +137,9 @@ class VideoPrompt(GuestPrompt):
         return places[sample.id]
 
 
-def list_details(made: Any) -> Mapping[str, Any]:
+def list_details(message: Any) -> Mapping[str, Any]:
     """That a `build_prompt` gave its images as a list, of one too."""
-    is_list = isinstance(made, Mapping) and isinstance(made.get("image"), (list, tuple))
+    is_list = isinstance(message, Mapping) and isinstance(message.get("image"), (list, tuple))
     return {IMAGE_LIST: True} if is_list else EMPTY
 
 
@@ -187,15 +177,3 @@ def checked(prompt: Prompt, sample: Sample) -> Prompt:
         where = f"sample {sample.id!r}, {error.where or 'image'}"
         raise TemplateError(error.what, where=where, fix=error.fix) from error
     return prompt
-
-
-def fetched(url: str) -> Any:
-    """The file behind a URL in a prompt, under `$LMUData/files`."""
-    import hashlib
-    import os
-    from urllib.parse import urlsplit
-
-    suffix = os.path.splitext(urlsplit(url).path)[1].lower()
-    name = hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
-    path = data_root() / "files" / f"{name}{suffix if suffix in SUFFIX_KINDS else ''}"
-    return fetch_declared(url, path, allow_private=session.allow_private_urls)

@@ -26,7 +26,7 @@ def mme_rating(rows: Iterable[tuple[str, str, Any]], *, strict: bool = False) ->
     images: dict[str, dict[str, list[float]]] = {}
     for category, image, right in rows:
         images.setdefault(category, {}).setdefault(image, []).append(float(right))
-    scores = {category: _mme_score(own.values(), strict) for category, own in images.items()}
+    scores = {category: _mme_score(pairs.values(), strict) for category, pairs in images.items()}
     sums = {
         name: sum(scores[category] for category in categories if strict or category in scores)
         for name, categories in (("perception", PERCEPTION), ("reasoning", REASONING))
@@ -36,9 +36,9 @@ def mme_rating(rows: Iterable[tuple[str, str, Any]], *, strict: bool = False) ->
 
 
 def _mme_score(images: Iterable[Sequence[float]], strict: bool) -> float:
-    own = list(images)
-    values = [value for pair in own for value in pair]
-    pairs = own if strict else [pair for pair in own if len(pair) > 1]
+    questions = list(images)
+    values = [value for pair in questions for value in pair]
+    pairs = questions if strict else [pair for pair in questions if len(pair) > 1]
     both = [pair[0] * pair[1] for pair in pairs]
     return sum(values) / len(values) * 100 + (sum(both) / len(both) * 100 if both else 0.0)
 
@@ -50,16 +50,16 @@ def hallusion_rating(frame: Any) -> Any:
     places = [str(index).split("_")[3:6] for index in frame["index"]]
     above = frame["l2-category"] if "l2-category" in frame else [""] * len(frame)
     rows = [
-        (bool(score), f"{group}_{own[0]}_{own[1]}", f"{group}_{own[0]}_{own[2]}")
-        for score, group, own in zip(frame["score"], above, places, strict=True)
+        (bool(score), f"{group}_{cell[0]}_{cell[1]}", f"{group}_{cell[0]}_{cell[2]}")
+        for score, group, cell in zip(frame["score"], above, places, strict=True)
     ]
-    made = [["Overall", *_shares(rows)]]
+    table = [["Overall", *_shares(rows)]]
     for column in ("category", "l2-category"):
         if column in frame:
             for value in dict.fromkeys(frame[column]):
-                chosen = [row for row, own in zip(rows, frame[column], strict=True) if own == value]
-                made.append([value, *_shares(chosen)])
-    return pandas.DataFrame(made, columns=["split", "aAcc", "fAcc", "qAcc"])
+                chosen = [row for row, cell in zip(rows, frame[column], strict=True) if cell == value]
+                table.append([value, *_shares(chosen)])
+    return pandas.DataFrame(table, columns=["split", "aAcc", "fAcc", "qAcc"])
 
 
 def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
@@ -68,17 +68,17 @@ def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
         groups: dict[Any, list[bool]] = {}
         for row in rows:
             groups.setdefault(row[place], []).append(row[0])
-        shares.append(sum(all(own) for own in groups.values()) / len(groups) * 100)
+        shares.append(sum(all(verdicts) for verdicts in groups.values()) / len(groups) * 100)
     return shares
 
 
 def yes_f1(answers: Iterable[Any], read: Iterable[Any]) -> tuple[float, float, float]:
     """F1, precision and recall of yes."""
-    pairs = [(answer == "Yes", said == "Yes") for answer, said in zip(answers, read, strict=True)]
-    hit = sum(answer and said for answer, said in pairs)
-    said = sum(said for _, said in pairs)
+    pairs = [(answer == "Yes", verdict == "Yes") for answer, verdict in zip(answers, read, strict=True)]
+    hit = sum(answer and verdict for answer, verdict in pairs)
+    verdict = sum(verdict for _, verdict in pairs)
     true = sum(answer for answer, _ in pairs)
-    precision, recall = hit / said if said else 0.0, hit / true if true else 0.0
+    precision, recall = hit / verdict if verdict else 0.0, hit / true if true else 0.0
     return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0, precision, recall
 
 
@@ -87,20 +87,21 @@ def pope_rating(frame: Any) -> Any:
     import pandas
 
     every = [str(cell).split(",") if cell == cell else [None] for cell in frame["category"]]
+    columns = (frame["answer"], frame["extracted"], frame["score"])
     rows = [
-        (category, answer, said, score)
-        for own, answer, said, score in zip(every, frame["answer"], frame["extracted"], frame["score"], strict=True)
-        for category in own
+        (category, answer, verdict, score)
+        for categories, answer, verdict, score in zip(every, *columns, strict=True)
+        for category in categories
     ]
     groups = [("Overall", rows)]
     for category in dict.fromkeys(row[0] for row in rows if row[0] is not None):
         groups.append((category, [row for row in rows if row[0] == category]))
-    made = []
-    for name, own in groups:
-        f1, precision, recall = yes_f1((row[1] for row in own), (row[2] for row in own))
-        accuracy = sum(bool(row[3]) for row in own) / len(own) * 100
-        made.append([name, f1 * 100, accuracy, precision * 100, recall * 100])
-    return pandas.DataFrame(made, columns=["split", "Overall", "acc", "precision", "recall"])
+    table = []
+    for name, group in groups:
+        f1, precision, recall = yes_f1((row[1] for row in group), (row[2] for row in group))
+        accuracy = sum(bool(row[3]) for row in group) / len(group) * 100
+        table.append([name, f1 * 100, accuracy, precision * 100, recall * 100])
+    return pandas.DataFrame(table, columns=["split", "Overall", "acc", "precision", "recall"])
 
 
 def vsr_rating(frame: Any) -> dict[str, float]:
@@ -114,18 +115,18 @@ def amber_rating(frame: Any) -> dict[str, float]:
     groups: dict[str, list[Any]] = {}
     for category, score in zip(frame["category"], frame["score"], strict=True):
         groups.setdefault(AMBER_KINDS.get(category, category), []).append(score)
-    scores = {name: _mean(own) for name, own in groups.items()}
+    scores = {name: _mean(values) for name, values in groups.items()}
     return {**scores, "Avg ACC": sum(scores.values()) / len(scores)}
 
 
 def default_rating(frame: Any) -> dict[str, float]:
     """Acc of 100: overall, by category and by l2-category."""
-    made = {"Overall": _mean(frame["score"])}
+    rates = {"Overall": _mean(frame["score"])}
     for column in ("category", "l2-category"):
         if column in frame:
-            for value in sorted({own for own in frame[column] if own == own}):
-                made[value] = _mean(frame[frame[column] == value]["score"])
-    return made
+            for value in sorted({cell for cell in frame[column] if cell == cell}):
+                rates[value] = _mean(frame[frame[column] == value]["score"])
+    return rates
 
 
 def _mean(scores: Iterable[Any]) -> float:

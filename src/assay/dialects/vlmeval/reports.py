@@ -31,12 +31,12 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
         parts = [("full", None), ("dev", "dev"), ("test", "test")]
     else:
         parts = [(split, split) for split in sorted(set(frame["split"]), key=str)]
-    made: dict[str, list[Any]] = {"split": [name for name, _ in parts], OVERALL: _means(frame, parts)}
+    columns: dict[str, list[Any]] = {"split": [name for name, _ in parts], OVERALL: _means(frame, parts)}
     for column in ("l2-category", "category"):
         if column in frame:
-            for value in sorted({own for own in frame[column] if own == own}, key=str):
-                made[ABBREVIATIONS.get(value, value)] = _means(frame[frame[column] == value], parts)
-    return pandas.DataFrame(made)
+            for value in sorted({cell for cell in frame[column] if cell == cell}, key=str):
+                columns[ABBREVIATIONS.get(value, value)] = _means(frame[frame[column] == value], parts)
+    return pandas.DataFrame(columns)
 
 
 def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
@@ -50,10 +50,10 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
     counts: dict[Any, list[int]] = {OVERALL: [0, 0, 0]}
     for category, read, answer in rows:
         for name in (OVERALL, category):
-            own = counts.setdefault(name, [0, 0, 0])
-            own[0] += 1
-            own[1] += bool(read)
-            own[2] += bool(read) and read == answer
+            count = counts.setdefault(name, [0, 0, 0])
+            count[0] += 1
+            count[1] += bool(read)
+            count[2] += bool(read) and read == answer
     cells = [
         [name, total, match, hit, match / total * 100, hit / match * 100 if match else 0]
         for name, (total, match, hit) in counts.items()
@@ -84,9 +84,9 @@ def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
     entries: dict[str, list[float]] = {}
     combinations: list[str] = []
     for category, grade in graded:
-        own = category.replace(",", "_")
-        combinations += [] if own in combinations else [own]
-        for name in (*(c for c in CAPABILITIES if c in category), OVERALL, own):
+        combination = category.replace(",", "_")
+        combinations += [] if combination in combinations else [combination]
+        for name in (*(c for c in CAPABILITIES if c in category), OVERALL, combination):
             entries.setdefault(name, []).append(float(grade))
     return tuple(  # type: ignore[return-value]
         _mean_table([(name, entries.get(name, [])) for name in (*names, OVERALL)])
@@ -97,5 +97,5 @@ def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:
     import pandas
 
-    cells = [[name, len(own), sum(own) / len(own) * 100] for name, own in groups if own]
+    cells = [[name, len(values), sum(values) / len(values) * 100] for name, values in groups if values]
     return pandas.DataFrame(cells, columns=["Category", "tot", "acc"])

@@ -28,7 +28,7 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
         raise UsageError(f"no column {missing[0]!r}: options are rotated where there are any", where=str(path))
     target = path.with_name(f"{path.stem}_circular.tsv")
     offset = _offset(path)
-    made = list(columns) if "g_index" in columns else [*columns, "g_index"]
+    header = list(columns) if "g_index" in columns else [*columns, "g_index"]
     counts = [0, 0]
 
     def rows() -> Iterator[list[Any]]:
@@ -36,9 +36,9 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
             counts[0] += 1
             for turned in rotations(row, offset):
                 counts[1] += 1
-                yield [turned.get(name, "") for name in made]
+                yield [turned.get(name, "") for name in header]
 
-    write_table(own_file(target), made, rows())
+    write_table(own_file(target), header, rows())
     return target, counts[0], counts[1]
 
 

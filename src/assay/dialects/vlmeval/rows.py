@@ -6,17 +6,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import Image, MissingExtra, Prompt, Sample, TemplateError
+from ...core import Image, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
+from ..kits.base64_images import needs_rgb
 from ..kits.image_files import file_path
-from ..kits.row_images import file_names, image_file_path, keeps_bytes
+from ..kits.row_images import file_names, image_file_path
+from ..kits.state import current
+from ..kits.suffix_files import import_pandas
 from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import added_url, data_root, image_folder
-from .session import session
 
 
 class Source:
@@ -54,14 +56,11 @@ class Source:
         return image_folder(self.name)
 
     @cached_property
-    def _folder_name(self) -> str:
-        return str(self.folder)
-
-    @cached_property
     def images(self) -> RowImages:
         """The images of these rows."""
         beside = [self.path.parent] if self.path is not None else []
-        folders = [self.folder, *beside, *([session.media_root] if session.media_root is not None else [])]
+        media_root = current().media_root
+        folders = [self.folder, *beside, *([media_root] if media_root is not None else [])]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
         return RowImages(lookup, folders, lambda row: lender(self.name, row), trusts_absolute=self._is_own)
 
@@ -121,10 +120,6 @@ class Source:
         kind = numpy.dtype(object)
         return lambda length: numpy.empty(length, dtype=kind)
 
-    def pictures(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The images of a row or a line."""
-        return self.images.of(row)
-
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """The images of a line as files, under the names upstream gives them."""
         try:
@@ -140,15 +135,15 @@ class Source:
         paths = []
         encodes = upstreams_rule()
         for place, image in enumerate(pictures):
-            own = file_path(image)
-            if own is None:
+            path = file_path(image)
+            if path is None:
                 if names is None:
                     names = self._names_of(line, len(pictures))
-                own = image_file_path(image, self.target_folder, names[place], encodes=encodes)
-                if keeps_bytes(image, encodes=encodes):
-                    image.name = own
-                    self.dumped[own] = image
-            paths.append(own)
+                path = image_file_path(image, self.target_folder, names[place], encodes=encodes)
+                if not encodes and not needs_rgb(image):  # the file has the image's own bytes
+                    image.name = path
+                    self.dumped[path] = image
+            paths.append(path)
         return paths
 
     def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
@@ -161,15 +156,15 @@ class Source:
     @property
     def target_folder(self) -> str:
         """Where images of these rows are written: the dataset object's `img_root`, which a user may have set."""
-        return str(getattr(self.dataset, "img_root", None) or self._folder_name)
+        return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
         """The one image of the line made last, whose cell was understood then; none if this is another line."""
         cell = self._cell
         if type(cell) is not str or is_image_path(cell):
             return ()
-        made, index, place = self._made
-        if line is made and line.index is index:  # type: ignore[attr-defined]
+        latest, index, place = self._made
+        if line is latest and line.index is index:  # type: ignore[attr-defined]
             # What the user's code may have put there meanwhile, at a tenth of the price of asking by name.
             there = line.values[place]  # type: ignore[index]
         else:
@@ -235,15 +230,6 @@ def lender(name: str, row: Mapping[str, Any]) -> str | None:
     if is_circular(name) and index >= ROTATION:
         return str(index % ROTATION)
     return str(index - 1) if is_mme(name) and index % 2 else None
-
-
-def import_pandas() -> Any:
-    """pandas, which guest code expects."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which vlmeval files expect,", "assay[guests]") from error
-    return pandas
 
 
 def _bare(value: Any) -> Any:

@@ -18,11 +18,11 @@ BREAKDOWNS = ("split", "l2-category", "category")
 class ToSample:
     """Makes samples of rows; for a user's class, images are left to its own `build_prompt`."""
 
-    def __init__(self, source: Source, kind: Kind, *, with_images: bool, circular: bool | None = None) -> None:
+    def __init__(self, source: Source, kind: Kind, *, with_images: bool) -> None:
         self._source = source
         self._kind = kind
         self._with_images = with_images
-        self._circular = is_circular(source.name) if circular is None else circular
+        self._circular = is_circular(source.name)
         self._is_mme = is_mme(source.name)
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
@@ -40,7 +40,7 @@ class ToSample:
         )
 
     def _images_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        images = self._source.pictures(row)
+        images = self._source.images.of(row)
         if not images and ("image" in row or "image_path" in row):
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):

@@ -124,12 +124,12 @@ class JudgedChoice:
                 return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
             letter = matching.read(reply.text, options)
             if letter is not None:
-                said = {**details, "reply": reply.text[:2000]}
-                return Score(float(letter == sample.target), answer=letter, details=said)
+                log = {**details, "reply": reply.text[:2000]}
+                return Score(float(letter == sample.target), answer=letter, details=log)
         none = "E" if self.rule == "documented" else "Z"
-        drawn = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
-        said = {**details, "reply": "Failed to predict, thus randomly generate one. "}
-        return Score(float(drawn == sample.target), answer=drawn, details=said)
+        guess = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
+        log = {**details, "reply": "Failed to predict, thus randomly generate one. "}
+        return Score(float(guess == sample.target), answer=guess, details=log)
 
 
 def yes_no_rule() -> YesNo:
@@ -180,7 +180,10 @@ class Circular:
             return
         lacking = {group: wanted[group] - size for group, size in sizes.items() if wanted[group] > size}
         # A group is all of its rotations, so it has none of its own to be broken down by.
-        padded = [replace(r, tags=_without_rotation(r.tags)) for r in (*records, *_missing(records, lacking))]
+        padded = [
+            replace(record, tags={name: tag for name, tag in record.tags.items() if name != "rotation"})
+            for record in (*records, *_missing(records, lacking))
+        ]
         name = f"{context.scorer}.circular"
         for result in Grouped(label="circular")(padded, context):
             if result.metric == name:
@@ -213,10 +216,6 @@ def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]
     return sizes, wanted
 
 
-def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in tags.items() if name != "rotation"}
-
-
 def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iterator[ScoreRecord]:
     """A line without a verdict for each rotation that is not there."""
     left = dict(lacking)
@@ -230,27 +229,18 @@ def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iter
 
 def _which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items() if text)
-    return Prompt(
-        (
-            Message.of(
-                "user",
-                "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
-                "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
-                f"the options.\n\nQuestion: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\n"
-                "Letter:",
-            ),
-        )
+    text = (
+        "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
+        "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
+        f"the options.\n\nQuestion: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
     )
+    return Prompt((Message.of("user", text),))
 
 
 def _yes_or_no(sample: Sample, answer: str) -> Prompt:
-    return Prompt(
-        (
-            Message.of(
-                "user",
-                "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Do not answer "
-                "the question yourself. Reply with one word: Yes, No, or Unknown.\n\n"
-                f"Question: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:",
-            ),
-        )
+    text = (
+        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Do not answer "
+        "the question yourself. Reply with one word: Yes, No, or Unknown.\n\n"
+        f"Question: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
     )
+    return Prompt((Message.of("user", text),))

@@ -61,18 +61,16 @@ class RowsWithImages:
             row = entry[2]
             # Most rows hold their image: those are let through without a closer look.
             holds_one = type(row) is dict and all_splits and row.get("image")
-            if holds_one or not isinstance(row, Mapping) or (self._shows_images(row) and self._is_chosen(row)):
+            if holds_one or not isinstance(row, Mapping):
+                yield entry
+                continue
+            is_chosen = all_splits or str(row.get(SPLIT_COLUMN, "")) == self._split
+            if is_chosen and ("image" not in row or not is_blank(row["image"]) or shows_images(row, self._dataset)):
                 yield entry
 
     def row_at(self, number: int, offset: int) -> RowData:
         """One row again."""
         return self._table.row_at(number, offset)
-
-    def _shows_images(self, row: Mapping[str, Any]) -> bool:
-        return "image" not in row or not is_blank(row["image"]) or shows_images(row, self._dataset)
-
-    def _is_chosen(self, row: Mapping[str, Any]) -> bool:
-        return self._split is None or str(row.get(SPLIT_COLUMN, "")) == self._split
 
 
 def shows_images(row: Mapping[str, Any], dataset: str) -> bool:

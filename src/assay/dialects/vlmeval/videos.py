@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, MissingExtra, UsageError
+from ...core import DataError, UsageError
 from ...store.file_ledger import FileLedger
+from ..kits.extras import library
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,7 @@ def _save(image: Any, files: Sequence[Path]) -> None:
 
 
 def _opened(video: Path) -> Any:
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtra("PyAV, which reads videos,", "assay[video]") from error
+    av = library("av", "PyAV, which reads videos,", "assay[video]")
     try:
         container = av.open(str(video))
     except av.FFmpegError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import ScoreRecord
-from .formats import evaluation_format, prediction_format
+from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .frames import put_frame
 from .kinds import is_mme
 from .ratings import amber_rating, default_rating, hallusion_rating, mme_rating, one_row, pope_rating, vsr_rating
@@ -26,15 +26,15 @@ def yes_no_frame(frame: Any, records: Sequence[ScoreRecord], *, documented: bool
     newest has it in `extracted`.
     """
     by_id = {record.id: record for record in records}
-    own = [by_id.get(str(index)) for index in frame["index"]]
+    row_records = [by_id.get(str(index)) for index in frame["index"]]
     table = frame.copy()
-    words = [read_word(record) for record in own]
+    words = [read_word(record) for record in row_records]
     if documented:
         table["raw_prediction"] = table["prediction"]
         table["prediction"] = words
     else:
         table["extracted"] = words
-    table["score"] = [record is not None and record.value == 1.0 for record in own]
+    table["score"] = [record is not None and record.value == 1.0 for record in row_records]
     return table
 
 
@@ -46,10 +46,10 @@ def yes_no_files(
     score = rating_of(name, table.rename(columns={"prediction": "extracted"}) if documented else table)
     if score is None:
         return []
-    suffix = "xlsx" if documented else prediction_format()
+    suffix = "xlsx" if documented else get_pred_file_format()
     return [
         put_frame(folder / f"{stem}_auxmatch.{suffix}", table),
-        put_frame(folder / f"{stem}_score.{evaluation_format()}", score),
+        put_frame(folder / f"{stem}_score.{get_eval_file_format()}", score),
     ]
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from ...core import AssayError, ModelError
+from ..answers import first_line, is_out_of_memory
 from ..weights import some_of
 
 FIX = "check its name and the network, and that it was made for this model"
@@ -21,11 +22,9 @@ def adapted(model: Any, adapter: str, where: str) -> Any:
     except AssayError:
         raise
     except Exception as error:
-        if isinstance(error, MemoryError) or "out of memory" in str(error):
+        if is_out_of_memory(error):
             raise
-        text = str(error).strip()
-        why = text.splitlines()[0] if text else type(error).__name__
-        raise ModelError(f"cannot apply the adapter {adapter}: {why}", where=where, fix=FIX) from error
+        raise ModelError(f"cannot apply the adapter {adapter}: {first_line(error)}", where=where, fix=FIX) from error
 
 
 def _merged(model: Any, adapter: str, where: str) -> Any:
@@ -33,32 +32,32 @@ def _merged(model: Any, adapter: str, where: str) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made: Any = PeftModel.from_pretrained(model, adapter)
-        if not hasattr(made, "merge_and_unload"):
-            kind = made.peft_config["default"].peft_type.value
+        peft_model: Any = PeftModel.from_pretrained(model, adapter)
+        if not hasattr(peft_model, "merge_and_unload"):
+            kind = peft_model.peft_config["default"].peft_type.value
             what = f"the adapter {adapter} is of the kind {kind}, which cannot be merged into the weights"
             raise ModelError(what, where=where, fix="LoRA, IA3 and others that change weights can be merged")
         # Read once more for what PEFT says only to whoever loads into a model that is made already.
-        found = made.load_adapter(adapter, "default")
+        found = peft_model.load_adapter(adapter, "default")
         missing = [name for name in found.missing_keys if not any(part in name for part in _SHARED)]
         for what, names in (("lacks", missing), ("has what the model has no place for:", found.unexpected_keys)):
             if names:
                 raise ModelError(f"the adapter {adapter} {what} {some_of(names)}", where=where, fix=FIX)
-        _untie(made)
-        return made.merge_and_unload()
+        _untie(peft_model)
+        return peft_model.merge_and_unload()
 
 
-def _untie(made: Any) -> None:
+def _untie(peft_model: Any) -> None:
     """Gives weights of its own to each layer that shares an adapted one's: a merge would change them all, or twice."""
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
 
-    layers = [layer.get_base_layer() for layer in made.modules() if isinstance(layer, BaseTunerLayer)]
+    layers = [layer.get_base_layer() for layer in peft_model.modules() if isinstance(layer, BaseTunerLayer)]
     merged = {id(weight) for layer in layers for weight in layer.parameters(recurse=False)}
-    held: set[int] = set()
-    for layer in made.modules():
+    owners: set[int] = set()
+    for layer in peft_model.modules():
         for name, weight in list(layer.named_parameters(recurse=False)):
-            if id(weight) in held:
+            if id(weight) in owners:
                 setattr(layer, name, torch.nn.Parameter(weight.detach().clone(), requires_grad=False))
             elif id(weight) in merged:
-                held.add(id(weight))
+                owners.add(id(weight))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 NAME = "assay_shared"
@@ -87,13 +88,13 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
     return torch.from_numpy(np.asarray(values, dtype=np.int64))
 
 
-def sent(made: Any, device: Any) -> Any:
+def sent(tensor: Any, device: Any) -> Any:
     """A tensor on its way to a device; a GPU goes on with what it does meanwhile, and so does whoever feeds it."""
     import torch
 
     if torch.device(device).type != "cuda":
-        return made.to(device)
-    return made.pin_memory().to(device, non_blocking=True)
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class Once:
@@ -105,8 +106,8 @@ class Once:
     def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
         """What is known by a name on a device; `None` where none was made."""
         if (name, device) not in self._made:
-            made = make()
-            self._made[name, device] = None if made is None else sent(made, device)
+            tensor = make()
+            self._made[name, device] = None if tensor is None else sent(tensor, device)
         return self._made[name, device]
 
 
@@ -119,7 +120,7 @@ class Trunk:
     values: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass
 class Group:
     """Segments of one pass that hang on the same trunk."""
 
@@ -135,26 +136,20 @@ class Group:
         """Tokens of the trunk."""
         return 0 if self.trunk is None else self.trunk.length
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Tokens of the longest segment."""
-        if "longest" not in self._made:
-            self._made["longest"] = max(stop - start for start, stop in self.spans)
-        return int(self._made["longest"])
+        return max(stop - start for start, stop in self.spans)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether nothing branches and there is no trunk: a causal mask says it all."""
-        if "plain" not in self._made:
-            self._made["plain"] = self.trunk is None and all(min(own) == len(own) for own in self.ends)
-        return bool(self._made["plain"])
+        return self.trunk is None and all(min(ends) == len(ends) for ends in self.ends)
 
-    @property
+    @cached_property
     def is_even(self) -> bool:
         """Whether all segments are of one length: they can be looked at where they stand."""
-        if "even" not in self._made:
-            self._made["even"] = all(stop - start == self.longest for start, stop in self.spans)
-        return bool(self._made["even"])
+        return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
         """Where to gather each segment's tokens from, short ones filled up, and which of what is gathered are real."""
@@ -178,13 +173,13 @@ class Group:
             size = self.longest
             # Made where it is used: what is sent there is the ends alone.
             filled = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
-            own = sent(integers(filled), device)
+            limits = sent(integers(filled), device)
             step = torch.arange(size, device=device)
-            seen = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < own[:, None])
+            visible = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < limits[:, None])
             # What fills up a short segment looks at itself: the softmax of nothing is not a number.
             itself = torch.eye(size, dtype=torch.bool, device=device)[None]
             hidden = torch.zeros(len(self.ends), size, self.length + size, dtype=torch.bool, device=device)
-            hidden[..., self.length :] = ~(seen | itself)
+            hidden[..., self.length :] = ~(visible | itself)
             if window is not None:
                 at = sent(positions, device)[self.index(device)[0]]
                 keys = torch.cat([torch.arange(self.length, device=device)[None].expand(len(at), -1), at], 1)
@@ -195,15 +190,15 @@ class Group:
         return self._made[window, dtype, device]
 
 
+@dataclass(frozen=True, slots=True)
 class PackedPlan:
     """A pass over many segments, each a small tree over its trunk; may keep the keys and values it computes."""
 
-    def __init__(self, groups: Sequence[Group], positions: Any, keep: Any = None) -> None:
-        self.groups = groups
-        """They cover the pass from its start to its end, in order."""
-        self.positions = positions
-        self.keep = keep
-        """A function of (layer, key, value), called with those of every token."""
+    groups: Sequence[Group]
+    """They cover the pass from its start to its end, in order."""
+    positions: Any
+    keep: Callable[[int, Any, Any], None] | None = None
+    """Called with the layer, the keys and the values of every token."""
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch
@@ -212,8 +207,8 @@ class PackedPlan:
             self.keep(layer, key, value)
         # Tokens first: a token's heads lie together in memory and are gathered in one piece.
         lines = tuple(x.transpose(0, 1) for x in (query, key, value))
-        seen = [self._looked(layer, group, lines, style) for group in self.groups]
-        out = seen[0] if len(seen) == 1 else torch.cat(seen)
+        parts = [self._looked(layer, group, lines, style) for group in self.groups]
+        out = parts[0] if len(parts) == 1 else torch.cat(parts)
         return out.transpose(0, 1)
 
     def _looked(self, layer: int, group: Group, lines: Sequence[Any], style: Style) -> Any:
@@ -227,8 +222,8 @@ class PackedPlan:
         query, key, value = (
             x.index_select(0, index.flatten()).unflatten(0, index.shape).transpose(1, 2) for x in lines
         )
-        seen = self._look(layer, group, query, key, value, style)
-        return seen.transpose(1, 2).flatten(0, 1).index_select(0, real)
+        values = self._look(layer, group, query, key, value, style)
+        return values.transpose(1, 2).flatten(0, 1).index_select(0, real)
 
     def _look(self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch

@@ -60,11 +60,11 @@ class Drafter:
                 return found
         return []
 
-    def learn(self, written: Sequence[int], drafted: int) -> None:
+    def learn(self, tokens: Sequence[int], drafted: int) -> None:
         """What was written instead of a draft: as much of it as was right, and one token more."""
-        for token in written:
+        for token in tokens:
             self.add(token)
-        right = len(written) - 1
+        right = len(tokens) - 1
         if not drafted:
             return
         if right:

@@ -9,11 +9,12 @@ from typing import Any
 
 from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
+from .candidates import not_finite
 from .loading import quiet
 from .media_settings import NotFinite
 from .sampling import are_finite, has_penalties
 
-NOT_FINITE = "the model computed an image that is not finite"
+NO_IMAGE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
 """How strongly the prompt is held against no prompt, as the model's authors draw."""
 
@@ -47,26 +48,26 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
     options = request.options
     if has_penalties(options):
         raise UsageError("a model that draws takes no penalties", fix="ask without them")
-    given: dict[str, Any] = {"guidance_scale": GUIDANCE, "do_sample": True, **settings}
+    arguments: dict[str, Any] = {"guidance_scale": GUIDANCE, "do_sample": True, **settings}
     names = ("temperature", "top_p", "top_k")
-    given |= {name: value for name in names if (value := getattr(options, name)) is not None}
+    arguments |= {name: value for name in names if (value := getattr(options, name)) is not None}
     if options.temperature == 0:
-        given |= {"do_sample": False, "temperature": None}
+        arguments |= {"do_sample": False, "temperature": None}
     candidates = []
     for index in range(options.n):
         checks = LogitsProcessorList([_checked])  # the model adds its own to the list it is given
         try:
             with torch.inference_mode(), torch_draws(request, index), quiet():
-                tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **given)
+                tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **arguments)
                 pixels = model.decode_image_tokens(tokens)
         except NotFinite:
-            return Output.failed("non_finite", NOT_FINITE, retryable=False)
+            return not_finite(NO_IMAGE)
         if not bool(pixels.isfinite().all()):
-            return Output.failed("non_finite", NOT_FINITE, retryable=False)
+            return not_finite(NO_IMAGE)
         image = _image(pixels[0], image_processor)
         candidates.append(Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist())))
-    written = sum(len(candidate.token_ids) for candidate in candidates)
-    return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), written))
+    output_tokens = sum(len(candidate.token_ids) for candidate in candidates)
+    return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), output_tokens))
 
 
 def _image(pixels: Any, processor: Any) -> Any:

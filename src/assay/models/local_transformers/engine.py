@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...core import Meter
-from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
+from .attention import NAME, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
 from .few_rows import drop_laid_out, hasten
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
@@ -35,11 +35,6 @@ class Budget:
     step: int
     """In a step of generation: up to here drafts cost little, as weights are read once for all rows."""
 
-    @property
-    def is_least(self) -> bool:
-        """Whether there is nothing to halve."""
-        return self.pack <= SMALLEST_PACK
-
     def halved(self) -> "Budget":
         """Half as much at once."""
         return Budget(max(SMALLEST_PACK, self.pack // 2), max(32, self.segment // 2), self.step // 2)
@@ -61,17 +56,24 @@ class TokenCount:
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
-        if given is None and kwargs.get("inputs_embeds") is not None:
-            given = kwargs["inputs_embeds"][..., 0]
+        tensor = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
+        if tensor is None and kwargs.get("inputs_embeds") is not None:
+            tensor = kwargs["inputs_embeds"][..., 0]
         self.passes += 1
-        count = 0 if given is None else int(given.numel())
+        count = 0 if tensor is None else int(tensor.numel())
         self.tokens += count
         self.meter.tokens += count
 
     def remove(self) -> None:
         """Takes the hook off."""
         self._handle.remove()
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Stands for an engine where the model is asked plainly."""
+
+    count: TokenCount
 
 
 class Engine:
@@ -170,7 +172,7 @@ class Engine:
             try:
                 return attempt()
             except (MemoryError, torch.OutOfMemoryError):
-                if self.budget.is_least and self.rows == 1:
+                if self.budget.pack <= SMALLEST_PACK and self.rows == 1:
                     raise
                 self.rows = max(1, self.rows // 2)
                 self.budget = self.budget.halved()
@@ -217,6 +219,11 @@ def _are_alike(one: int, other: int) -> bool:
     return long <= 1.5 * short + 8
 
 
+def tolerance_of(dtype: Any) -> float:
+    """How far logits of a precision may lie apart when both ways are right."""
+    return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
+
+
 def why_not(model: Any) -> str | None:
     """Why a model cannot share beginnings, or `None`; tried on the model with a few tokens."""
     import inspect
@@ -225,22 +232,30 @@ def why_not(model: Any) -> str | None:
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
         return "it cannot leave out logits"
-    rope = getattr(model.config, "rope_parameters", None) or {}
+    rows = _probe(model)
+    return why_apart(model, lambda: [_plainly(model, row) for row in rows], lambda: _shared(model, rows))
+
+
+def why_apart(part: Any, plainly: Callable[[], Sequence[Any]], shared: Callable[[], Sequence[Any]]) -> str | None:
+    """Why the part that reads and writes does not compute the same logits in both ways, or `None`.
+
+    It attends in the shared way from here on where it does, else as before.
+    """
+    rope = getattr(part.config, "rope_parameters", None) or {}
     if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
         return "its positions depend on the longest neighbour"
+    usual = getattr(part.config, "_attn_implementation", None)
     register()
-    usual = model.config._attn_implementation
     try:
-        expected = [_plainly(model, row) for row in _probe(model)]
-        model.set_attn_implementation(NAME)
-        found = _shared(model, _probe(model))
-        limit = TOLERANCE.get(str(model.dtype).removeprefix("torch."), LOOSE)
+        expected = plainly()
+        part.set_attn_implementation(NAME)
+        found = shared()
         apart = max(float((a - b).abs().max()) for a, b in zip(expected, found, strict=True))
-        reason = None if apart <= limit else f"shared and plain logits lie {apart:.2g} apart"
-    except (CannotShare, RuntimeError, TypeError, AttributeError, ValueError, KeyError) as error:
+        reason = None if apart <= tolerance_of(part.dtype) else f"shared and plain logits lie {apart:.2g} apart"
+    except Exception as error:  # noqa: BLE001 - what a model's own code makes of the trial is the reason
         reason = f"{type(error).__name__}: {error}"
-    if reason is not None:
-        model.set_attn_implementation(usual)
+    if reason is not None and usual is not None:
+        part.set_attn_implementation(usual)
     return reason
 
 

@@ -5,9 +5,10 @@ product. A step of generation is such a product in every layer, so the laid-out 
 where there is memory for them; else a few rows are filled up to a whole block, which costs less than their own number.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any
+
+from .memory import free_of_machine
 
 FEWEST, MOST = 4, 64
 """Rows from which and up to which laid-out weights are the faster ones."""
@@ -64,7 +65,7 @@ def hasten(model: Any, free: int | None = None) -> int:
         and module.weight.dtype == torch.float32
     ]
     size = sum(module.weight.numel() * module.weight.element_size() for module in found)
-    is_kept = size <= SHARE * (free_memory() if free is None else free) and can_lay_out()
+    is_kept = size <= SHARE * (free_of_machine() if free is None else free) and can_lay_out()
     for module in found:
         module.forward = FewRows(module, is_kept)
     return len(found)
@@ -73,9 +74,9 @@ def hasten(model: Any, free: int | None = None) -> int:
 def drop_laid_out(model: Any) -> None:
     """Gives the memory of laid-out weights back, for good."""
     for module in model.modules():
-        own: Callable[..., Any] | None = vars(module).get("forward")
-        if isinstance(own, FewRows):
-            own.is_kept, own.laid_out = False, None
+        forward: Callable[..., Any] | None = vars(module).get("forward")
+        if isinstance(forward, FewRows):
+            forward.is_kept, forward.laid_out = False, None
 
 
 def lay_out_weight(weight: Any) -> Any:
@@ -108,11 +109,3 @@ def can_lay_out() -> bool:
         # These products are torch's own business: a version without them is as good, only slower.
         return False
     return bool(apart <= APART * plain.abs().max())
-
-
-def free_memory() -> int:
-    """Bytes that nobody uses; none where the machine does not say."""
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 0

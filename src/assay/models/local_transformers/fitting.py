@@ -5,7 +5,7 @@ as the task or the user asked for, though at most three quarters of the context;
 takes by itself, at most half of it. So a limit that is merely generous never costs the whole prompt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, Output
@@ -14,21 +14,23 @@ from .likelihood import Pair
 POLICIES = ("refuse", "left", "middle")
 
 
-def fit(length: int, context: int, asked: int | None, usual: int, policy: str) -> tuple[int, int]:
-    """How many tokens of a prompt are kept, and how many its answer may have, of `asked` or else `usual`."""
-    wanted = usual if asked is None else asked
-    most = context // 2 if asked is None else context * 3 // 4
-    kept = length if policy == "refuse" else min(length, context - min(wanted, most))
-    return kept, min(wanted, context - kept)
+def fit(length: int, context: int, max_tokens: int | None, usual: int, policy: str) -> tuple[int, int]:
+    """How many tokens of a prompt are kept, and how many its answer may have, of `max_tokens` or else `usual`."""
+    wanted = usual if max_tokens is None else max_tokens
+    most = context // 2 if max_tokens is None else context * 3 // 4
+    size = length if policy == "refuse" else min(length, context - min(wanted, most))
+    return size, min(wanted, context - size)
 
 
-def fitted(pairs: Sequence[Pair], longest: int, policy: str) -> tuple[list[Pair], int] | Output:
+def fitted(
+    pairs: Sequence[Pair], longest: int, policy: str, refuse: Callable[[int, int], Output]
+) -> tuple[list[Pair], int] | Output:
     """Pairs whose contexts were cut to fit, and by how many tokens at most; or the failure where they cannot."""
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
         return list(pairs), 0
     if policy == "refuse":
-        return too_long(over + longest, longest)
+        return refuse(over + longest, longest)
     # One token must stand before the continuation, whose last token is only predicted.
     needed = max(len(pair.tokens) - pair.start for pair in pairs)
     if needed > longest:
@@ -42,8 +44,8 @@ def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair
-    kept = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
-    return Pair((*kept, *pair.tokens[pair.start :]), len(kept))
+    context = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
+    return Pair((*context, *pair.tokens[pair.start :]), len(context))
 
 
 def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:

@@ -6,18 +6,22 @@ computes a finished row. The trunk's keys and values are looked at where they li
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
-from ...core import GenerateOptions
+from ...core import GenerateOptions, Request
+from ..draws import generator_for
 from .attention import Once, PackedPlan, integers
 from .drafts import Drafter, can_draft
 from .engine import Engine, in_order
 from .prefix import Bush, Node, Stretch, chains, grow, lay_out
-from .sampling import Choice, are_finite, choose
+from .sampling import Choice, are_finite, choose, is_greedy
 from .slots import Slots, StepPlan
 
+Stops = Callable[[Sequence[int]], str | None]
+"""Given what was written, why to stop now; `None` to go on."""
+NOT_FINITE = "the model computed logits that are not finite"
 GROWTH = 64
 """Tokens by which the room of all rows grows at least."""
 
@@ -29,14 +33,14 @@ class Row:
     prompt: tuple[int, ...]
     options: GenerateOptions
     max_tokens: int
-    stops: "Callable[[Sequence[int]], str | None]"
-    """Given what was written, why to stop now; `None` to go on."""
+    stops: Stops
     draw: random.Random
     written: list[Choice] = field(default_factory=list)
     token_ids: list[int] = field(default_factory=list)
     """The tokens of what was written."""
     stop_reason: str | None = None
-    error: str | None = None
+    is_spoilt: bool = False
+    """Whether no token could be chosen."""
 
     def words(self) -> Sequence[int]:
         """The prompt as what can be written: token ids."""
@@ -44,12 +48,12 @@ class Row:
 
     def clear(self) -> None:
         """Back to the start."""
-        self.written, self.token_ids, self.stop_reason, self.error = [], [], None, None
+        self.written, self.token_ids, self.stop_reason, self.is_spoilt = [], [], None, False
 
     def take(self, choice: Choice | None) -> bool:
         """Writes one token, or notes that none could be chosen; whether the row is done."""
         if choice is None:
-            self.error = "the model computed logits that are not finite"
+            self.is_spoilt = True
             return True
         self.written.append(choice)
         self.token_ids.append(choice.token)
@@ -57,6 +61,9 @@ class Row:
         if self.stop_reason is None and len(self.written) >= self.max_tokens:
             self.stop_reason = "length"
         return self.stop_reason is not None
+
+
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(slots=True)
@@ -210,30 +217,48 @@ class Writer:
 
     def _take(self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]) -> bool:
         """Writes one token and what follows it in the draft as long as that is right; whether the row is done."""
-        active, taken, done = self.active[slot], 0, False
+        active, count, done = self.active[slot], 0, False
         for choice, drafted in zip(choices, (*draft, None), strict=True):
             if choice is None and drafted is not None:
                 break
-            taken += 1
+            count += 1
             done = active.row.take(choice)
             if done or active.row.token_ids[-1] != drafted:
                 break
-        active.own += taken
+        active.own += count
         # A row that ends early was as much of the batch as one that wrote all it may.
-        worked_off = active.row.max_tokens - len(active.row.token_ids) + taken if done else taken
+        worked_off = active.row.max_tokens - len(active.row.token_ids) + count if done else count
         self.engine.count.meter.advance(worked_off / active.row.max_tokens / len(self.rows))
-        self.engine.wrong_drafts += len(choices) - taken
-        if None in choices[taken:]:
+        self.engine.wrong_drafts += len(choices) - count
+        if None in choices[count:]:
             # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
             active.drafter = None
             self.slots.empty(slot, slot + 1, active.own)
         if active.drafter is not None and not done:
-            active.drafter.learn(active.row.token_ids[-taken:], len(draft))
+            active.drafter.learn(active.row.token_ids[-count:], len(draft))
         return done
 
     def _make_room(self, needed: int) -> None:
         if needed > self.slots.room:
             self.slots.grow(max(needed, self.slots.room + GROWTH))
+
+
+def rows_of(kind: type[R], prompt: tuple[int, ...], request: Request, room: int, stops: Stops) -> list[R]:
+    """What is to be written for a request: once where nothing is drawn."""
+    options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+    draws = 1 if is_greedy(options) else request.options.n
+    return [kind(prompt, options, room, stops, generator_for(request, index)) for index in range(draws)]
+
+
+def write(engine: Engine, rows: Sequence[Row], writer: type[Writer]) -> None:
+    """Writes the answers of rows, fewer of them at once where memory runs out."""
+
+    def attempt() -> None:
+        for row in rows:
+            row.clear()
+        writer(engine, rows, engine.rows).run()
+
+    engine.within_memory(attempt)
 
 
 def chosen(logits: Any, owners: Sequence[Row]) -> list[Choice | None]:

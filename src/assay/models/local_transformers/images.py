@@ -5,30 +5,23 @@ each audio clip by one that stands for a quarter of its frames.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .prompts import template_in
 
 
+@dataclass
 class PlainImageProcessor:
     """A tokenizer and an image processor, called as transformers' processors are; with a feature extractor it hears."""
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        image_processor: Any,
-        image_token: str,
-        chat_template: str | None,
-        feature_extractor: Any = None,
-        audio_token: str | None = None,
-    ) -> None:
-        self.tokenizer = tokenizer
-        self.image_processor = image_processor
-        self.image_token = image_token
-        self.chat_template = chat_template
-        self.feature_extractor = feature_extractor
-        self.audio_token = audio_token
+    tokenizer: Any
+    image_processor: Any
+    image_token: str
+    chat_template: str | None
+    feature_extractor: Any = None
+    audio_token: str | None = None
 
     @classmethod
     def load(cls, folder: str, options: Mapping[str, Any]) -> "PlainImageProcessor":
@@ -61,25 +54,25 @@ class PlainImageProcessor:
     ) -> dict[str, Any]:
         import torch
 
-        made: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         filled = text[0]
         if images:
-            made = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
+            inputs = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
             merged = int(getattr(self.image_processor, "merge_size", 1)) ** 2
-            counts = [int(grid.prod()) // merged for grid in made["image_grid_thw"]]
+            counts = [int(grid.prod()) // merged for grid in inputs["image_grid_thw"]]
             filled = _filled(filled, self.image_token, counts, "images")
         if audio:
             heard = self._heard(audio, sampling_rate, return_tensors)
             frames = heard["feature_attention_mask"].sum(-1).tolist()
             counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
             filled = _filled(filled, str(self.audio_token), counts, "audio clips")
-            made |= heard
-        made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
+            inputs |= heard
+        inputs |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
         # Models that also hear tell media apart by the tokens themselves.
         if not self.audio_token:
             token = self.tokenizer.convert_tokens_to_ids(self.image_token)
-            made["mm_token_type_ids"] = (made["input_ids"] == token).to(torch.long)
-        return made
+            inputs["mm_token_type_ids"] = (inputs["input_ids"] == token).to(torch.long)
+        return inputs
 
     def _heard(self, audio: Sequence[Any], rate: int | None, return_tensors: str) -> dict[str, Any]:
         settings = {"padding": "max_length", "return_attention_mask": True, "return_tensors": return_tensors}

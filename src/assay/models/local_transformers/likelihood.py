@@ -67,19 +67,21 @@ class Tally:
             for row, value, hit in zip(rows, values.tolist(), right.tolist(), strict=True):
                 parts[row].append(value)
                 greedy[row] &= hit
-        return [Likelihood(math.fsum(own), best, len(own)) for own, best in zip(parts, greedy, strict=True)]
+        return [
+            Likelihood(math.fsum(logprobs), best, len(logprobs)) for logprobs, best in zip(parts, greedy, strict=True)
+        ]
 
 
 def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
     """The likelihood of each pair's continuation."""
     # A continuation without tokens is certain: it needs no pass.
-    asked = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
+    places = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
     found = [Likelihood(0.0, True, 0) for _ in pairs]
-    if asked:
-        some = [pairs[row] for row in asked]
+    if places:
+        some = [pairs[row] for row in places]
         tally = Tally(some)
         _weigh_all(engine, some, tally)
-        for row, likelihood in zip(asked, tally.results(), strict=True):
+        for row, likelihood in zip(places, tally.results(), strict=True):
             found[row] = likelihood
     return found
 

@@ -7,13 +7,14 @@ only when the run's own flag says so.
 import gc
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
-from ..hub import hub_file
+from ..answers import first_line, is_out_of_memory
 from ..weights import check_complete, not_computed, weights_digest
 from .adapters import adapted
 from .gguf_files import converted
@@ -28,6 +29,10 @@ SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a model comes from."""
+
+    index: ClassVar[str] = "config.json"
+    """The file that says what it is."""
+    what: ClassVar[str] = "model"
 
     path: str
     revision: str | None = None
@@ -58,11 +63,11 @@ class Source:
         if self.adapter is not None and importlib.util.find_spec("peft") is None:
             raise MissingExtra("peft, which applies adapters,", "peft")
         local = self.local
-        if local is None and (self.is_gguf or _is_path(self.path)):
+        if local is None and (self.is_gguf or is_path(self.path)):
             raise UsageError("no such model folder or file", where=self.path, fix="check the path")
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
-            if not folder.exists() and _is_path(self.adapter):
+            if not folder.exists() and is_path(self.adapter):
                 raise UsageError(f"no such adapter folder: {self.adapter}", where=self.path, fix="check the path")
             if folder.exists() and not (folder / "adapter_config.json").is_file():
                 what = f"the adapter folder {self.adapter} holds no adapter_config.json"
@@ -77,27 +82,34 @@ class Source:
         if self.is_gguf:
             return {}
         local = self.local
-        file = local / "config.json" if local is not None else Path(_hub_file(self, "config.json"))
+        file = local / self.index if local is not None else self._hub_index()
         try:
             read: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise UsageError(f"config.json cannot be read: {error}", where=self.path) from error
+            raise UsageError(f"{self.index} cannot be read: {error}", where=self.path) from error
         return read
 
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest; a hub model by its revision."""
         local = self.local
         if local is None:
-            found: dict[str, Any] = {"hub": self.path, "revision": _hub_revision(self)}
+            found: dict[str, Any] = {"hub": self.path, "revision": self._hub_index().parent.name}
         else:
-            files = [local] if local.is_file() else sorted(f for f in local.iterdir() if f.suffix in HASHED)
-            digests = {file.name: weights_digest(file) for file in files}
-            found = {"name": local.resolve().name, "sha256": digest_of(digests)}
+            found = {"name": local.resolve().name, "sha256": digest_of(self.digests(local))}
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
-            listed = sorted(f for f in folder.iterdir() if f.suffix in HASHED) if folder.is_dir() else []
-            found["adapter"] = digest_of({f.name: weights_digest(f) for f in listed}) if listed else self.adapter
+            digests = self.digests(folder) if folder.is_dir() else {}
+            found["adapter"] = digest_of(digests) if digests else self.adapter
         return found
+
+    def digests(self, place: Path) -> dict[str, str]:
+        """The files of a folder, or the one file, by digest."""
+        files = [place] if place.is_file() else sorted(f for f in place.iterdir() if f.suffix in HASHED)
+        return {file.name: weights_digest(file) for file in files}
+
+    def _hub_index(self) -> Path:
+        with _explained(self):
+            return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
         """Device and dtype to load with: a GPU where there is one, full precision on a CPU."""
@@ -233,7 +245,7 @@ def load_processor(source: Source) -> Any:
             return PlainImageProcessor.load(source.folder(), _common(source))
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
     """Whether a name can only be a place on this machine: the hub's have one slash."""
     return name.startswith((".", "/", "~")) or name.count("/") > 1
 
@@ -253,11 +265,6 @@ def _check_device(name: str, where: str) -> None:
         raise UsageError(what, where=where, fix=fix)
 
 
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
-
-
 def _common(source: Source) -> dict[str, Any]:
     options: dict[str, Any] = {"trust_remote_code": source.trust_remote_code}
     if source.revision is not None and source.local is None:
@@ -265,60 +272,49 @@ def _common(source: Source) -> dict[str, Any]:
     return options
 
 
-class _explained:
+@contextmanager
+def _explained(source: Source) -> Iterator[None]:
     """What transformers raises while loading, as one line with its remedy."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception) or isinstance(error, (AssayError, MemoryError)):
-            return
-        if "out of memory" in str(error):
-            return
-        text = str(error)
-        where = self.source.path
-        first = _first_line(error)
-        if "trust_remote_code" in text:
-            raise UsageError(
-                "the model brings code of its own", where=where, fix="read it, then add --trust_remote_code"
-            ) from error
-        if self.source.local is None:
-            raise UsageError(
-                f"cannot get the model: {first}",
-                where=where,
-                fix="check the name and the network, or give a local folder",
-            ) from error
+    try:
+        yield
+    except AssayError:
+        raise
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        where, first = source.path, first_line(error)
+        if "trust_remote_code" in str(error):
+            what, fix = "the model brings code of its own", "read it, then add --trust_remote_code"
+            raise UsageError(what, where=where, fix=fix) from error
+        if source.local is None:
+            fix = "check the name and the network, or give a local folder"
+            raise UsageError(f"cannot get the {source.what}: {first}", where=where, fix=fix) from error
         raise ModelError(f"cannot load the model: {type(error).__name__}: {first}", where=where) from error
 
 
-class quiet:
+@contextmanager
+def quiet() -> Iterator[None]:
     """Keeps transformers' progress bars and advice off the terminal while loading."""
+    from transformers.utils import logging
 
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self._bars, self._level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-        logging.disable_progress_bar()
-        logging.set_verbosity_error()
-
-    def __exit__(self, *_: Any) -> None:
-        from transformers.utils import logging
-
-        logging.set_verbosity(self._level)
-        if self._bars:
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
             logging.enable_progress_bar()
 
 
-def _hub_file(source: Source, name: str) -> str:
-    with _explained(source):
-        return str(hub_file(source.path, name, source.revision))
+def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
+    """A file as it lies in the cache, fetched if it does not; its folder is named after the commit.
 
+    Asked for once before: where no hub can be reached, its own library goes on for half a minute, aloud.
+    """
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
 
-def _hub_revision(source: Source) -> str:
-    """The commit a hub name stands for: as it lies in the cache, else as the hub says."""
-    folder = Path(_hub_file(source, "config.json")).parent
-    return folder.name
+    if not isinstance(try_to_load_from_cache(name, file, revision=revision), str):
+        get_hf_file_metadata(hf_hub_url(name, file, revision=revision))
+    return Path(hf_hub_download(name, file, revision=revision))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import Request
-from .engine import LOOSE, TOLERANCE
+from .engine import tolerance_of
 from .media_settings import room_for
 from .sampling import are_finite, is_greedy
 from .text import Limits
@@ -29,16 +29,17 @@ def alike(
     With `fills` token ids may be of like length; else all tensors are of the same shapes.
     """
     groups: dict[Any, list[int]] = {}
-    for at, made in inputs.items():
+    for at, tensors in inputs.items():
         options = requests[at].options
         alone = at if not is_greedy(options) or options.stop else -1
         # Where the context leaves less than was asked for, a neighbour's length would change how much.
-        room, _ = room_for(options, limits, length_of(made))
-        groups.setdefault((options, alone, _shapes(made, fills), room), []).append(at)
+        room, _ = room_for(options, limits, length_of(tensors))
+        groups.setdefault((options, alone, _shapes(tensors, fills), room), []).append(at)
     for group in groups.values():
         some: list[int] = []
         for at in sorted(group, key=lambda at: length_of(inputs[at])):
-            if len(some) == BATCH or (some and not _are_near(length_of(inputs[some[0]]), length_of(inputs[at]))):
+            is_near = not some or length_of(inputs[at]) <= 1.25 * length_of(inputs[some[0]]) + SLACK
+            if len(some) == BATCH or not is_near:
                 yield some
                 some = []
             some.append(at)
@@ -57,17 +58,17 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
 
     longest = max(map(length_of, group))
     beside = ("input_ids", *BESIDE) if longest else ()
-    made = {}
+    batch = {}
     for name, value in group[0].items():
         if not isinstance(value, torch.Tensor):
-            made[name] = value
+            batch[name] = value
             continue
         tensors = [inputs[name] for inputs in group]
         if name in beside:
             mark = filler if name == "input_ids" else 0
             tensors = [pad(tensor, (longest - tensor.shape[1], 0), value=mark) for tensor in tensors]
-        made[name] = torch.cat(tensors)
-    return made
+        batch[name] = torch.cat(tensors)
+    return batch
 
 
 def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
@@ -87,10 +88,9 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | Non
         for one, other in zip(_first_logits(model, inputs), together, strict=False):
             if not all(are_finite(one)):
                 return None
-            limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
             # Tokens that are ruled out weigh minus infinity in both.
             apart = (one[0] - other[row]).abs().masked_fill(one[0] == other[row], 0.0)
-            if not float(apart.max()) <= limit:
+            if not float(apart.max()) <= tolerance_of(one.dtype):
                 return False
             if int(one[0].argmax()) != int(other[row].argmax()):
                 # Two tokens weigh the same: what is written next cannot be compared.
@@ -108,15 +108,11 @@ def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
     return found
 
 
-def _shapes(made: Inputs, fills: bool) -> Any:
+def _shapes(inputs: Inputs, fills: bool) -> Any:
     shapes = []
-    for name, value in sorted(made.items()):
+    for name, value in sorted(inputs.items()):
         shape = tuple(getattr(value, "shape", (str(value),)))
-        if fills and "input_ids" in made and "attention_mask" in made and hasattr(value, "shape"):
+        if fills and "input_ids" in inputs and "attention_mask" in inputs and hasattr(value, "shape"):
             shape = () if name == "input_ids" or name in BESIDE else shape[1:]
         shapes.append((name, shape))
     return tuple(shapes)
-
-
-def _are_near(short: int, long: int) -> bool:
-    return long <= 1.25 * short + SLACK

@@ -192,10 +192,10 @@ class MediaEngine(Engine):
         joined["input_ids"] = torch.tensor([[piece.mark for piece in group for _ in piece.places]])
         # Given as such, since some models count them by the words between media, of which there are none.
         joined["position_ids"] = torch.arange(joined["input_ids"].shape[1])[None]
-        given = self._reached(placed(joined, self.model))
-        if given.shape[1] != joined["input_ids"].shape[1]:
+        embeddings = self._reached(placed(joined, self.model))
+        if embeddings.shape[1] != joined["input_ids"].shape[1]:
             raise CannotShare("media are given other places than those that are marked")
-        return given[0]
+        return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
         """The embeddings a model's own code hands to the part that reads and writes, which does not begin."""
@@ -203,40 +203,30 @@ class MediaEngine(Engine):
         def stop(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
 
-        handle = self.decoder.register_forward_pre_hook(stop, with_kwargs=True, prepend=True)
         try:
-            self.model(**inputs, use_cache=False)
+            with self.decoder.register_forward_pre_hook(stop, with_kwargs=True, prepend=True):
+                self.model(**inputs, use_cache=False)
         except _Reached as reached:
             if reached.embeddings is None:
                 raise CannotShare("its media do not become embeddings") from None
             return reached.embeddings
-        finally:
-            handle.remove()
         raise CannotShare("its media do not go through the part that writes")
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
         """What the part that reads and writes is given, pass by pass."""
-        seen: list[Mapping[str, Any]] = []
-        handle = self.decoder.register_forward_pre_hook(lambda _, __, given: seen.append(given), with_kwargs=True)
-        try:
-            yield seen
-        finally:
-            handle.remove()
+        calls: list[Mapping[str, Any]] = []
+        with self.decoder.register_forward_pre_hook(lambda _, __, given: calls.append(given), with_kwargs=True):
+            yield calls
 
-    @contextmanager
-    def _only(self, wanted: Sequence[int]) -> Iterator[None]:
+    def _only(self, wanted: Sequence[int]) -> Any:
         """Logits of the wanted places alone are computed inside."""
         places = integers(wanted)
 
         def keep(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             return (args[0][:, sent(places, args[0].device)], *args[1:])
 
-        handle = self.head.register_forward_pre_hook(keep)
-        try:
-            yield
-        finally:
-            handle.remove()
+        return self.head.register_forward_pre_hook(keep)
 
 
 @contextmanager
@@ -251,20 +241,20 @@ def in_full_precision() -> Iterator[None]:
         yield
 
 
-def check_given(given: Mapping[str, Any]) -> None:
+def check_given(arguments: Mapping[str, Any]) -> None:
     """Refuses what words and media cannot be shared under: a look at later tokens, and more than their embeddings.
 
     In half precision the numbers alone may not show it.
     """
     import torch
 
-    masks = given.get("attention_mask")
+    masks = arguments.get("attention_mask")
     for mask in masks.values() if isinstance(masks, Mapping) else [masks]:
         if isinstance(mask, torch.Tensor) and mask.dim() == 4:
             allowed = mask if mask.dtype == torch.bool else mask == 0
             if bool(allowed.triu(1).any()):
                 raise CannotShare("its tokens look at later ones")
-    for name, value in given.items():
+    for name, value in arguments.items():
         parts = value if isinstance(value, (list, tuple)) else [value]
         if name not in USUAL and any(isinstance(part, torch.Tensor) for part in parts):
             raise CannotShare(f"its words are read with {name}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import Output, Request
-from .engine import LOOSE, TOLERANCE
+from .engine import tolerance_of
 from .fitting import too_long
 from .likelihood import Pair, Tally
 from .media_batches import BESIDE
@@ -38,16 +38,16 @@ class Kept:
     """No medium has a token from here on; 0 without media."""
 
 
+@dataclass
 class Weigher:
     """Weighs continuations with one model."""
 
-    def __init__(self, model: Any, renderer: Renderer, limits: Limits) -> None:
-        self.model = model
-        self.renderer = renderer
-        self.limits = limits
-        self.keeps: bool | None = None
-        """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
-        self._kept: Kept | None = None
+    model: Any
+    renderer: Renderer
+    limits: Limits
+    keeps: bool | None = None
+    """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
+    _kept: Kept | None = None
 
     def weigh(self, request: Request, inputs: dict[str, Any]) -> Output:
         """The likelihoods of one request's continuations, after tensors on the model's device."""
@@ -88,13 +88,13 @@ class Weigher:
         if self.keeps is False:
             yield from ((more, self.logits(inputs, more)[last:]) for more in ways)
             return
-        kept = self._gone_on(inputs, context) or self._begun(inputs, context)
+        state = self._gone_on(inputs, context) or self._begun(inputs, context)
         for more in ways:
-            logits = kept.last
+            logits = state.last
             if more:
                 try:
-                    logits = torch.cat([logits, self._further(kept.cache, more)])
-                    kept.cache.crop(-len(more))
+                    logits = torch.cat([logits, self._further(state.cache, more)])
+                    state.cache.crop(-len(more))
                 except CANNOT:
                     self.keeps = False
                 if self.keeps is None:
@@ -102,7 +102,7 @@ class Weigher:
                 if self.keeps is False:
                     logits = self.logits(inputs, more)[last:]
             yield more, logits
-        self._kept = None if self.keeps is False else kept
+        self._kept = None if self.keeps is False else state
 
     def _begun(self, inputs: dict[str, Any], context: tuple[int, ...]) -> Kept:
         import torch
@@ -121,17 +121,17 @@ class Weigher:
 
     def _gone_on(self, inputs: dict[str, Any], context: tuple[int, ...]) -> Kept | None:
         """The prompt from what is kept of the one before, where both begin with the same media and enough text."""
-        kept, self._kept = self._kept, None
-        if kept is None:
+        state, self._kept = self._kept, None
+        if state is None:
             return None
         # At least one token is left to compute: its logits begin every continuation.
-        shared = min(common(kept.tokens, context), len(context) - 1)
-        if shared < (kept.media_end or MIN_SAVED) or not _same_media(kept.inputs, inputs):
+        shared = min(common(state.tokens, context), len(context) - 1)
+        if shared < (state.media_end or MIN_SAVED) or not _same_media(state.inputs, inputs):
             return None
         try:
-            if shared < len(kept.tokens):
-                kept.cache.crop(shared - len(kept.tokens))
-            logits = self._further(kept.cache, context[shared:])
+            if shared < len(state.tokens):
+                state.cache.crop(shared - len(state.tokens))
+            logits = self._further(state.cache, context[shared:])
         except CANNOT:
             self.keeps = False
             return None
@@ -139,7 +139,7 @@ class Weigher:
             self.keeps = _are_close(self.logits(inputs, ())[shared:], logits)
         if not self.keeps:
             return None
-        return Kept(inputs, context, kept.cache, logits[-1:], kept.media_end)
+        return Kept(inputs, context, state.cache, logits[-1:], state.media_end)
 
     def _further(self, cache: Any, more: Sequence[int]) -> Any:
         """Logits of further tokens after what a cache holds, which grows by them."""
@@ -154,24 +154,23 @@ class Weigher:
         """Logits of a whole prompt and what follows it."""
         import torch
 
-        given = dict(inputs)
+        arguments = dict(inputs)
         if more:
-            ids = given["input_ids"]
-            given["input_ids"] = torch.cat([ids, torch.tensor([list(more)], device=ids.device)], 1)
+            ids = arguments["input_ids"]
+            arguments["input_ids"] = torch.cat([ids, torch.tensor([list(more)], device=ids.device)], 1)
             for name in BESIDE:
-                if name in given:
-                    filler = given[name].new_full((1, len(more)), 1 if name == "attention_mask" else 0)
-                    given[name] = torch.cat([given[name], filler], 1)
+                if name in arguments:
+                    filler = arguments[name].new_full((1, len(more)), 1 if name == "attention_mask" else 0)
+                    arguments[name] = torch.cat([arguments[name], filler], 1)
         with torch.inference_mode():
-            return self.model(**given, use_cache=False).logits[0]
+            return self.model(**arguments, use_cache=False).logits[0]
 
 
 def _are_close(one: Any, other: Any) -> bool | None:
     """Whether a model computes the same in two ways; `None` where the usual way gives no numbers to compare."""
     if not all(are_finite(one)):
         return None
-    limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
-    return bool((one - other).abs().max() <= limit)
+    return bool((one - other).abs().max() <= tolerance_of(one.dtype))
 
 
 def _media_of(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,34 +5,27 @@ go through the model's own `generate` together when nothing is drawn. How many c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from ...core import EMPTY, Output, Prompt, Request
-from ..answers import failure
-from ..draws import generator_for
+from ...core import Output, Prompt, Request
+from ..answers import failure, is_out_of_memory
 from .attention import CannotShare
+from .candidates import Answers
 from .drawing import draw, prepare
-from .engine import TokenCount
+from .engine import Counter, TokenCount
 from .fitting import too_long
-from .hearing import not_heard
+from .generate import rows_of
 from .likelihood import Pair, windows
-from .media_answers import Answers, Drawn, not_finite
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
 from .media_plain import PlainWriter
-from .media_prompts import MediaRenderer, SpeechRenderer, placed
+from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
-from .plain import weigh_plainly
-from .sampling import check_options, is_greedy
-from .text import Limits, weighed_output
-
-
-@dataclass(frozen=True, slots=True)
-class _Counter:
-    count: TokenCount
+from .sampling import check_options
+from .text import Limits, weigh_planned, weigh_words, weighed_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +44,18 @@ class Prepared:
 class MediaModel:
     """A model that takes images or audio clips among the words, and writes text."""
 
-    renders: type[MediaRenderer] = MediaRenderer
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
     """Why beginnings are not shared; `None` where they are."""
     opening = 0
     """Tokens the model writes before its answer on its own account."""
 
-    def __init__(
-        self,
-        model: Any,
-        processor: Any,
-        template: str | None,
-        limits: Limits,
-        where: str,
-        settings: Mapping[str, Any] = EMPTY,
-    ) -> None:
+    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
         self.model = model
-        self.processor = processor
+        self.renderer: MediaRenderer = renderer
+        self.processor = renderer.processor
         self.limits = limits
         self.where = where
-        self.renderer = self.renders(processor, chat_template=template, where=where)
         self.weigher = Weigher(model, self.renderer, limits)
         self.settings = settings
         self.engine: Any = self._engine()
@@ -79,7 +63,7 @@ class MediaModel:
         """Why a hand-over could not go through as one, the last time that was so."""
         self.asks_for_more = more_settings(model, settings)
         """What is asked of the model's own `generate`, by the user or by the model's settings, and only it can do."""
-        self.answers = Answers(model, processor.tokenizer)
+        self.answers = Answers(model, renderer.tokenizer)
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
@@ -89,47 +73,49 @@ class MediaModel:
                 self.sharing = Sharing(self.model, self.renderer, self.limits.rows, self.weigher.logits)
         except (AttributeError, NotImplementedError) as error:
             self.plain_because = f"{type(error).__name__}: {error}"
-            return _Counter(TokenCount(self.model))
+            return Counter(TokenCount(self.model))
         self.plain_because = self.sharing.plain_because
         return self.sharing.engine
 
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
-        made = Prepared(requests, {}, {})
+        prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
-            try:
-                if "image" not in request.prompt.produces:
-                    made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
-                made.failed[at] = failure(error, self.where)
+            if "image" in request.prompt.produces or not self._read(prepared, at):
                 continue
-            if self._is_unheard(made, at):
-                continue
-            length = length_of(made.inputs[at]) if at in made.inputs else 0
+            length = length_of(prepared.inputs[at])
             if length >= self.limits.context:
-                made.failed[at] = too_long(length, self.limits.context, has_media=True)
-                del made.inputs[at]
-            elif at in made.inputs and self._shares_writing(request):
-                self._mark(made, at)
-        return made
+                prepared.failed[at] = too_long(length, self.limits.context, has_media=True)
+                del prepared.inputs[at]
+            elif self._shares_writing(request):
+                self._mark(prepared, at)
+        return prepared
 
-    def _is_unheard(self, made: Prepared, at: int) -> bool:
-        """Whether a request has an audio clip that the model would not hear to its end: it is then not asked."""
-        failed = self._unheard(made.requests[at].prompt, made.inputs[at]) if at in made.inputs else None
+    def _read(self, prepared: Prepared, at: int) -> bool:
+        """A prompt as tensors; whether it has any, and no audio clip that the model would not hear to its end."""
+        prompt = prepared.requests[at].prompt
+        try:
+            if prompt.rolling:
+                raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
+            inputs = self.renderer.inputs(prompt)
+            failed = self._unheard(prompt, inputs)
+        except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
+            failed = failure(error, self.where)
         if failed is not None:
-            made.failed[at] = failed
-            del made.inputs[at]
-        return failed is not None
+            prepared.failed[at] = failed
+        else:
+            prepared.inputs[at] = inputs
+        return failed is None
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         return self.renderer.unheard(prompt, inputs)
 
-    def _mark(self, made: Prepared, at: int) -> None:
+    def _mark(self, prepared: Prepared, at: int) -> None:
         if self.sharing is None or self.plain_because is not None:
             return
         try:
-            made.marked[at] = self.sharing.read(made.inputs[at])
+            prepared.marked[at] = self.sharing.read(prepared.inputs[at])
         except (CannotShare, *CANNOT):
             # This one is asked plainly.
             return
@@ -138,69 +124,44 @@ class MediaModel:
         """Whether an answer to a request is written here and not by the model's own `generate`."""
         return not self.asks_for_more
 
-    def generate(self, made: Prepared) -> list[Output]:
+    @in_full_precision()
+    def generate(self, prepared: Prepared) -> list[Output]:
         """Answers, those of like prompts together."""
-        with in_full_precision():
-            return self._generate(made)
-
-    def _generate(self, made: Prepared) -> list[Output]:
-        outputs = dict(made.failed)
-        for at, request in enumerate(made.requests):
+        outputs = dict(prepared.failed)
+        for at, request in enumerate(prepared.requests):
             if "image" in request.prompt.produces:
                 outputs[at] = self._drawn(request)
-        outputs.update(self._shared(list(made.marked), made, self._written))
-        plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
-        for group in alike(made.requests, plain, self.limits, self.plain.fills is not False):
-            outputs.update(self._tried(group, made))
-            self.engine.count.meter.advance(len(group) / len(made.requests))
-        return [outputs[at] for at in range(len(made.requests))]
+        outputs.update(self._shared(list(prepared.marked), prepared, self._written))
+        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
+        for group in alike(prepared.requests, plain, self.limits, self.plain.fills is not False):
+            outputs.update(self._tried(group, lambda some: self._answered(some, prepared.requests, prepared.inputs)))
+            self.engine.count.meter.advance(len(group) / len(prepared.requests))
+        return [outputs[at] for at in range(len(prepared.requests))]
 
     def _shared(
-        self, group: Sequence[int], made: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
+        self, group: Sequence[int], prepared: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
     ) -> dict[int, Output]:
         """Answers of requests that share beginnings; one that cannot be answered so is left to be asked plainly."""
-        import torch
-
-        if not group:
-            return {}
-        try:
-            outputs = answered(group, made)
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            self.apart_because = f"{type(error).__name__}: {error}"
-            if len(group) == 1:
-                return {}
-            return {at: output for one in group for at, output in self._shared([one], made, answered).items()}
+        outputs = self._tried(group, lambda some: answered(some, prepared), is_last=False) if group else {}
         # What is no number spoils what is computed beside it.
         spoilt = [at for at, output in outputs.items() if output.error and output.error.kind == "non_finite"]
         for one in spoilt if len(group) > 1 else ():
-            outputs |= self._shared([one], made, answered)
+            outputs |= self._shared([one], prepared, answered)
         return outputs
 
-    def _written(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+    def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Answers written token by token, all prompts together."""
-        rows = {at: self._rows(made.requests[at], made.marked[at]) for at in group}
-        self._sharing.write([made.marked[at] for at in group], list(rows.values()))
+        rows = {at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group}
+        self._sharing.write([prepared.marked[at] for at in group], list(rows.values()))
         outputs = {}
-        for at, own in rows.items():
-            request = made.requests[at]
-            wrong = next((row.error for row in own if row.error), None)
-            if wrong is not None:
-                outputs[at] = not_finite(wrong)
-            else:
-                drawn = [Drawn(row.token_ids) for row in own]
-                length = len(made.marked[at].ids)
-                outputs[at] = self.answers.output(request, drawn, length, self.plain.squeezed(request, length))
+        for at, answers in rows.items():
+            request, length = prepared.requests[at], len(prepared.marked[at].ids)
+            outputs[at] = self.answers.of_rows(request, answers, length, self.plain.squeezed(request, length))
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
-        """What is to be written for a request: once where nothing is drawn."""
         room, _ = room_for(request.options, self.limits, len(prompt.ids))
-        options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None, logprobs=None)
-        stops = self.answers.stops(request.options.stop)
-        draws = 1 if is_greedy(options) else request.options.n
-        return [MediaRow((), options, room, stops, generator_for(request, index)) for index in range(draws)]
+        return rows_of(MediaRow, (), request, room, self.answers.stops(request.options.stop))
 
     @property
     def _sharing(self) -> Sharing:
@@ -221,18 +182,20 @@ class MediaModel:
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
-    def _tried(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
-        """Answers of a group; one that cannot be answered fails alone."""
-        import torch
-
+    def _tried(
+        self, group: Sequence[int], ask: Callable[[Sequence[int]], dict[int, Output]], *, is_last: bool = True
+    ) -> dict[int, Output]:
+        """Answers of a group; one that cannot be answered fails alone, or is left out where there is another way."""
         try:
-            return self._answered(group, made.requests, made.inputs)
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            if len(group) == 1:
-                return {group[0]: failure(error, self.where)}
-            return {at: output for one in group for at, output in self._tried([one], made).items()}
+            return ask(group)
+        except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
+            if is_out_of_memory(error):
+                raise
+            if not is_last:
+                self.apart_because = f"{type(error).__name__}: {error}"
+            if len(group) > 1:
+                return {at: one for alone in group for at, one in self._tried([alone], ask, is_last=is_last).items()}
+            return {group[0]: failure(error, self.where)} if is_last else {}
 
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
@@ -242,83 +205,61 @@ class MediaModel:
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
-        made = Prepared(requests, {}, {})
+        prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
                 first, tokens = self.renderer.whole_text(request.prompt)
-                made.whole[at] = windows(tokens, first, self.limits.context)
+                prepared.whole[at] = windows(tokens, first, self.limits.context)
                 continue
-            try:
-                if request.prompt.rolling:
-                    raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
-                made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
-                made.failed[at] = failure(error, self.where)
-                continue
-            if not self._is_unheard(made, at):
-                self._mark(made, at)
-        return made
+            if self._read(prepared, at):
+                self._mark(prepared, at)
+        return prepared
 
-    def likelihood(self, made: Prepared) -> list[Output]:
+    @in_full_precision()
+    def likelihood(self, prepared: Prepared) -> list[Output]:
         """Weighs continuations after prompts with media: what prompts begin with is computed once."""
-        with in_full_precision():
-            return self._likelihood(made)
-
-    def _likelihood(self, made: Prepared) -> list[Output]:
-        outputs = dict(made.failed)
-        outputs.update(self._whole(made))
-        outputs.update(self._shared(list(made.marked), made, self._weighed))
-        plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
+        outputs = dict(prepared.failed)
+        outputs.update(self._whole(prepared))
+        outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
+        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
         # Those about the same media one after the other: what they begin with is then computed once.
-        order = sorted(plain, key=lambda at: _beginning(made.requests[at].prompt, made.inputs[at]))
+        media = {at: [medium.digest for medium in prepared.requests[at].prompt.media] for at in plain}
+        order = sorted(plain, key=lambda at: (media[at], plain[at]["input_ids"][0].tolist()))
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
-            outputs[at] = self._weighed_alone(made.requests[at], made.inputs[at])
-            self.engine.count.meter.advance(1 / len(made.requests))
+            outputs |= self._tried([at], lambda some: self._weighed_alone(some, prepared))
+            self.engine.count.meter.advance(1 / len(prepared.requests))
         self.weigher.forget()
-        return [outputs[at] for at in range(len(made.requests))]
+        return [outputs[at] for at in range(len(prepared.requests))]
 
-    def _weighed_alone(self, request: Request, inputs: Mapping[str, Any]) -> Output:
-        import torch
+    def _weighed_alone(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
+        """Likelihoods after one prompt, as the model itself computes them."""
+        [at] = group
+        return {at: self.weigher.weigh(prepared.requests[at], placed(prepared.inputs[at], self.model))}
 
-        try:
-            return self.weigher.weigh(request, placed(inputs, self.model))
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
-            return failure(error, self.where)
-
-    def _whole(self, made: Prepared) -> dict[int, Output]:
+    def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
-        pairs = [pair for own in made.whole.values() for pair in own]
-        if self.plain_because is None:
-            found = iter(self._sharing.weigh_words(pairs))
-        else:
-            found = iter(weigh_plainly(self.model, pairs, 1, self.engine.count.meter))
-        return {
-            at: weighed_output(made.requests[at], own, [next(found) for _ in own], None)
-            for at, own in made.whole.items()
-        }
+        planned = [(prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()]
+        return dict(zip(prepared.whole, weigh_planned(planned, lambda pairs: weigh_words(self, pairs, 1)), strict=True))
 
-    def _weighed(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+    def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
-        pairs = {at: self.weigher.pairs(made.requests[at], made.marked[at].ids) for at in group}
-        longest = {at: max((len(pair.computed) for pair in own), default=0) for at, own in pairs.items()}
+        pairs = {at: self.weigher.pairs(prepared.requests[at], prepared.marked[at].ids) for at in group}
+        longest = {at: max((len(pair.computed) for pair in some), default=0) for at, some in pairs.items()}
         limit = self.limits.context
         outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}
         fits = [at for at in group if at not in outputs]
         texts = [[pair.tokens[pair.start :] for pair in pairs[at]] for at in fits]
-        found = self._sharing.weigh([made.marked[at] for at in fits], texts) if fits else []
+        found = self._sharing.weigh([prepared.marked[at] for at in fits], texts) if fits else []
         for at, likelihoods in zip(fits, found, strict=True):
-            outputs[at] = weighed_output(made.requests[at], pairs[at], likelihoods, None)
+            outputs[at] = weighed_output(prepared.requests[at], pairs[at], likelihoods, None)
         return outputs
 
 
 class SpeechModel(MediaModel):
     """Speech to text: one audio clip in, its words out."""
 
-    renders = SpeechRenderer
     opening = 4
     """Start, language, task and whether there are time stamps."""
 
@@ -332,9 +273,4 @@ class SpeechModel(MediaModel):
         return not_heard(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:
-        return _Counter(TokenCount(self.model))
-
-
-def _beginning(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], list[int]]:
-    """What prompts are sorted by, so that those that begin alike are neighbours."""
-    return tuple(medium.digest for medium in prompt.media), inputs["input_ids"][0].tolist()
+        return Counter(TokenCount(self.model))

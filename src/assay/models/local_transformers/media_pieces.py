@@ -76,14 +76,14 @@ def _apart(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
     counts = {name: len(value) for name, value in tensors.items()}
     number = min(counts.values()) if grid is None else len(grid)
     sizes = [1] * number if grid is None else grid.prod(-1).tolist()
-    made: list[dict[str, Any]] = [{} for _ in range(number)]
+    parts: list[dict[str, Any]] = [{} for _ in range(number)]
     for name, value in tensors.items():
         cuts = [1] * number if counts[name] == number else sizes
         if sum(cuts) != counts[name]:
             return [dict(tensors)]
-        for part, piece in zip(made, value.split(cuts), strict=True):
+        for part, piece in zip(parts, value.split(cuts), strict=True):
             part[name] = piece
-    return made
+    return parts
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, ...]]:
@@ -109,12 +109,12 @@ def _spans(
 def _digest(tensors: Mapping[str, Any]) -> bytes:
     import torch
 
-    made = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for name, value in sorted(tensors.items()):
-        made.update(f"{name} {getattr(value, 'shape', '')} {getattr(value, 'dtype', value)}\0".encode())
+        digest.update(f"{name} {getattr(value, 'shape', '')} {getattr(value, 'dtype', value)}\0".encode())
         if isinstance(value, torch.Tensor):
-            made.update(value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return made.digest()
+            digest.update(value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.digest()
 
 
 def alike_pieces(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:

@@ -2,33 +2,32 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ...core import Output, Request
 from ..draws import torch_draws
+from .candidates import Answers, Drawn, not_finite
 from .loading import quiet
-from .media_answers import Answers, Drawn, not_finite
 from .media_batches import Inputs, fills_rightly, joined, length_of
 from .media_prompts import placed
-from .media_settings import Ending, NotFinite, Penalties, finite_only, room_for, settings_of, stopper
+from .media_settings import Ending, NotFinite, Penalties, Stopping, finite_only, room_for, settings_of
 from .sampling import is_greedy
 from .text import Limits
 
 
+@dataclass
 class PlainWriter:
     """Writes answers with one model."""
 
-    def __init__(
-        self, model: Any, answers: Answers, limits: Limits, settings: Mapping[str, Any], opening: int = 0
-    ) -> None:
-        self.model = model
-        self.answers = answers
-        self.limits = limits
-        self.settings = settings
-        self.opening = opening
-        """Tokens the model writes before its answer on its own account."""
-        self.fills: bool | None = None
-        """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
+    model: Any
+    answers: Answers
+    limits: Limits
+    settings: Mapping[str, Any]
+    opening: int = 0
+    """Tokens the model writes before its answer on its own account."""
+    fills: bool | None = None
+    """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
 
     def write(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
         """Answers to prompts that are alike, in ascending order of length."""
@@ -38,16 +37,19 @@ class PlainWriter:
                 return self._one_by_one(requests, inputs)
             batch = placed(joined(inputs, self._filler), self.model)
             draws = 1 if is_greedy(first.options) else first.options.n
-            drawn = [self.draw(batch, first, index) for index in range(draws)]
+            draws_of_rows = [self.draw(batch, first, index) for index in range(draws)]
         except _Unclear:
             return self._one_by_one(requests, inputs)
         except NotFinite as error:
             return [not_finite(str(error))] if len(requests) == 1 else self._one_by_one(requests, inputs)
         return [
-            self.answers.output(request, [rows[place] for rows in drawn], length, self.squeezed(request, length))
+            self._output(request, [rows[place] for rows in draws_of_rows], length_of(inputs[place]))
             for place, request in enumerate(requests)
-            for length in [length_of(inputs[place])]
         ]
+
+    def _output(self, request: Request, answers: Sequence[Drawn], length: int) -> Output:
+        candidates = [self.answers.candidate(request, one) for one in answers]
+        return self.answers.output(request, candidates, length, self.squeezed(request, length))
 
     def squeezed(self, request: Request, length: int) -> int | None:
         """The room of an answer after a prompt of so many tokens, where it was to have more."""
@@ -56,7 +58,7 @@ class PlainWriter:
         return room_for(request.options, self.limits, length + self.opening)[1]
 
     def _one_by_one(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
-        return [self.write([request], [own])[0] for request, own in zip(requests, inputs, strict=True)]
+        return [self.write([request], [tensors])[0] for request, tensors in zip(requests, inputs, strict=True)]
 
     def draw(self, inputs: Inputs, request: Request, index: int) -> list[Drawn]:
         """What each row of one draw wrote, up to and with the end token."""
@@ -65,14 +67,14 @@ class PlainWriter:
         settings = self.settings_for(request, length, penalties)
         ending = None if length else self._watched(settings, inputs)
         with self.drawing(request, index):
-            written = self.model.generate(**inputs, **settings)
+            token_rows = self.model.generate(**inputs, **settings)
         penalties.check()
-        own = [self.answers.own(row, length, request.options.stop) for row in written.tolist()]
+        answers = [self.answers.own(row, length, request.options.stop) for row in token_rows.tolist()]
         if ending is None:
-            return [Drawn(ids) for ids in own]
+            return [Drawn(ids) for ids in answers]
         if ending.is_unclear:
             raise _Unclear
-        return [Drawn(ids, not ending.took_all(row, len(ids))) for row, ids in enumerate(own)]
+        return [Drawn(ids, not ending.took_all(row, len(ids))) for row, ids in enumerate(answers)]
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
         """Has it watched where answers from audio clips alone end; models of speech take their end tokens away."""
@@ -83,12 +85,12 @@ class PlainWriter:
 
     def settings_for(self, request: Request, length: int, penalties: Penalties) -> dict[str, Any]:
         """A request's options as `generate` takes them, after a prompt of so many tokens."""
-        made = settings_of(request.options, self.limits, length + self.opening, self.settings)
+        settings = settings_of(request.options, self.limits, length + self.opening, self.settings)
         if penalties.are_asked:
-            made["logits_processor"] = [penalties]
+            settings["logits_processor"] = [penalties]
         if request.options.stop:
-            made["stopping_criteria"] = [stopper(self.answers.tokenizer, request.options.stop, length)]
-        return made
+            settings["stopping_criteria"] = [Stopping(self.answers.stops(request.options.stop), length)]
+        return settings
 
     @contextmanager
     def drawing(self, request: Request, index: int) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """Prompts with images and audio clips as tensors: media decoded, and handed to the model's own processor."""
 
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,13 @@ from typing import Any
 from ...core import AssayError, Audio, Image, Media, Message, Output, Prompt, Text, UsageError
 from ...media import decode_audio, decode_image
 from ..answers import failure
-from .hearing import heard_at_once, not_heard
 from .prompts import MARKS, PromptFault, Renderer
 
 REMEMBERED = 16
 """Decoded media, the last ones."""
+
+_WINDOWS = ("frame_length", "win_length", "n_fft")
+"""What extractors call the samples of one frame."""
 
 
 class MediaRenderer(Renderer):
@@ -32,12 +35,12 @@ class MediaRenderer(Renderer):
         text = self.text(prompt)
         images = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
         clips = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
-        given: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
+        arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
-            given["images"] = images
+            arguments["images"] = images
         if clips:
-            given |= {"audio": clips, "sampling_rate": self.rate}
-        return dict(self.processor(**given, **self.how(text)))
+            arguments |= {"audio": clips, "sampling_rate": self.rate}
+        return dict(self.processor(**arguments, **self.how(text)))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """The failure of a prompt with an audio clip that its tensors do not hold to the end."""
@@ -129,9 +132,9 @@ class MediaRenderer(Renderer):
         except AssayError:
             return ""
         first, last = text.find(before), text.find(after)
-        written = text[first + len(before) : last] if 0 <= first < last else ""
+        between = text[first + len(before) : last] if 0 <= first < last else ""
         # A template that puts all media first writes nothing between the words.
-        return written.strip() if self._token(kind) in written else ""
+        return between.strip() if self._token(kind) in between else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
         """An image, or the samples of an audio clip; the examples of a header come again in every prompt."""
@@ -163,16 +166,12 @@ class SpeechRenderer(MediaRenderer):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
-        given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
+        arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if audio.seconds > float(getattr(extractor, "chunk_length", None) or audio.seconds):
             # Longer than the model hears at once: it goes on by its own time stamps.
-            given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
-            return {**extractor(audio.samples, **given), "return_timestamps": True}
-        return dict(extractor(audio.samples, **given))
-
-    def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """Nothing: tensors hold every audio clip to its end."""
-        return None
+            arguments |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
+            return {**extractor(audio.samples, **arguments), "return_timestamps": True}
+        return dict(extractor(audio.samples, **arguments))
 
     def text(self, prompt: Prompt) -> str:
         """The mark of the audio alone."""
@@ -193,14 +192,38 @@ class SpeechRenderer(MediaRenderer):
         return clips[0]
 
 
-def placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Tensors on the model's device, media in its precision; what is no tensor stays."""
     import torch
 
     found: dict[str, Any] = {}
-    for name, value in made.items():
+    for name, value in inputs.items():
         if isinstance(value, torch.Tensor):
             value = value.to(model.device)
             value = value.to(model.dtype) if value.is_floating_point() else value
         found[name] = value
     return found
+
+
+def heard_at_once(extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[int]) -> int | None:
+    """The samples a model hears at once, where audio clips of these lengths were cut to it; `None` where none was.
+
+    Feature extractors cut what is longer without a word; a processor that can goes through a long clip piece by piece.
+    """
+    features, hop = inputs.get("input_features"), getattr(extractor, "hop_length", None)
+    if hop is None or features is None or features.ndim != 3:
+        return None
+    bands = getattr(extractor, "feature_size", None)
+    rows, frames = features.shape[0], features.shape[1 if features.shape[2] == bands else 2]
+    most = int(frames) * int(hop)
+    # The last frame may be shorter than the others; and it may end, not begin, where the audio does.
+    slack = max(int(getattr(extractor, name, None) or 0) for name in ("hop_length", *_WINDOWS))
+    if not most or max(lengths) <= most + slack:
+        return None
+    return most if rows < sum(math.ceil(length / (most + slack)) for length in lengths) else None
+
+
+def not_heard(seconds: float, at_once: float, why: str = "") -> Output:
+    """The failure of a sample whose audio would not be heard to its end."""
+    what = f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
+    return Output.failed("context", f"{what}; fix: shorter clips, or a model that hears longer ones", retryable=False)

@@ -1,11 +1,10 @@
 """Options of a request as a model's own `generate` takes them, and what only that can do."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .prompts import special_ids
+from .generate import NOT_FINITE, Stops
 from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
@@ -25,10 +24,10 @@ def room_for(options: GenerateOptions, limits: Limits, length: int) -> tuple[int
     return room, room if room < wanted else None
 
 
-def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """What `generate` is told after so many tokens; what is given besides yields to what the options say."""
     room, _ = room_for(options, limits, length)
-    settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **given}
+    settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **defaults}
     if not is_greedy(options):
         names = ("temperature", "top_p", "top_k", "min_p")
         settings |= {name: value for name in names if (value := getattr(options, name)) is not None}
@@ -39,20 +38,19 @@ def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Ma
 def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """What is asked by the user's settings or the model's own, and only the model's own `generate` does."""
     config = getattr(model, "generation_config", None)
-    own = {} if config is None else config.to_diff_dict()
-    asked = {name: value for name, value in own.items() if name not in PLAIN_SETTINGS and value}
-    return (*settings, *(name for name, value in asked.items() if not (value == 1 and name in NOTHING_AT_ONE)))
+    model_settings = {} if config is None else config.to_diff_dict()
+    further = {name: value for name, value in model_settings.items() if name not in PLAIN_SETTINGS and value}
+    return (*settings, *(name for name, value in further.items() if not (value == 1 and name in NOTHING_AT_ONE)))
 
 
 class NotFinite(ArithmeticError):
     """Logits from which no token can be chosen."""
 
     def __init__(self) -> None:
-        super().__init__("the model computed logits that are not finite")
+        super().__init__(NOT_FINITE)
 
 
-@contextmanager
-def finite_only(model: Any) -> Iterator[None]:
+def finite_only(model: Any) -> Any:
     """Raises inside as soon as a model computes logits from which no token can be chosen."""
 
     def check(_: Any, __: Any, out: Any) -> None:
@@ -60,11 +58,7 @@ def finite_only(model: Any) -> Iterator[None]:
         if logits is not None and not all(are_finite(logits[:, -1])):
             raise NotFinite
 
-    handle = model.register_forward_hook(check)
-    try:
-        yield
-    finally:
-        handle.remove()
+    return model.register_forward_hook(check)
 
 
 class Penalties:
@@ -123,30 +117,21 @@ class Ending:
         """Whether some answer took all its room and nobody can say which: rows change their places between turns."""
         return self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
 
-    def took_all(self, row: int, written: int) -> bool:
+    def took_all(self, row: int, count: int) -> bool:
         """Whether the answer in a row, of so many tokens, ended for want of room."""
         if not self._sees_rows:
-            return written >= self.room
+            return count >= self.room
         return bool(self._full) if self.rows == 1 else row in self._full
 
 
-def stopper(tokenizer: Any, stops: Sequence[str], length: int) -> Callable[..., Any]:
+class Stopping:
     """Ends generation when a stop string was written."""
-    from transformers import StoppingCriteria
 
-    ends = special_ids(tokenizer, stops)
+    def __init__(self, stops: Stops, length: int) -> None:
+        self.stops = stops
+        self.length = length
+        """Tokens of the prompt."""
 
-    class _AtString(StoppingCriteria):  # type: ignore[misc]
-        def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-            import torch
-
-            rows = [row[length:] for row in input_ids.tolist()]
-            texts = [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
-            done = [
-                bool(row and row[-1] in ends) or any(stop in text for stop in stops)
-                for row, text in zip(rows, texts, strict=True)
-            ]
-            return torch.tensor(done, device=input_ids.device)
-
-    made: Callable[..., Any] = _AtString()
-    return made
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        rows = [row[self.length :] for row in input_ids.tolist()]
+        return input_ids.new_tensor([bool(row and self.stops(row)) for row in rows], dtype=bool)

@@ -12,9 +12,8 @@ from typing import Any
 
 from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
-from .attention import NAME, register
-from .engine import LOOSE, ROPE_BY_LENGTH, TOLERANCE
-from .generate import Row, Writer
+from .engine import why_apart
+from .generate import Row, Writer, write
 from .likelihood import Pair, weigh
 from .media_engine import MediaEngine, check_given
 from .media_pieces import Piece, marks_of, pieces_of
@@ -110,33 +109,23 @@ class Sharing:
         with self._handling(prompts):
             pairs = [
                 Keyed((*prompt.ids, *ids), len(prompt.ids), (*keys, *self._after(prompt, ids)))
-                for prompt, own in zip(prompts, texts, strict=True)
+                for prompt, continuations in zip(prompts, texts, strict=True)
                 for keys in [self._keys(prompt)]
-                for ids in own
+                for ids in continuations
             ]
             found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
-        return [[next(found) for _ in own] for own in texts]
-
-    def weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
-        """The likelihoods of continuations after words alone."""
-        return self.engine.within_memory(lambda: weigh(self.engine, pairs)) if pairs else []
+        return [[next(found) for _ in continuations] for continuations in texts]
 
     def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]) -> None:
         """Writes the rows of each prompt."""
         with self._handling(prompts):
             every: list[MediaRow] = []
-            for prompt, own in zip(prompts, rows, strict=True):
+            for prompt, rows_of_prompt in zip(prompts, rows, strict=True):
                 keys = self._keys(prompt)
-                for row in own:
+                for row in rows_of_prompt:
                     row.prompt, row.ids, row.shift = keys, prompt.ids, prompt.shift
                     every.append(row)
-
-            def attempt() -> None:
-                for row in every:
-                    row.clear()
-                MediaWriter(self.engine, every, self.engine.rows).run()
-
-            self.engine.within_memory(attempt)
+            write(self.engine, every, MediaWriter)
 
     def _handling(self, prompts: Sequence[Marked]) -> Any:
         return self.engine.handling([piece for prompt in prompts for piece in prompt.pieces])
@@ -149,31 +138,22 @@ class Sharing:
 
     def _why_not(self, plainly: Plainly) -> str | None:
         """Why the model cannot share beginnings, or `None`; tried on the model with media of each kind it takes."""
-        decoder = self.engine.decoder
-        usual = getattr(decoder.config, "_attn_implementation", None)
-        rope = getattr(decoder.config, "rope_parameters", None) or {}
-        if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
-            return "its positions depend on the longest neighbour"
-        try:
-            given = [placed(self.renderer.inputs(prompt), self.model) for prompt in self._trials()]
-            if not given:
-                return "its configuration names no token that stands for an image or an audio clip"
-            more = [[3 + at, 5] for at in range(len(given))]
-            with self.engine.watched() as seen:
-                expected = [plainly(inputs, ids)[-1].float() for inputs, ids in zip(given, more, strict=True)]
-            for one in seen:
+        if not self.marks:
+            return "its configuration names no token that stands for an image or an audio clip"
+        inputs: list[Mapping[str, Any]] = []
+        more = [[3 + at, 5] for at in range(3 * len(self.marks))]
+
+        def plain() -> list[Any]:
+            inputs.extend(self.renderer.inputs(prompt) for prompt in self._trials())
+            with self.engine.watched() as calls:
+                expected = [
+                    plainly(placed(one, self.model), ids)[-1].float() for one, ids in zip(inputs, more, strict=True)
+                ]
+            for one in calls:
                 check_given(one)
-            register()
-            decoder.set_attn_implementation(NAME)
-            found = self._tried([self.read(_on_cpu(inputs)) for inputs in given], more)
-            limit = TOLERANCE.get(str(self.model.dtype).removeprefix("torch."), LOOSE)
-            apart = max(float((a - b).abs().max()) for a, b in zip(expected, found, strict=True))
-            reason = None if apart <= limit else f"shared and plain logits lie {apart:.2g} apart"
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of the trial is the reason
-            reason = f"{type(error).__name__}: {error}"
-        if reason is not None and usual is not None:
-            decoder.set_attn_implementation(usual)
-        return reason
+            return expected
+
+        return why_apart(self.engine.decoder, plain, lambda: self._tried([self.read(one) for one in inputs], more))
 
     def _trials(self) -> Iterator[Prompt]:
         """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
@@ -216,13 +196,13 @@ def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
     if count is None:
         return None
     heard = inputs.get("feature_attention_mask")
-    known = {
+    arguments = {
         "mm_token_type_ids": torch.zeros_like(inputs["input_ids"]),
         "audio_seqlens": None if heard is None else heard.sum(-1),
         **inputs,
     }
     names = inspect.signature(count).parameters
-    positions, _ = count(**{name: value for name, value in known.items() if name in names})
+    positions, _ = count(**{name: value for name, value in arguments.items() if name in names})
     return positions[:, 0].cpu().numpy()
 
 
@@ -238,7 +218,3 @@ def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
     seconds = np.arange(rate // 2) / rate
     low, high = (audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate) for hertz in (330, 1200))
     return low, high
-
-
-def _on_cpu(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value.cpu() if hasattr(value, "cpu") else value for name, value in inputs.items()}

@@ -5,11 +5,11 @@ line of logits for each step. What does not fit after all is halved when memory 
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .text import Limits
+if TYPE_CHECKING:
+    from .text import Limits
 
 SPARED = 0.2
 """Of the free memory, for what a pass computes on the way and for other programs."""
@@ -24,22 +24,14 @@ CGROUPS = (
 """Where a container's limit and what it uses of it stand, in both versions of control groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """How many answers are written at once, and why."""
-
-    rows: int
-    reason: str
-
-
-def choose_rows(model: Any, limits: Limits) -> Rows:
-    """As many answers as the free memory of the model's device has room for."""
+def choose_rows(model: Any, limits: "Limits") -> tuple[int, str]:
+    """As many answers as the free memory of the model's device has room for, and why."""
     free = free_bytes(model.device)
     length = min(limits.context, USUAL_PROMPT + limits.max_tokens)
     each = bytes_of_answer(model, length)
     most = MOST.get(str(model.device).partition(":")[0], MOST["cpu"])
     rows = max(1, min(most, int(free * (1 - SPARED)) // each))
-    return Rows(rows, f"{free / 1e9:.1f} GB free, {each / 1e6:.1f} MB an answer of {length:,} tokens, at most {most}")
+    return rows, f"{free / 1e9:.1f} GB free, {each / 1e6:.1f} MB an answer of {length:,} tokens, at most {most}"
 
 
 def bytes_of_answer(model: Any, length: int) -> int:
@@ -68,8 +60,8 @@ def free_bytes(device: Any) -> int:
     kind = str(device).partition(":")[0]
     if kind == "cuda":
         # What torch holds in case is free for it, too.
-        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + int(held)
+        reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + int(reserve)
     if kind == "mps":
         return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
     return free_of_machine()

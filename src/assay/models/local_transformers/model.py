@@ -6,18 +6,17 @@ length. How many came together never changes an answer.
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core import Abilities, Meter, Output, Prompt, Request, UsageError
+from ...core import Abilities, Meter, Output, Request, UsageError
 from .drawing import can_draw
 from .engine import Engine, TokenCount
-from .fitting import POLICIES
 from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
+from .local_model import LocalModel
 from .media_prompts import MediaRenderer, SpeechRenderer
-from .prompts import PromptFault, Renderer, given_template, template_in
+from .prompts import Renderer, template_in
 from .text import Limits, TextModel
 
 ACCEPTS: Mapping[Kind, frozenset[str]] = {
@@ -29,22 +28,17 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "omni": frozenset({"text", "image", "audio"}),
 }
 HEARING = ("audio", "speech", "omni")
-COUNTS = {"max_tokens": 1, "context": 2, "batch_size": 1, "rows": 0, "threads": 1}
-"""Options that are counts, and the least each can be."""
 UNLIMITED = 1 << 20
 """Where a model does not say how much it takes."""
 
 
 @dataclass
-class LocalTransformers:
-    """A model from a folder, the hub or a GGUF file, run by transformers; greedy unless a temperature is given."""
+class LocalTransformers(LocalModel):
+    """A model from a folder, the hub or a GGUF file, which is converted once; run by transformers."""
 
-    reference: ClassVar[str] = "path"
     concurrency: ClassVar[int] = 2
     """Hand-overs at the same time: one is on the device while the next one is tokenised and its media are decoded."""
 
-    path: str
-    """A folder, a hub name, or a GGUF file, which is converted once."""
     dtype: str = "auto"
     """float32, bfloat16, float16; by default full precision on a CPU, else as the weights were saved."""
     device: str | None = None
@@ -54,16 +48,10 @@ class LocalTransformers:
     revision: str | None = None
     adapter: str | None = None
     """A folder or hub name of a PEFT adapter, merged into the weights."""
-    chat_template: str | None = None
-    """Jinja text, or a file that holds it, instead of the template in the folder."""
     kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
     """What the model is, where its configuration does not say."""
-    max_tokens: int = 512
-    """How long an answer may get where the task does not say."""
     context: int | None = None
     """Tokens of prompt and answer together; by default what the model was trained with."""
-    truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """A prompt that is too long fails its sample, or loses its beginning or middle as far as its answer needs room."""
     batch_size: int = 64
     """Requests handed over at once; what they have in common is computed once."""
     rows: int = 0
@@ -82,14 +70,10 @@ class LocalTransformers:
     """Held while requests become token ids: tokenizers and processors serve one caller at a time."""
 
     def __post_init__(self) -> None:
-        if self.truncate not in POLICIES:
-            what = f"truncate={self.truncate!r} is not a policy"
-            raise UsageError(what, where=self.path, fix=f"one of {', '.join(POLICIES)}")
         if self.kind != "auto" and self.kind not in ACCEPTS:
             what = f"kind={self.kind!r} is no kind of model"
             raise UsageError(what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}")
-        check_counts(self, COUNTS, self.path)
-        self.chat_template = given_template(self.chat_template, self.path)
+        self._check_options({"context": 2, "batch_size": 1, "rows": 0, "threads": 1})
         self.source = Source(
             self.path, self.revision, self.dtype, self.device, self.device_map, self.adapter, self.trust_remote_code
         )
@@ -152,8 +136,7 @@ class LocalTransformers:
     @property
     def tokenizer(self) -> Any:
         """What cuts texts into the model's tokens; the weights are read for it."""
-        loaded = self._ready()
-        return getattr(loaded, "renderer", loaded).tokenizer
+        return self._ready().renderer.tokenizer
 
     def close(self) -> None:
         """Frees the weights."""
@@ -162,29 +145,24 @@ class LocalTransformers:
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; they are read while the device still works on those before."""
-        loaded = self._ready()
-        with self._reading:
-            made = loaded.prepare_generate(requests)
-        with self._lock, self._metered(loaded, len(requests)):
-            answers: list[Output] = loaded.generate(made)
-        return answers
+        return self._asked("generate", requests)
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """The likelihoods of all requests' continuations; they are read while the device still works."""
+        return self._asked("likelihood", requests)
+
+    def _asked(self, verb: str, requests: Sequence[Request]) -> list[Output]:
         loaded = self._ready()
         with self._reading:
-            made = loaded.prepare_likelihood(requests)
-        with self._lock, self._metered(loaded, len(requests)):
-            answers: list[Output] = loaded.likelihood(made)
+            prepared = getattr(loaded, f"prepare_{verb}")(requests)
+        with self._lock, self._meter.batch(len(requests)):
+            loaded.engine.count.meter = self._meter
+            answers: list[Output] = getattr(loaded, verb)(prepared)
         return answers
 
     def report_to(self, meter: Meter) -> None:
         """Passes through the model and answers that are done are counted there from now on."""
         self._meter = meter
-
-    def _metered(self, loaded: Any, size: int) -> AbstractContextManager[None]:
-        loaded.engine.count.meter = self._meter
-        return self._meter.batch(size)
 
     def fit_memory(self) -> str:
         """Answers written at once, and requests handed over, by the memory that is free beside the weights."""
@@ -193,18 +171,10 @@ class LocalTransformers:
         loaded = self._ready()
         if not isinstance(loaded.engine, Engine):
             return "one request at a time, as this kind of model is asked"
-        choice = choose_rows(loaded.model, loaded.limits)
-        loaded.engine.rows = choice.rows
-        self.batch_size = max(self.batch_size, 2 * choice.rows)
-        return f"{choice.rows} answers at once, {self.batch_size} requests a batch ({choice.reason})"
-
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
-        """Faults in how a prompt is rendered; needs the tokenizer, not the weights."""
-        return self._renderer().preflight(prompt, stops)
-
-    def shown(self, prompt: Prompt) -> str:
-        """A prompt as the model reads it, special tokens and all; needs the tokenizer, not the weights."""
-        return self._renderer().shown(prompt)
+        rows, reason = choose_rows(loaded.model, loaded.limits)
+        loaded.engine.rows = rows
+        self.batch_size = max(self.batch_size, 2 * rows)
+        return f"{rows} answers at once, {self.batch_size} requests a batch ({reason})"
 
     @property
     def counted(self) -> TokenCount:
@@ -212,7 +182,8 @@ class LocalTransformers:
         count: TokenCount = self._ready().engine.count
         return count
 
-    def _renderer(self) -> Renderer:
+    @property
+    def _prompts(self) -> Renderer:
         if self._loaded is not None:
             found: Renderer = self._loaded.renderer
             return found
@@ -238,24 +209,20 @@ class LocalTransformers:
             torch.set_num_threads(self.threads)
         kind = self.model_kind
         model = load_model(self.source, kind)
+        renderer = self._prompts
+        rows = self.rows or (256 if str(model.device).startswith("cuda") else 32)
+        limits = Limits(self._context(model), self.max_tokens, self.truncate, rows)
+        if kind == "text":
+            return TextModel(model, renderer, limits, self.path, self.drafts)
         if kind == "voice":
             from .speaking import VoiceModel
 
-            return VoiceModel(model, load_tokenizer(self.source), self.path)
-        limits = Limits(self._context(model), self.max_tokens, self.truncate, self.rows or _rows(model))
-        if kind == "text":
-            tokenizer = load_tokenizer(self.source)
-            renderer = Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
-            return TextModel(model, renderer, limits, self.path, self.drafts)
+            return VoiceModel(model, renderer, self.path)
         from .media_models import MediaModel, SpeechModel
+        from .talking import TalkingModel
 
-        processor = load_processor(self.source)
-        if kind == "omni":
-            from .talking import TalkingModel
-
-            return TalkingModel(model, processor, self._template(processor), limits, self.path, self.generate_args)
-        maker = SpeechModel if kind == "speech" else MediaModel
-        return maker(model, processor, self._template(processor), limits, self.path, self.generate_args)
+        maker = {"speech": SpeechModel, "omni": TalkingModel}.get(kind, MediaModel)
+        return maker(model, renderer, limits, self.path, self.generate_args)
 
     def _context(self, model: Any) -> int:
         if self.context is not None:
@@ -264,15 +231,3 @@ class LocalTransformers:
         config = getattr(config, "text_config", None) or config
         names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
         return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
-
-
-def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
-    """Refuses options that are no whole numbers, or smaller than they can be; `None` leaves them to the model."""
-    for name, smallest in least.items():
-        given = getattr(options, name)
-        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < smallest):
-            raise UsageError(f"{name}={given!r} is no count", where=where, fix=f"a whole number from {smallest} on")
-
-
-def _rows(model: Any) -> int:
-    return 256 if str(model.device).startswith("cuda") else 32

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -111,33 +112,16 @@ class Renderer:
         add = not is_chat and not (bos and text.startswith(bos))
         ids = list(self.tokenizer.encode(text, add_special_tokens=add))
         if add:
-            ids = ids[: len(ids) - self._added_after()]
+            ids = ids[: len(ids) - self._added_after]
         return tuple(ids)
 
+    @cached_property
     def _added_after(self) -> int:
         """How many tokens the tokenizer adds behind a text, which would end it before the model goes on."""
-        if not hasattr(self, "_behind"):
-            plain = self.tokenizer.encode("a", add_special_tokens=False)
-            whole = self.tokenizer.encode("a", add_special_tokens=True)
-            before = self._added_before(whole, plain)
-            self._behind = len(whole) - len(plain) - before
-        return self._behind
-
-    @staticmethod
-    def _added_before(whole: Sequence[int], plain: Sequence[int]) -> int:
-        for start in range(len(whole) - len(plain) + 1):
-            if list(whole[start : start + len(plain)]) == list(plain):
-                return start
-        return 0
-
-    @property
-    def prefix_token(self) -> int | None:
-        """What stands before the first token of a text: the beginning-of-sequence token, else the end-of-text one."""
-        for name in ("bos_token_id", "eos_token_id"):
-            found = getattr(self.tokenizer, name, None)
-            if found is not None:
-                return int(found)
-        return None
+        plain, whole = (list(self.tokenizer.encode("a", add_special_tokens=adds)) for adds in (False, True))
+        added = len(whole) - len(plain)
+        before = next((at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0)
+        return added - before
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
         """Each continuation behind the context: encoded together, so that the seam is where the model would have it."""
@@ -172,14 +156,13 @@ class Renderer:
         return self._need_prefix(), tuple(tokens)
 
     def _need_prefix(self) -> int:
-        first = self.prefix_token
-        if first is None:
-            raise UsageError(
-                "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text",
-                where=self.where,
-                fix="weigh continuations after a context",
-            )
-        return first
+        """What stands before the first token of a text: the beginning-of-sequence token, else the end-of-text one."""
+        for name in ("bos_token_id", "eos_token_id"):
+            found = getattr(self.tokenizer, name, None)
+            if found is not None:
+                return int(found)
+        what = "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text"
+        raise UsageError(what, where=self.where, fix="weigh continuations after a context")
 
     def shown(self, prompt: Prompt) -> str:
         """The prompt as the model reads it, special tokens and all."""
@@ -217,9 +200,9 @@ class Renderer:
 
     def _always_ends_alike(self) -> bool:
         """Whether the template does not heed whether the model is to write."""
-        asked = [{"role": "user", "content": MARKS[0]}]
+        messages = [{"role": "user", "content": MARKS[0]}]
         try:
-            return self._templated(asked) == self._templated(asked, opens=False)
+            return self._templated(messages) == self._templated(messages, opens=False)
         except TemplateError:
             return False
 
@@ -306,13 +289,13 @@ def _words(part: Any) -> str:
     return json.dumps(part.value, ensure_ascii=False) if isinstance(part, Json) else ""
 
 
-def given_template(given: str | None, where: str) -> str | None:
+def given_template(template: str | None, where: str) -> str | None:
     """The chat template a user gave: Jinja text, or the file that holds it."""
-    if given is None or "{" in given:
-        return given
-    what, fix = f"chat_template={shorten(given)} is no Jinja text", "check the path, or give the template itself"
+    if template is None or "{" in template:
+        return template
+    what, fix = f"chat_template={shorten(template)} is no Jinja text", "check the path, or give the template itself"
     try:
-        read = _read_template(Path(given).expanduser())
+        read = _read_template(Path(template).expanduser())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{what}, and no file to read it from: {why}", where=where, fix=fix) from error

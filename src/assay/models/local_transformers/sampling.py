@@ -47,12 +47,12 @@ def are_finite(logits: Any) -> list[bool]:
 
 
 def choose(
-    logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]], draws: Sequence[random.Random]
+    logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]], draws: Sequence[random.Random]
 ) -> list[Choice]:
-    """The next token of rows that share their options; `written` is what each wrote so far."""
+    """The next token of rows that share their options; `previous` is what each wrote so far."""
     import torch
 
-    shaped = penalised(logits.float(), options, written)
+    shaped = penalised(logits.float(), options, previous)
     if is_greedy(options):
         tokens = shaped.argmax(-1)
     else:
@@ -60,21 +60,21 @@ def choose(
     if options.logprobs is None:
         return [Choice(token) for token in tokens.tolist()]
     raw = torch.log_softmax(logits.float(), -1)
-    own = raw.gather(1, tokens[:, None])[:, 0].tolist()
+    logprobs = raw.gather(1, tokens[:, None])[:, 0].tolist()
     if not options.logprobs:
-        return [Choice(token, value) for token, value in zip(tokens.tolist(), own, strict=True)]
+        return [Choice(token, value) for token, value in zip(tokens.tolist(), logprobs, strict=True)]
     values, ids = raw.topk(min(options.logprobs, raw.shape[-1]), -1)
     tops = [tuple(zip(i, v, strict=True)) for i, v in zip(ids.tolist(), values.tolist(), strict=True)]
-    return [Choice(*entry) for entry in zip(tokens.tolist(), own, tops, strict=True)]
+    return [Choice(*entry) for entry in zip(tokens.tolist(), logprobs, tops, strict=True)]
 
 
-def penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]]) -> Any:
+def penalised(logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]) -> Any:
     if not has_penalties(options):
         return logits
     import torch
 
     logits = logits.clone()
-    for row, tokens in enumerate(written):
+    for row, tokens in enumerate(previous):
         if not tokens:
             continue
         ids, counts = torch.tensor(list(tokens), device=logits.device).unique(return_counts=True)
@@ -92,16 +92,16 @@ def _drawn(logits: Any, options: GenerateOptions, draws: Sequence[random.Random]
 
     ordered, ids = (logits / float(options.temperature or 1.0)).sort(dim=-1, descending=True, stable=True)
     chances = torch.softmax(ordered, -1)
-    kept = torch.ones_like(chances, dtype=torch.bool)
+    is_choice = torch.ones_like(chances, dtype=torch.bool)
     if options.top_k:
-        kept[:, options.top_k :] = False
+        is_choice[:, options.top_k :] = False
     if options.min_p:
-        kept &= chances >= options.min_p * chances[:, :1]
+        is_choice &= chances >= options.min_p * chances[:, :1]
     if options.top_p is not None and options.top_p < 1.0:
         # The token that crosses the line is kept: the rest would fall short of it.
-        kept &= chances.cumsum(-1) - chances < options.top_p
-    kept[:, 0] = True
-    mass = (chances * kept).cumsum(-1)
-    drawn = torch.tensor([[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device)
-    at = torch.searchsorted(mass, drawn * mass[:, -1:]).clamp(max=mass.shape[-1] - 1)
+        is_choice &= chances.cumsum(-1) - chances < options.top_p
+    is_choice[:, 0] = True
+    mass = (chances * is_choice).cumsum(-1)
+    numbers = torch.tensor([[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device)
+    at = torch.searchsorted(mass, numbers * mass[:, -1:]).clamp(max=mass.shape[-1] - 1)
     return ids.gather(1, at)[:, 0]

@@ -22,7 +22,9 @@ class Slots:
 
     def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
         """Puts tokens in their places in their slots; keys and values come as heads by tokens by size."""
-        self._open(layer, key, value)
+        if layer not in self.keys:
+            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
+            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
         self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
         self.values[layer][slots, :, places] = value.transpose(0, 1)
 
@@ -31,11 +33,6 @@ class Slots:
         for layer in self.keys:
             self.keys[layer][first:stop, :, :, place:] = 0
             self.values[layer][first:stop, :, place:] = 0
-
-    def _open(self, layer: int, key: Any, value: Any) -> None:
-        if layer not in self.keys:
-            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
-            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
 
     def move(self, source: int, target: int) -> None:
         """Copies one slot over another."""
@@ -71,9 +68,9 @@ class Seen:
     def joined(self, other: "Seen") -> "Seen":
         """Among the tokens of both."""
         top = self.top.maximum(other.top)
-        own, far = (self.top - top).exp_(), (other.top - top).exp_()
-        found = (self.found * own).addcmul_(other.found, far)
-        return Seen(found, (self.total * own).addcmul_(other.total, far), top)
+        near, far = (self.top - top).exp_(), (other.top - top).exp_()
+        found = (self.found * near).addcmul_(other.found, far)
+        return Seen(found, (self.total * near).addcmul_(other.total, far), top)
 
 
 def look(scores: Any, values: Any) -> Seen:
@@ -87,25 +84,21 @@ def look(scores: Any, values: Any) -> Seen:
     return Seen(torch.matmul(weights.to(values.dtype), values), weights.sum(-1, keepdim=True), top)
 
 
+@dataclass
 class StepPlan:
     """A pass over one token or a few of each row."""
 
-    def __init__(
-        self,
-        slots: Slots,
-        lengths: Sequence[int],
-        widths: Sequence[int],
-        trunks: Sequence[tuple[Trunk | None, Sequence[int]]],
-    ) -> None:
-        self.slots = slots
-        self.lengths = lengths
-        """Own tokens of each row before this pass."""
-        self.widths = widths
-        """Tokens of each row in this pass."""
-        self.trunks = trunks
-        """Each trunk with the rows that hang on it."""
-        self.widest = max(widths)
-        self.longest = max(length + width for length, width in zip(lengths, widths, strict=True))
+    slots: Slots
+    lengths: Sequence[int]
+    """Own tokens of each row before this pass."""
+    widths: Sequence[int]
+    """Tokens of each row in this pass."""
+    trunks: Sequence[tuple[Trunk | None, Sequence[int]]]
+    """Each trunk with the rows that hang on it."""
+
+    def __post_init__(self) -> None:
+        self.widest = max(self.widths)
+        self.longest = max(length + width for length, width in zip(self.lengths, self.widths, strict=True))
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
@@ -117,19 +110,19 @@ class StepPlan:
         self.slots.store(layer, slots, places, key, value)
         heads, count, size = query.shape
         shared = key.shape[0]
-        asked = (query * style.scale).view(shared, heads // shared, count, size)
+        queries = (query * style.scale).view(shared, heads // shared, count, size)
         rows = len(self.lengths)
         keys = self.slots.keys[layer][:rows, ..., : self.longest]
         values = self.slots.values[layer][:rows, :, : self.longest]
-        own = capped(torch.matmul(self._by_row(asked.permute(2, 0, 1, 3)), keys), style.softcap)
-        mask = self._once(("mask", style.window), device, lambda: self._mask(style.window, len(asked[0])))
-        seen = look(own + mask.to(own.dtype), values).over(self._by_token)
-        found = torch.empty(count, *seen.found.shape[1:], dtype=query.dtype, device=device)
+        scores = capped(torch.matmul(self._by_row(queries.permute(2, 0, 1, 3)), keys), style.softcap)
+        mask = self._once(("mask", style.window), device, lambda: self._mask(style.window, len(queries[0])))
+        near = look(scores + mask.to(scores.dtype), values).over(self._by_token)
+        found = torch.empty(count, *near.found.shape[1:], dtype=query.dtype, device=device)
         for trunk, rows_of_it in self.trunks:
             at = self._once(("members", id(trunk)), device, partial(self._members, rows_of_it))
-            some = seen if at is None else seen.over(itemgetter(at))
+            some = near if at is None else near.over(itemgetter(at))
             if trunk is not None:
-                some = some.joined(self._far(layer, trunk, asked if at is None else asked[:, :, at], at, style))
+                some = some.joined(self._far(layer, trunk, queries if at is None else queries[:, :, at], at, style))
             answer = (some.found / some.total).to(query.dtype)
             if at is None:
                 found = answer
@@ -137,17 +130,17 @@ class StepPlan:
                 found[at] = answer
         return found.permute(1, 2, 0, 3).reshape(heads, count, -1)
 
-    def _far(self, layer: int, trunk: Trunk, asked: Any, members: Any, style: Style) -> Seen:
+    def _far(self, layer: int, trunk: Trunk, queries: Any, members: Any, style: Style) -> Seen:
         """What rows see of their trunk: key heads by groups by tokens by size in, tokens by heads by groups out."""
         import torch
 
-        shared, groups, count, size = asked.shape
-        flat = asked.reshape(shared, groups * count, size)
+        shared, groups, count, size = queries.shape
+        flat = queries.reshape(shared, groups * count, size)
         scores = capped(torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)), style.softcap)
         if style.window is not None:
             window = style.window
             mask = self._once(
-                ("far", id(trunk), window), asked.device, lambda: self._far_mask(trunk.length, members, window)
+                ("far", id(trunk), window), queries.device, lambda: self._far_mask(trunk.length, members, window)
             )
             scores = (scores.view(shared, groups, count, -1) + mask.to(scores.dtype)).view(scores.shape)
         return look(scores, trunk.values[layer]).over(lambda x: x.view(shared, groups, count, -1).permute(2, 0, 1, 3))

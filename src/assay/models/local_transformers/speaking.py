@@ -4,14 +4,15 @@ One text at a time: how long each clip of a text lasts is drawn, and a neighbour
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...core import Candidate, Output, Request, Usage
 from ...media import audio_from
-from ..answers import failure
+from ..answers import failure, is_out_of_memory
 from ..draws import torch_draws
-from .engine import TokenCount
+from .candidates import not_finite
+from .engine import Counter, TokenCount
+from .prompts import Renderer
 from .sampling import check_options
 
 
@@ -25,55 +26,43 @@ def writes_and_speaks(config: Mapping[str, Any]) -> bool:
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
-    """A request with its text as token ids, or why it has none."""
-
-    request: Request
-    inputs: dict[str, Any]
-    failed: Output | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Counter:
-    count: TokenCount
+Saying = tuple[Request, dict[str, Any]]
+"""A request with its text as token ids."""
 
 
 class VoiceModel:
     """A model from text to a waveform."""
 
-    def __init__(self, model: Any, tokenizer: Any, where: str) -> None:
+    def __init__(self, model: Any, renderer: Renderer, where: str) -> None:
         self.model = model
-        self.tokenizer = tokenizer
+        self.renderer = renderer
         self.where = where
-        self.engine = _Counter(TokenCount(model))
+        self.engine = Counter(TokenCount(model))
 
-    def prepare_generate(self, requests: Sequence[Request]) -> list[Saying]:
+    def prepare_generate(self, requests: Sequence[Request]) -> list[Saying | Output]:
         """Texts as token ids: everything that needs no device."""
         return [self._saying(request) for request in requests]
 
-    def _saying(self, request: Request) -> Saying:
+    def _saying(self, request: Request) -> Saying | Output:
         check_options(request.options, self.where, reports=False)
-        said = [message.text for message in request.prompt.messages if message.parts is not None]
-        inputs = dict(self.tokenizer(said[-1] if said else "", return_tensors="pt"))
+        texts = [message.text for message in request.prompt.messages if message.parts is not None]
+        inputs = dict(self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt"))
         if inputs["input_ids"].numel() == 0:
-            nothing = "the prompt holds nothing this model can say"
-            return Saying(request, {}, Output.failed("exception", nothing, retryable=False))
-        return Saying(request, inputs)
+            return Output.failed("exception", "the prompt holds nothing this model can say", retryable=False)
+        return request, inputs
 
-    def generate(self, made: Sequence[Saying]) -> list[Output]:
+    def generate(self, prepared: Sequence[Saying | Output]) -> list[Output]:
         """`n` audio clips for each text, each drawn with a seed of its own."""
         outputs = []
-        for saying in made:
-            outputs.append(saying.failed or self._said(saying))
-            self.engine.count.meter.advance(1 / len(made))
+        for saying in prepared:
+            outputs.append(saying if isinstance(saying, Output) else self._said(*saying))
+            self.engine.count.meter.advance(1 / len(prepared))
         return outputs
 
-    def _said(self, saying: Saying) -> Output:
+    def _said(self, request: Request, tensors: Mapping[str, Any]) -> Output:
         import torch
 
-        request = saying.request
-        inputs = {name: value.to(self.model.device) for name, value in saying.inputs.items()}
+        inputs = {name: value.to(self.model.device) for name, value in tensors.items()}
         length = int(inputs["input_ids"].shape[1])
         candidates = []
         try:
@@ -81,12 +70,11 @@ class VoiceModel:
                 with torch.inference_mode(), torch_draws(request, index):
                     waveform = self.model(**inputs).waveform[0].float().cpu()
                 if not bool(waveform.isfinite().all()):
-                    what = "the model computed a waveform that is not finite"
-                    return Output.failed("non_finite", what, retryable=False)
+                    return not_finite("the model computed a waveform that is not finite")
                 audio = audio_from(waveform.numpy(), int(self.model.config.sampling_rate))
                 candidates.append(Candidate((audio,), "stop"))
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one text is that sample's failure
+        except Exception as error:  # what a model's own code makes of one text is that sample's failure
+            if is_out_of_memory(error):
+                raise
             return failure(error, self.where)
         return Output(tuple(candidates), usage=Usage(length, None))

@@ -7,9 +7,9 @@ another says what was written. A clip is only made where the request asks for it
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import EMPTY, Candidate, Output, Request
+from ...core import Candidate, Output, Request
 from ...media import audio_from
-from .media_answers import Drawn, answered, not_finite
+from .candidates import Drawn, not_finite
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
@@ -17,6 +17,7 @@ from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
 from .text import Limits
 
+OF_VOICE = ("speaker", "talker_", "token2wav_")
 RATE = 24000
 """Samples a second of what is said; no configuration names it."""
 
@@ -24,27 +25,12 @@ RATE = 24000
 class TalkingModel(MediaModel):
     """A model that takes images and audio clips, writes, and says what it wrote."""
 
-    def __init__(
-        self,
-        model: Any,
-        processor: Any,
-        template: str | None,
-        limits: Limits,
-        where: str,
-        settings: Mapping[str, Any] = EMPTY,
-    ) -> None:
-        own = ("speaker", "talker_", "token2wav_")
-        super().__init__(
-            model.thinker,
-            processor,
-            template,
-            limits,
-            where,
-            {name: value for name, value in settings.items() if not name.startswith(own)},
-        )
+    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
         self.whole = model
-        self.voice = {name: value for name, value in settings.items() if name.startswith(own)}
+        self.voice = {name: value for name, value in settings.items() if name.startswith(OF_VOICE)}
         """Settings of the speaking part alone."""
+        further = {name: value for name, value in settings.items() if name not in self.voice}
+        super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
         """Not what is to be heard; nor what is drawn, so that it is the same whether it is heard or not."""
@@ -56,13 +42,13 @@ class TalkingModel(MediaModel):
     ) -> dict[int, Output]:
         """Those that are to be heard one by one, the others together."""
         spoken = [at for at in group if "audio" in requests[at].prompt.produces]
-        written = [at for at in group if at not in spoken]
-        outputs = super()._answered(written, requests, inputs) if written else {}
+        silent = [at for at in group if at not in spoken]
+        outputs = super()._answered(silent, requests, inputs) if silent else {}
         return outputs | {at: self._said(requests[at], inputs[at]) for at in spoken}
 
     def _said(self, request: Request, inputs: Mapping[str, Any]) -> Output:
         # The speaking part needs to know how large images are, and refuses the images themselves.
-        given = {
+        arguments = {
             f"thinker_{name}" if name == "pixel_values" else name: value
             for name, value in placed(inputs, self.model).items()
         }
@@ -71,15 +57,15 @@ class TalkingModel(MediaModel):
         for index in range(request.options.n):
             try:
                 with self.plain.drawing(request, index), finite_only(self.whole.talker):
-                    ids, audio = self.whole.generate(**given, **self._spoken_settings(request, length))
+                    ids, audio = self.whole.generate(**arguments, **self._spoken_settings(request, length))
             except NotFinite as error:
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
                 # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
-                [own] = self.plain.draw(placed(inputs, self.model), request, index)
-                if len(own.ids) > 1:
+                [answer] = self.plain.draw(placed(inputs, self.model), request, index)
+                if len(answer.ids) > 1:
                     raise
-                candidates.append(self.answers.candidate(request, own))
+                candidates.append(self.answers.candidate(request, answer))
                 continue
             if not bool(audio.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
@@ -87,12 +73,12 @@ class TalkingModel(MediaModel):
             text = self.answers.candidate(request, Drawn(self.answers.own(ids[0].tolist(), length, stops)))
             waveform = audio_from(audio.float().cpu().numpy(), RATE)
             candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
-        return answered(candidates, length, self.plain.squeezed(request, length))
+        return self.answers.output(request, candidates, length, self.plain.squeezed(request, length))
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
         """How to write, for the part that writes alone, and how to say it."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))
-        written = {f"thinker_{name}": value for name, value in settings.items()}
-        return {"generation_mode": "audio", "talker_eos_token_id": ends, **written, **self.voice}
+        thinker_settings = {f"thinker_{name}": value for name, value in settings.items()}
+        return {"generation_mode": "audio", "talker_eos_token_id": ends, **thinker_settings, **self.voice}

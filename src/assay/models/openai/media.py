@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core import Audio, Candidate, Image, Media, Output, Request, Text, Usage, shorten
 from ..calling import as_text
-from ..chat_format import Malformed, count_of
+from ..chat_format import Malformed, read_usage
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
 from ..inline_media import from_base64, playable
@@ -17,10 +17,10 @@ SAMPLING = ("top_p", "top_k", "min_p", "stop", "logprobs", "frequency_penalty", 
 def modalities(produces: Sequence[str], voice: str, audio_format: str) -> dict[str, Any]:
     """The members of a chat body that ask for more than text."""
     kinds = list(dict.fromkeys(("text", *produces)))
-    asked: dict[str, Any] = {"modalities": kinds}
+    fields: dict[str, Any] = {"modalities": kinds}
     if "audio" in produces:
-        asked["audio"] = {"voice": voice, "format": audio_format}
-    return asked
+        fields["audio"] = {"voice": voice, "format": audio_format}
+    return fields
 
 
 def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
@@ -41,13 +41,13 @@ def image_form(fields: Mapping[str, Any], images: Sequence[Media]) -> tuple[byte
 
 def read_images(answer: Any) -> Output:
     """One candidate for each image."""
-    drawn = answer.get("data") if isinstance(answer, Mapping) else None
-    if not isinstance(drawn, Sequence) or not drawn:
+    images = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
-    if any(not isinstance(image, Mapping) or not isinstance(image.get("b64_json"), str) for image in drawn):
+    if any(not isinstance(image, Mapping) or not isinstance(image.get("b64_json"), str) for image in images):
         message = 'the endpoint gave an address instead of an image; fix: -a \'body={"response_format": "b64_json"}\''
         raise HttpFailure("bad_response", message, retryable=False)
-    candidates = tuple(Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in drawn)
+    candidates = tuple(Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in images)
     return Output(candidates, usage=_usage(answer.get("usage")))
 
 
@@ -55,8 +55,8 @@ def speech_fields(name: str, request: Request, voice: str, audio_format: str) ->
     """What to say, and how; a system text says in what manner."""
     refuse_options(request, SAMPLING, "the speech endpoint")
     manner = " ".join(message.text for message in request.messages if message.role == "system")
-    said = "\n".join(m.text for m in request.messages if m.role != "system" and m.parts is not None)
-    fields = {"model": name, "input": said, "voice": voice, "response_format": audio_format}
+    text = "\n".join(m.text for m in request.messages if m.role != "system" and m.parts is not None)
+    fields = {"model": name, "input": text, "voice": voice, "response_format": audio_format}
     return {**fields, "instructions": manner} if manner else fields
 
 
@@ -114,6 +114,5 @@ def _plain(value: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, Mapping) or "input_tokens" not in usage:
-        return None
-    return Usage(input_tokens=count_of(usage, "input_tokens"), output_tokens=count_of(usage, "output_tokens"))
+    """Tokens, where the endpoint counts them: some count seconds."""
+    return read_usage(usage, "input", "output") if isinstance(usage, Mapping) and "input_tokens" in usage else None

@@ -8,16 +8,16 @@ import msgspec
 
 from ...core import Abilities, Output, Request, UsageError
 from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
-from ..chat_format import chat_messages, option_fields, read_answer
+from ..chat_format import chat_messages, option_fields, read_answer, split_thinking
 from ..http import HttpFailure, Refused
-from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
+from ..http_model import HttpModel, enough, filtered, without_seed
 from . import media, responses, weighing
-from .thinking import split_thinking
 
+Weighing = Literal["none", "echo", "prompt_logprobs"]
+TokenField = Literal["auto", "max_tokens", "max_completion_tokens"]
 Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
 FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 PATHS = ("chat/completions", "completions", "responses", "images/generations", "audio/speech", "audio/transcriptions")
-TOKEN_FIELDS = ("auto", "max_tokens", "max_completion_tokens")
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -38,15 +38,16 @@ class OpenAI(HttpModel):
     scheme: ClassVar[str] = "openai"
     public_url: ClassVar[str] = "https://api.openai.com/v1"
     url_env: ClassVar[str] = "OPENAI_BASE_URL"
+    key_header: ClassVar[str] = "Authorization: Bearer {}"
 
     api_key_env: str = "OPENAI_API_KEY"
     api: Api = "auto"
     """`auto` sends prompts with free roles as completions, all others as chat."""
-    max_tokens_field: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
+    max_tokens_field: TokenField = "auto"
     """Servers disagree on the name; `auto` uses the newer one for the public service only."""
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
-    likelihood_by: Literal["none", "echo", "prompt_logprobs"] = "none"
+    likelihood_by: Weighing = "none"
     """How the server weighs given continuations: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
     think_tags: bool = False
     """Whether the server leaves `<think>…</think>` in the text; it is then kept apart from the answer."""
@@ -55,15 +56,12 @@ class OpenAI(HttpModel):
     audio_format: str = "wav"
 
     def __post_init__(self) -> None:
-        if self.api not in get_args(Api):
-            raise UsageError(f"api must be one of {', '.join(get_args(Api))}, got {self.api!r}")
-        if self.likelihood_by not in ("none", "echo", "prompt_logprobs"):
-            raise UsageError(f"likelihood_by must be none, echo or prompt_logprobs, got {self.likelihood_by!r}")
+        for name, kind in (("api", Api), ("likelihood_by", Weighing), ("max_tokens_field", TokenField)):
+            if getattr(self, name) not in get_args(kind):
+                listed = ", ".join(get_args(kind))
+                raise UsageError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
             raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
-        if self.max_tokens_field not in TOKEN_FIELDS:
-            known = ", ".join(TOKEN_FIELDS)
-            raise UsageError(f"max_tokens_field must be one of {known}, got {self.max_tokens_field!r}")
         if not isinstance(self.think_tags, bool):
             raise UsageError(f"think_tags must be true or false, got {self.think_tags!r}")
         for name in ("voice", "audio_format"):
@@ -81,10 +79,9 @@ class OpenAI(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """As declared: an endpoint cannot be asked what its model takes and makes."""
-        declared = as_declared(self.accepts, self.produces)
+        """As declared; what it weighs and reports depends on the API."""
         return replace(
-            declared,
+            super().abilities,
             likelihood=self.likelihood_by != "none",
             logprobs=self.api not in WITHOUT_LOGPROBS,
             roles="chat" if self.api in ("chat", "responses") else "any",
@@ -114,18 +111,12 @@ class OpenAI(HttpModel):
         """How it may be made to weigh continuations, for a task that needs it."""
         return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
 
-    def _credentials(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"}
-
     async def _answer(self, request: Request) -> Output:
-        if self.api == "responses":
-            return await self._repeat(request, self._respond)
+        ways = {"responses": self._respond, "speech": self._speak, "transcriptions": self._transcribe}
+        if self.api in ways:
+            return await self._repeat(request, ways[self.api])
         if self.api == "images":
             return await self._draw(request)
-        if self.api == "speech":
-            return await self._repeat(request, self._speak)
-        if self.api == "transcriptions":
-            return await self._repeat(request, self._transcribe)
         chat = self.api == "chat" or (self.api == "auto" and request.prompt.is_chat)
         answer = await self._post("chat/completions" if chat else "completions", self._question(request, chat))
         output = read_answer(answer, audio_format=self.audio_format)
@@ -149,7 +140,7 @@ class OpenAI(HttpModel):
 
     async def _respond(self, request: Request) -> Output:
         answer = await self._post("responses", responses.question(self.name, request))
-        return responses.read(answer, ignored=ignored_seed(request))
+        return without_seed(responses.read(answer), request)
 
     async def _draw(self, request: Request) -> Output:
         is_public = self._url == self.public_url

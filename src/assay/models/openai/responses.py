@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, Candidate, Image, Message, Output, Part, Prompt, Reasoning, Request, Text, Token, shorten
-from ..chat_format import Malformed, chat_messages, read_usage, weighed_token
+from ..chat_format import Malformed, chat_messages, read_usage, rivals_of, weighed_token
 from ..http import HttpFailure
 from ..http_model import refuse_options
 from ..inline_media import from_base64
@@ -53,7 +53,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part)
 
 
-def read(answer: Any, ignored: Sequence[str] = ()) -> Output:
+def read(answer: Any) -> Output:
     """The output in a response; raises `Malformed` where it is none, `HttpFailure` where it says it failed."""
     items = answer.get("output") if isinstance(answer, Mapping) else None
     if not isinstance(items, Sequence):
@@ -86,9 +86,8 @@ def read(answer: Any, ignored: Sequence[str] = ()) -> Output:
         raise Malformed(f"the model called a tool instead of answering: {shorten(items)}", passes=False)
     reason = "content_filter" if refusals else CUT.get(cut, str(cut)) if cut else "stop"
     usage = read_usage(answer.get("usage"), "input", "output")
-    details: dict[str, Any] = {"refusal": " ".join(refusals)} if refusals else {}
-    details |= {"ignored": list(ignored)} if ignored else {}
-    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details or EMPTY)
+    details = {"refusal": " ".join(refusals)} if refusals else EMPTY
+    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details)
 
 
 def _is_said(part: Part) -> bool:
@@ -112,6 +111,5 @@ def _read_message(item: Mapping[str, Any], parts: list[Part], tokens: list[Token
         elif isinstance(piece.get("text"), str):
             parts.append(Text(piece["text"]))
             for token in piece.get("logprobs") or ():
-                top = tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
-                tokens.append(weighed_token(token["token"], token["logprob"], top))
+                tokens.append(weighed_token(token["token"], token["logprob"], rivals_of(token)))
     return refusals

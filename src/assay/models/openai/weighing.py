@@ -45,7 +45,7 @@ def read(answer: Any, request: Request, way: Way) -> Output:
         raise Malformed(f"the answer has not {len(texts)} `choices`: {shorten(answer)}")
     # Some servers answer in the order they got ready.
     ordered = sorted(choices, key=lambda choice: choice.get("index", 0))
-    read_one = _echoed if way == "echo" else _prompted
+    read_one = _echoed if way == "echo" else lambda choice, _: list(_tokens(choice))
     weighed = [
         _weight(read_one(choice, text), part, whole=request.prompt.rolling)
         for choice, text, part in zip(ordered, texts, _weighed_parts(request), strict=True)
@@ -95,14 +95,14 @@ def _weighed_parts(request: Request) -> list[str]:
 
 def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     """The tokens of the text itself, without the one that was written after it."""
-    said: Mapping[str, Any] = choice.get("logprobs") or {}
-    tokens = said.get("tokens")
+    report: Mapping[str, Any] = choice.get("logprobs") or {}
+    tokens = report.get("tokens")
     if not isinstance(tokens, Sequence) or not tokens:
         raise CannotWeigh("logprobs of what it echoes", "echo")
-    tops = said.get("top_logprobs") or [None] * len(tokens)
-    values = said.get("token_logprobs") or [None] * len(tokens)
+    tops = report.get("top_logprobs") or [None] * len(tokens)
+    values = report.get("token_logprobs") or [None] * len(tokens)
     read: list[Weighed] = []
-    begins = _begins(tokens, said.get("text_offset"), text)
+    begins = _begins(tokens, report.get("text_offset"), text)
     for value, top, begin, end in zip(values, tops, begins, [*begins[1:], len(text)], strict=True):
         if begin >= len(text):
             break
@@ -124,10 +124,6 @@ def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
     raise HttpFailure("bad_response", _lacks("the text it was sent", "echo"), retryable=False)
 
 
-def _prompted(choice: Mapping[str, Any], text: str) -> list[Weighed]:
-    return list(_tokens(choice))
-
-
 def _tokens(holder: Any) -> Iterator[Weighed]:
     """The tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself, others its rivals."""
     entries = holder.get("prompt_logprobs") if isinstance(holder, Mapping) else None
@@ -137,8 +133,8 @@ def _tokens(holder: Any) -> Iterator[Weighed]:
         if not entry:
             yield Weighed("", None, False)  # nothing stands before the first token
             continue
-        own = next(iter(entry.values()))
-        yield Weighed(str(own.get("decoded_token") or ""), float(own["logprob"]), own.get("rank") == 1)
+        token = next(iter(entry.values()))
+        yield Weighed(str(token.get("decoded_token") or ""), float(token["logprob"]), token.get("rank") == 1)
 
 
 def _lacks(what: str, way: Way) -> str:
@@ -153,20 +149,20 @@ def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Lik
     if not part:
         return Likelihood(0.0, True, 0)
     wanted = len(part)
-    taken: list[Weighed] = []
+    last_tokens: list[Weighed] = []
     for token in reversed(tokens):
         if wanted <= 0:
             break
-        taken.append(token)
+        last_tokens.append(token)
         wanted -= len(token.text)
-    ending = "".join(token.text for token in reversed(taken))
+    ending = "".join(token.text for token in reversed(last_tokens))
     if not ending.endswith(part) and not part.endswith(ending):
         raise HttpFailure("bad_response", f"the server weighed {shorten(ending)} for {shorten(part)}", retryable=False)
-    known = [token for token in taken if token.logprob is not None]
-    if not known or (len(known) < len(taken) and not whole):
+    weights = [token for token in last_tokens if token.logprob is not None]
+    if not weights or (len(weights) < len(last_tokens) and not whole):
         raise HttpFailure("bad_response", f"nothing stands before {shorten(part)} to weigh it by", retryable=False)
-    logprob = sum(token.logprob for token in known if token.logprob is not None)
-    return Likelihood(logprob, all(token.is_best for token in known), len(known))
+    logprob = sum(token.logprob for token in weights if token.logprob is not None)
+    return Likelihood(logprob, all(token.is_best for token in weights), len(weights))
 
 
 def _usage(answers: Sequence[Any]) -> Usage | None:

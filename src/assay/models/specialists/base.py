@@ -4,17 +4,22 @@ Settings of sampling, such as a temperature, mean nothing to most of them and ar
 candidates, one that does not draw gives its one answer as often.
 """
 
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from ...core import DataError, Media, ModelError, Output, Request
+from ...core import Abilities, DataError, Media, ModelError, Output, Request, UsageError
 from ..answers import failure
 
 M = TypeVar("M", bound=Media)
+Ranges = Mapping[str, tuple[float, float]]
+SPEAKS, DRAWS = (Abilities(produces=frozenset({kind})) for kind in ("audio", "image"))
+READS = Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
+"""What those take and make that say, draw or read a text."""
 
 
 @dataclass
@@ -26,8 +31,17 @@ class Specialist(ABC):
     """What its faults are blamed on."""
     draws: ClassVar[bool] = False
     """Whether two candidates of one question differ."""
+    ranges: ClassVar[Ranges] = {}
+    """The least and the most that options can be."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in self.ranges.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                fix = f"at least {least:g}" if most == math.inf else f"{least:g} to {most:g}"
+                raise UsageError(f"{name} is {value}", where=f"model {self.label!r}", fix=fix)
 
     def load(self) -> None:
         """Starts the engine, if nobody did before."""

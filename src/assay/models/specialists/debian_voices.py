@@ -5,14 +5,13 @@ Both read the text from a file, so that no text can be taken for an option.
 
 import re
 import tempfile
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
-from .base import Specialist, asked_text
+from ...core import Audio, ModelError, Output, Request, UsageError
+from .base import SPEAKS, Specialist, asked_text
 from .programs import call, find_program, version_of
 
 VOICE = re.compile(r"[A-Za-z0-9_]+")
@@ -23,10 +22,13 @@ TEXT, SPEECH = "text.txt", "speech.wav"
 class Program(Specialist):
     """A program that reads one file and writes another."""
 
+    abilities = SPEAKS
     program: ClassVar[str]
     apt: ClassVar[str]
-    versions: ClassVar[tuple[str, ...]]
-    """The program, and the argument, that prints the version."""
+    named_by: ClassVar[str]
+    """The program that prints the version."""
+    arguments: ClassVar[tuple[str, ...]]
+    """How the program is told to read the text and where to write the audio."""
     voice: str
 
     def __post_init__(self) -> None:
@@ -35,15 +37,9 @@ class Program(Specialist):
             raise UsageError(f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}")
 
     @property
-    def abilities(self) -> Abilities:
-        """Text in, speech out."""
-        return Abilities(produces=frozenset({"audio"}))
-
-    @property
     def identity(self) -> Mapping[str, Any]:
         """The program as it names itself, and its voice."""
-        program, *arguments = self.versions
-        return {self.label: self.voice, "engine": version_of(find_program(program, self.apt), *arguments)}
+        return {self.label: self.voice, "engine": version_of(find_program(self.named_by, self.apt))}
 
     def _start(self) -> str:
         return find_program(self.program, self.apt)
@@ -52,16 +48,12 @@ class Program(Specialist):
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
             (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
-            call([self._engine, *self._arguments()], folder=folder)
+            call([self._engine, *(word.format(self.voice) for word in self.arguments)], folder=folder)
             try:
                 speech = (folder / SPEECH).read_bytes()
             except OSError as error:
                 raise ModelError(f"{self.program} wrote no audio clip") from error
         return Output.of(Audio(speech))
-
-    @abstractmethod
-    def _arguments(self) -> Sequence[str]:
-        """How the program is told to read the text and where to write the audio."""
 
 
 @dataclass
@@ -71,12 +63,10 @@ class Flite(Program):
     label: ClassVar[str] = "flite"
     program: ClassVar[str] = "flite"
     apt: ClassVar[str] = "flite"
-    versions: ClassVar[tuple[str, ...]] = ("flite", "--version")
+    named_by: ClassVar[str] = "flite"
+    arguments: ClassVar[tuple[str, ...]] = ("-voice", "{}", "-f", TEXT, "-o", SPEECH)
     voice: str = "slt"
     """slt, rms, awb, kal or kal16."""
-
-    def _arguments(self) -> Sequence[str]:
-        return ("-voice", self.voice, "-f", TEXT, "-o", SPEECH)
 
 
 @dataclass
@@ -86,8 +76,6 @@ class Festival(Program):
     label: ClassVar[str] = "festival"
     program: ClassVar[str] = "text2wave"
     apt: ClassVar[str] = "festival festvox-us-slt-hts"
-    versions: ClassVar[tuple[str, ...]] = ("festival", "--version")
+    named_by: ClassVar[str] = "festival"
+    arguments: ClassVar[tuple[str, ...]] = ("-eval", "(voice_{})", "-o", SPEECH, TEXT)
     voice: str = "cmu_us_slt_arctic_hts"
-
-    def _arguments(self) -> Sequence[str]:
-        return ("-eval", f"(voice_{self.voice})", "-o", SPEECH, TEXT)

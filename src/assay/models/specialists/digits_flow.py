@@ -6,6 +6,7 @@ about ten seconds of one core, in numpy, on half of scikit-learn's digits; the o
 """
 
 import hashlib
+import math
 import os
 import re
 import sys
@@ -16,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...code.userfiles import file_digest
-from ...core import Abilities, ModelError, Output, Request, UsageError, digest_of
+from ...core import ModelError, Output, Request, digest_of
 from ...media import image_from
 from ...media.digits import SIDE, Half, digits
 from ..draws import generator_for
 from ..weights import cache_folder
-from .base import Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, asked_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,22 +40,14 @@ _DIGIT = re.compile(rf"\b({'|'.join(NAMES)}|\d)\b", re.IGNORECASE)
 class DigitsFlow(Specialist):
     """A generator of handwritten digits: `Draw the digit 7.`"""
 
+    abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
+    ranges: ClassVar[Ranges] = dict.fromkeys(("training_steps", "drawing_steps"), (1, math.inf))
     draws: ClassVar[bool] = True
     training_steps: int = 3000
     drawing_steps: int = 30
     seed: int = 0
     """Of the training; what is drawn follows the request's own."""
-
-    def __post_init__(self) -> None:
-        for name in ("training_steps", "drawing_steps"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", where=f"model {self.label!r}", fix="at least 1")
-
-    @property
-    def abilities(self) -> Abilities:
-        """A digit's name in, an image out."""
-        return Abilities(produces=frozenset({"image"}))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -70,20 +63,20 @@ class DigitsFlow(Specialist):
 
         key = digest_of({**self.identity, self.label: [self.training_steps, self.seed]})
         file = cache_folder() / "digits-flow" / f"{key[:32]}.npz"
-        kept = _read(file)
-        if kept is None:
+        weights = _read(file)
+        if weights is None:
             print(f"digits-flow: training on first use, about 10 s; kept as {file}", file=sys.stderr)
             with threadpool_limits(1):  # two threads on a busy machine wait for each other
-                kept = train(digits().drawing, self.training_steps, self.seed)
-            _write(file, kept)
-        return kept
+                weights = train(digits().drawing, self.training_steps, self.seed)
+            _write(file, weights)
+        return weights
 
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
         wanted = asked_digit(asked_text(request))
-        drawn = generator_for(request, index)
-        noise = np.random.default_rng(drawn.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
+        generator = generator_for(request, index)
+        noise = np.random.default_rng(generator.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
         pixels = draw(self._engine, noise, np.array([wanted]), self.drawing_steps)
         output = Output.of(image_from(pixels.reshape(SIDE, SIDE)))
         return replace(output, details={"digit": wanted, "weights": _digest(self._engine)})
@@ -186,8 +179,8 @@ def _read(file: Path) -> "list[Floats] | None":
     import numpy as np
 
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return [kept[f"arr_{index}"] for index in range(6)]
+        with np.load(file, allow_pickle=False) as arrays:
+            return [arrays[f"arr_{index}"] for index in range(6)]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, ClassVar
 
-from ...core import Abilities, ModelError, Output, Request, UsageError
+from ...core import ModelError, Output, Request, UsageError
 from ...media import audio_from
-from .base import Specialist, asked_text
+from .base import SPEAKS, Ranges, Specialist, asked_text
 
 # Names and numbers as in speak_lib.h.
 AUDIO_OUTPUT_SYNCHRONOUS = 2
@@ -32,23 +32,14 @@ _ONE_AT_A_TIME = threading.Lock()
 class Espeak(Specialist):
     """A synthesiser of speech: says the last turn's text."""
 
+    abilities = SPEAKS
     label: ClassVar[str] = "espeak"
+    ranges: ClassVar[Ranges] = {"words_per_minute": (80, 450), "pitch": (0, 100)}
     voice: str = "en-us"
     """A language, or one with a variant, as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
     """0 to 100."""
-
-    def __post_init__(self) -> None:
-        if not 80 <= self.words_per_minute <= 450:
-            raise UsageError(f"words_per_minute is {self.words_per_minute}", where="model 'espeak'", fix="80 to 450")
-        if not 0 <= self.pitch <= 100:
-            raise UsageError(f"pitch is {self.pitch}", where="model 'espeak'", fix="0 to 100")
-
-    @property
-    def abilities(self) -> Abilities:
-        """Text in, speech out."""
-        return Abilities(produces=frozenset({"audio"}))
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -38,15 +38,14 @@ def call(arguments: Sequence[str], *, folder: Path | None = None, more: Mapping[
     except OSError as error:
         raise ModelError(f"{name} could not be started: {error.strerror}") from error
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
-        raise ModelError(f"{name} left with {done.returncode}: {said}")
+        words = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
+        raise ModelError(f"{name} left with {done.returncode}: {words}")
     return done.stdout.decode("utf-8", "replace")
 
 
-def version_of(program: str, *arguments: str) -> str:
+def version_of(program: str) -> str:
     """The first line with a digit that a program says of itself."""
-    done = subprocess.run(
-        [program, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False
-    )
+    words = [program, "--version"]
+    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
     lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in lines if "version" in line.lower() or line[-1:].isdigit()), "unknown")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, ClassVar
 
-from ...core import Abilities, Output, Request, UsageError
+from ...core import Output, Request
 from ...media import image_from
-from .base import Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, asked_text
 
 QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 MARGIN = 16
@@ -18,18 +18,11 @@ MARGIN = 16
 class Renderer(Specialist):
     """Black letters on white: what the prompt has in quotes, else all of it."""
 
+    abilities = DRAWS
     label: ClassVar[str] = "renderer"
+    ranges: ClassVar[Ranges] = {"letter_pixels": (6, 200), "letters_per_line": (1, 200)}
     letter_pixels: int = 32
     letters_per_line: int = 28
-
-    def __post_init__(self) -> None:
-        if not 6 <= self.letter_pixels <= 200 or not 1 <= self.letters_per_line <= 200:
-            raise UsageError("letter_pixels takes 6 to 200, letters_per_line 1 to 200", where="model 'renderer'")
-
-    @property
-    def abilities(self) -> Abilities:
-        """Text in, an image out."""
-        return Abilities(produces=frozenset({"image"}))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -50,9 +43,9 @@ class Renderer(Specialist):
 
         from PIL import Image, ImageDraw
 
-        asked = asked_text(request)
-        quoted = QUOTED.findall(asked)
-        lines = [line for text in quoted or [asked] for line in textwrap.wrap(text, self.letters_per_line)]
+        prompt_text = asked_text(request)
+        quoted = QUOTED.findall(prompt_text)
+        lines = [line for text in quoted or [prompt_text] for line in textwrap.wrap(text, self.letters_per_line)]
         text = "\n".join(lines)
         left, top, right, bottom = ImageDraw.Draw(Image.new("L", (1, 1))).multiline_textbbox((0, 0), text, self._engine)
         size = (int(right - left) + 2 * MARGIN, int(bottom - top) + 2 * MARGIN)

@@ -20,9 +20,8 @@ from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageE
 from ...core.message import Part
 from ...core.secrets import veiled
 from ..weights import weights_digest
-from .needs import missing_modules
 from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit, own_environment
-from .sources import find_worker
+from .sources import find_worker, missing_modules
 
 PING_AFTER_SECONDS = 60.0
 GIBIBYTE = 1024**3

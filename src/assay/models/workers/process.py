@@ -90,10 +90,10 @@ class WorkerProcess:
             raise WorkerUnfit(f"worker {self.name!r} speaks protocol {reply.get('hello')!r}, not {PROTOCOL}")
         if not reply.get("ready"):
             self.end(at_once=True)
-            said = str(reply.get("error"))
-            lacks = said.startswith(("ModuleNotFoundError", "ImportError"))
+            reason = str(reply.get("error"))
+            lacks = reason.startswith(("ModuleNotFoundError", "ImportError"))
             fix = f"install it for {self._command[0]}, or python=PATH of an environment that has it" if lacks else None
-            raise WorkerUnfit(f"worker {self.name!r} cannot be built: {said}", fix=fix)
+            raise WorkerUnfit(f"worker {self.name!r} cannot be built: {reason}", fix=fix)
 
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The reply to a request."""
@@ -137,8 +137,8 @@ class WorkerProcess:
 
     def last_words(self) -> str:
         """What it last wrote to stderr, for use inside a message; empty if nothing."""
-        said = [line for line in list(self._last_words) if line.strip()]
-        return f"; its last words: {said[-1].strip()[:300]}" if said else ""
+        lines = [line for line in list(self._last_words) if line.strip()]
+        return f"; its last words: {lines[-1].strip()[:300]}" if lines else ""
 
     def _listen(self, pipe: Any) -> None:
         with pipe:
@@ -195,7 +195,7 @@ class WorkerProcess:
         return WorkerGone(f"worker {self.name!r} {how}{words}")
 
 
-def own_environment(given: Mapping[str, str]) -> dict[str, str]:
+def own_environment(further: Mapping[str, str]) -> dict[str, str]:
     """The environment of a worker: ours without what steers our own Python, and what was given on top."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    return {**ours, **{str(name): str(value) for name, value in given.items()}}
+    return {**ours, **{str(name): str(value) for name, value in further.items()}}

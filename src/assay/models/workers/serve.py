@@ -130,8 +130,8 @@ def serve() -> None:
     # The pipe is ours alone: what libraries print must not stand among the answers.
     out = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
     os.dup2(2, 1)
-    own = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != own]
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != folder]
 
     def say(message: dict[str, Any]) -> None:
         out.write(json.dumps(message, default=plain, allow_nan=False) + "\n")
@@ -159,9 +159,8 @@ def serve() -> None:
                 say({"id": message["id"], "answer": worker.answer(Request(message))})
             except Exception as error:  # noqa: BLE001 - the failure of this request alone
                 traceback.print_exc()
-                said = str(error).lower()
                 words = ("out of memory", "bad_alloc", "bad allocation", "failed to allocate")
-                out_of_memory = isinstance(error, MemoryError) or any(word in said for word in words)
+                out_of_memory = isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
                 kind = "oom" if out_of_memory else "exception"
                 say({"id": message["id"], "error": described(error), "kind": kind})
 

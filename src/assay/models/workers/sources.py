@@ -1,15 +1,25 @@
-"""What a worker's file says of its class, read without running it: its libraries live in another environment."""
+"""What a worker's file says of its class and imports, read without running it: its libraries live elsewhere."""
 
 import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import UnknownName, UsageError, nearest, trust
-from ...core.errors import UnknownOption
+from ...core import UnknownName, UsageError, trust
+from ..calling import check_settings
 
 SHIPPED = Path(__file__).parent / "shipped"
+LOOK_SECONDS = 60.0
+_LOOK = (
+    "import importlib.util, json, sys\n"
+    "print(json.dumps([name for name in sys.argv[1:] if importlib.util.find_spec(name) is None]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +36,7 @@ class WorkerSource:
 
     def check(self, options: dict[str, Any], name: str) -> None:
         """Raises for an option that the class does not have, and for one it needs and was not given."""
-        for option in options:
-            if self.known is not None and option not in self.known:
-                close = nearest(option, self.known)
-                fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(self.known))}"
-                raise UnknownOption(f"worker {name!r}", option, fix=fix)
+        check_settings(options, self.known, f"worker {name!r}")
         for option in self.required:
             if option not in options:
                 raise UsageError(f"worker {name!r} needs the option {option!r}", fix=f"--judge_args {option}=…")
@@ -74,10 +80,10 @@ def read_source(file: Path, kind: str | None) -> WorkerSource:
     node = classes[kind]
     if kind not in answering and not node.bases:
         raise UsageError(f"class {kind!r} has no `answer`", where=str(file), fix="def answer(self, request): …")
-    known, required = _options(node)
+    options, required = _options(node)
     sets = {name: _literal(node, name) for name in ("accepts", "produces")}
-    given = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
-    return WorkerSource(file, kind, known, required, **given)
+    kinds = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
+    return WorkerSource(file, kind, options, required, **kinds)
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
@@ -86,16 +92,16 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
     """Names of the constructor's parameters, or of a dataclass's fields; and those without a default."""
-    made = _method(node, "__init__")
-    if made is not None:
-        if made.args.kwarg is not None:
+    constructor = _method(node, "__init__")
+    if constructor is not None:
+        if constructor.args.kwarg is not None:
             return None, ()
-        named = made.args.args[1:]
-        defaulted = len(made.args.defaults)
+        named = constructor.args.args[1:]
+        defaulted = len(constructor.args.defaults)
         without = [one.arg for one in named[: len(named) - defaulted]]
-        keywords = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+        keywords = zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True)
         without += [one.arg for one, default in keywords if default is None]
-        return frozenset(one.arg for one in (*named, *made.args.kwonlyargs)), tuple(without)
+        return frozenset(one.arg for one in (*named, *constructor.args.kwonlyargs)), tuple(without)
     if node.bases:
         return None, ()
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
@@ -118,3 +124,39 @@ def _literal(node: ast.ClassDef, name: str) -> Any:
             except ValueError:
                 return None
     return None
+
+
+def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str]:
+    """The libraries a file imports and its interpreter does not have; none where the interpreter cannot be asked."""
+    wanted = imported(file.read_text(encoding="utf-8"))
+    return list(_missing(tuple(wanted), python or sys.executable, tuple(sorted(env.items())))) if wanted else []
+
+
+def imported(source: str) -> list[str]:
+    """Libraries that some line imports without being prepared for their lack; those of Python itself aside."""
+    names = dict.fromkeys(name for name in _names(ast.parse(source)))
+    return [name for name in names if name not in sys.stdlib_module_names]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Try) and node.handlers:
+        return  # it has another way
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        yield node.module.partition(".")[0]
+    for child in ast.iter_child_nodes(node):
+        yield from _names(child)
+
+
+@lru_cache(maxsize=64)
+def _missing(names: tuple[str, ...], python: str, env: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    try:
+        done = subprocess.run(
+            [python, "-c", _LOOK, *names], capture_output=True, timeout=LOOK_SECONDS, env=dict(env), check=True
+        )
+        return tuple(json.loads(done.stdout))
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return ()  # said in full when it is started

@@ -12,8 +12,7 @@ from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
 from ..spans import evidence_span, with_span
-from .choice_phrases import DECLARATIONS
-from .choice_rules import Extraction, extract_choice
+from .choice_rules import BEFORE_LETTER, Extraction, extract_choice
 
 LETTERS = string.ascii_uppercase
 OBVIOUS = 8
@@ -67,7 +66,7 @@ class Choice:
         if found.answer is not None:
             text = output.text
             if len(text) > OBVIOUS:
-                comes_first = found.rule not in DECLARATIONS
+                comes_first = found.rule not in BEFORE_LETTER
                 with_span(details, evidence_span(text, found.evidence, found.answer, comes_first=comes_first))
             return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
         if output.stop_reason == "length":

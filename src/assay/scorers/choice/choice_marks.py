@@ -28,9 +28,9 @@ _MARKUP: tuple[tuple[str, str], ...] = (
 )
 _NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
 """What `flatten` may have to change: all else, nearly every short answer, is plain already."""
-_CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
-    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d][\u0900-\u0dff]*)+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
+    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{DENSE}]|(?:(?![{DENSE}_])[^\W\d][\u0900-\u0dff]*)+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
 )
 _TEXT_GOES_ON = re.compile(r"\s?(?:-(?!\s[^\W\d])|[+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
@@ -47,11 +47,6 @@ _NO_MENTION = re.compile(
 )
 """What follows the letter of a formula, a name (E. coli), an article (A man), a pronoun (I was), a small word."""
 _SIGN = re.compile(r"[.。:)\]】、,–—-]{0,2}")
-ENTRY = re.compile(
-    rf"(?im)(?:^[ \t>#*•(\[-]{{0,6}}(?:option )?|[\s,:;(\[。?])[\"'(\[]?(?P<mark>[{MARK}])"
-    rf"(?:[\"' \t]?[.:)\]、]{{1,2}}(?=[ \t]?[^\s.,;!?)])|\s?[-=]\s|[.,:)]{{0,3}}{OWN}|(?=[\u3400-\u9fff]))"
-)
-"""An entry of a list of options."""
 
 
 def flatten(text: str) -> str:
@@ -117,9 +112,9 @@ class OptionTexts:
         found = self.at(text, start)
         if found and found[0] == letter:
             return found[1]
-        own = self.options.get(letter, "").strip(" .()\"'")  # a letter, where blood groups are asked
-        is_letter = len(own) == 1 and own.isalpha()
-        single = re.compile(rf"[\s.:()\"']{{1,4}}{own}(?!\w)").match(text, start) if is_letter else None
+        option = self.options.get(letter, "").strip(" .()\"'")  # a letter, where blood groups are asked
+        is_letter = len(option) == 1 and option.isalpha()
+        single = re.compile(rf"[\s.:()\"']{{1,4}}{option}(?!\w)").match(text, start) if is_letter else None
         return single.end() if single else start
 
 

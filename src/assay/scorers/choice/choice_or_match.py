@@ -17,7 +17,6 @@ class ChoiceOrMatch:
     """As `choice` for rows with options and as `includes` for the others; `details` says which of the two it was."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = (_CHOICE if sample.choices else _INCLUDES)(sample, output)

@@ -1,19 +1,61 @@
 """Which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
 
-Reasoning is removed and mentions of options are marked. A sentence declares an option only if all of it is understood:
-what leads up to the declaration, what declares, what follows. The first declaration stands; a later one replaces it
-only as a correction or as a final answer. Where nothing is declared, a lone or leading letter, an option's text, a
-verdict or a last clause that only names a letter is read. All else is `unparsed`, or `refused` where it declines.
+Reasoning is removed, options are marked, and each sentence becomes a string of word classes (`choice_words`). A
+declaration has a lead that says nothing, a cue, an option and an end; a clause that neither supposes nor reports may
+stand before it. The first declaration stands; a later one replaces it only as a correction or as a final answer. Where
+nothing is declared, a leading letter, an option's text, a verdict or a last sentence that only names a letter is read.
+All else is `unparsed`, or `refused` where it declines.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
-from . import choice_phrases as phrases
-from .choice_marks import ENTRY, FIRST, OptionTexts, flatten, mark
+from .choice_marks import FIRST, MARK, OWN, OptionTexts, flatten, mark
+from .choice_words import Sentence, sentences
+
+_SHORT = re.compile(
+    r"(?i)\s*(?P<claim>(?P<cue>(?:(?:so |thus |therefore,? )?the )?(?:(?:correct |final )?answer(?: is:?|:) ?))?"
+    r"[(\[\"']?(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*"
+)
+# The grammar, over the classes of `choice_words`: what declares, what may stand before it, between, behind; and so on.
+_CUE = re.compile(
+    r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))"
+    r"(?:,?(?:[fplgo][fpgoudvlr]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m(?:[j,][fo]*m)*,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
+)
+_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|i(?=[fg]*f))*")
+_SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?")
+_TAIL = re.compile(
+    r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlqw]*(?:[rlqw]|$))"
+)
+_JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm")
+_AGAIN = re.compile("[,fo]*m")
+_BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
+_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2}m)(?:$|[:,-]?[rl]|(?::(?!n)|[,-](?:[yqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$))")
+_LAST_TAIL = re.compile("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))")
+_VERDICT = re.compile(
+    r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
+    r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn]|,?q)"
+)
+_CORRECTS = re.compile(r"y|^n,|(?<=[,-])n,")
+_ENTRY = re.compile("[do]*m(?:[:,-]|$)")
+_ROW = re.compile(r"(?i)(?:[^\w\n]|the\b|and\b|or\b|so\b|和|或)*")
+_INITIAL = re.compile(r"[\W_]*([A-Za-z])\b(?! \w)")
+_TEXT_ENDS = re.compile(
+    r"(?:[^\S\n]|[\"')])*(?:\((?:option |choice )?\(?[A-Z]\)\W*|, (?:which is )?option [A-Z]\b)?"
+    r"(?:(?P<line>[.!。]?\s?\n|\Z)|[.!。](?!\w)\s*|, (?:not|rather)\b[^.\n]*\.?\Z)"
+)
+_REFUSAL = re.compile(
+    r"(?i)\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:can(?:not| not|'t)|could(?:n't| not)|won't|will not|lack|unable to"
+    r"|not able to|do(?:n't| not) (?:know|have)|(?:must |have to )?decline|refuse|sorry|apologi[sz]e)\b|\b(?:unable"
+    r"|impossible|inappropriate)(?: for me)? to \w+|\bcan(?:not|'t| not) (?:be (?:answer|determin|decid)\w*|say)"
+    r"|\ban ai\b|^\W{0,3}(?:sorry|unfortunately)\b|\b(?:not? enough|insufficient|need more) (?:information|context)"
+    r"|(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|讨论)"
+    r"|抱歉|对不起|不知道|不清楚|信息不足"
+)
+BEFORE_LETTER = ("declared", "chosen", "boxed")
+"""Rules whose words stand before the letter."""
 
 
 class Extraction(NamedTuple):
@@ -28,19 +70,12 @@ class Extraction(NamedTuple):
 class _Claim(NamedTuple):
     """One place that names an answer; `None` where it names several at once, or a letter no option has."""
 
-    end: int
     start: int
+    end: int
     rule: str
     answer: str | None
     is_final: bool
-
-
-_MOST_CUES = 50  # of a phrase repeated without end only the first and the last are read
-_SHORT = re.compile(
-    r"(?i)\s*(?P<claim>(?P<cue>(?:(?:so |thus |therefore,? )?the )?(?:(?:correct |final )?answer(?: is:?|:) ?))?"
-    r"[(\[\"']?(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*"
-)
-_STRUCTURED = ("boxed", "answer-tag", "answer-key")
+    is_joined: bool
 
 
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
@@ -64,21 +99,32 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
 
 
 def _read(plain: str, texts: OptionTexts, is_cut: bool) -> Extraction:
-    answer = _Answer(plain, mark(plain, texts, is_cut=is_cut), texts, is_cut)
+    answer = _Answer(plain, texts, is_cut)
     found = answer.declared() or answer.leading()
     if found is None and not is_cut:
         found = answer.by_text() or answer.verdict() or answer.concluded(0) or answer.refusal()
     return found or Extraction(None, "none" if plain else "empty", "unparsed")
 
 
-@dataclass(frozen=True, slots=True)
 class _Answer:
     """An output, the same with its options marked, and the ways to read it."""
 
-    plain: str
-    text: str
-    texts: OptionTexts
-    is_cut: bool
+    def __init__(self, plain: str, texts: OptionTexts, is_cut: bool) -> None:
+        self.plain, self.texts, self.is_cut = plain, texts, is_cut
+        self.text = mark(plain, texts, is_cut=is_cut)
+        self.marks = set(re.findall(f"[{MARK}]", self.text))
+        self.sentences = list(sentences(self.text))
+        self.corrections = [one.places[at.start()] for one in self.sentences for at in _CORRECTS.finditer(one.classes)]
+        opened = [(one.classes, one.places[one.classes.find("m")]) for one in self.sentences]
+        is_entry = [bool(_ENTRY.match(classes)) or (classes[0] == "m" and self.has_text(at)) for classes, at in opened]
+        self.entries = [at for (_, at), opens in zip(opened, is_entry, strict=True) if opens]
+
+    def has_text(self, place: int) -> bool:
+        return OWN in self.text[place : place + 5]
+
+    def letter(self, place: int) -> str | None:
+        name = chr(ord(self.text[place]) - ord(FIRST) + ord("A"))
+        return name if name in self.texts.options else None
 
     def took(self, name: str | None, rule: str, start: int, end: int) -> Extraction:
         evidence = self.plain[start : min(end, start + 160)].strip()
@@ -86,159 +132,150 @@ class _Answer:
 
     def declared(self) -> Extraction | None:
         """The first declaration, or the later one that corrects it or is called final."""
-        claims = sorted(claim for rule in phrases.DECLARATIONS for claim in self.claims(rule))
+        claims = list(self.claims())
         if not claims:
             return None
         stands = claims[0]
         for claim in claims[1:]:
-            corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
+            corrects = any(stands.end <= place <= claim.start for place in self.corrections)
             is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
             stands = claim if claim.answer != stands.answer and claim.start >= stands.end and is_better else stands
-        if taken_back := phrases.CORRECTION.search(self.text, stands.end):
-            if newer := self.concluded(taken_back.start()):
+        for taken_back in [place for place in self.corrections if stands.end <= place < stands.end + 200][:1]:
+            if newer := self.concluded(taken_back):
                 return newer._replace(rule="corrected")
-            if phrases.WITHDRAWN.search(self.text, taken_back.start(), taken_back.start() + 80):
-                return Extraction(None, "retracted", "unparsed", self.plain[taken_back.start() :][:160])
-        # Two in a sentence or in a row are one utterance, of several letters.
+            later = next(one.classes for one in self.sentences if one.end > taken_back)
+            if "n" in later and "m" not in later:
+                return Extraction(None, "retracted", "unparsed", self.plain[taken_back:][:160])
+        # Two in a row are one utterance, of several letters.
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
-        is_pair = other and stands is claims[0] and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
-        return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
+        is_row = other and (other.is_joined or _ROW.fullmatch(self.text, stands.end, other.start))
+        name = None if is_row and stands is claims[0] else stands.answer
+        return self.took(name, stands.rule, stands.start, stands.end)
 
-    def claims(self, rule: str, start: int = 0, stop: int = 1 << 30) -> Iterator[_Claim]:
-        """Every place where a sentence names an answer, and all of the sentence is understood."""
-        cues = list(phrases.RULES[rule].finditer(self.text, start, stop))
-        for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
-            name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
-            before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
-            if name and rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
-                name = None
-            if name and (joined := self.joined_end(name, end)):
-                name, end = None, joined
-            is_doubtful = "would be" in cue["cue"] or before.strip().lower().startswith("then")
-            if is_doubtful and phrases.IDLE.search(self.text, max(0, cue.start() - 160), cue.start()):
-                continue
-            if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
-                is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
-                yield _Claim(end, cue.start("cue"), rule, name, is_final)
+    def claims(self) -> Iterator[_Claim]:
+        """Every place where a sentence declares an answer, or where it stands in a box, in a tag, under a key."""
+        classes = ["", *(one.classes for one in self.sentences), ""]
+        for at, one in enumerate(self.sentences):
+            before, following = classes[at], classes[at + 2]
+            cues = [] if one.asks else list(_CUE.finditer(one.classes))
+            for cue in cues if len(cues) < 100 else cues[:50] + cues[-50:]:  # of a phrase repeated without end
+                name, end, after = self.named(one, cue.end())
+                head, rest, start = one.classes[: cue.start()], one.classes[after:], one.places[cue.start()]
+                is_boxed = cue.lastgroup == "boxed"
+                is_doubtful = "w" in cue[0] + head[-3:] and re.search("[sh]", before + head)
+                if name == "" or not (is_boxed or (is_led(head) and not is_doubtful)):
+                    continue
+                if _JOINED.match(rest) or (following == "m" and "\n" not in self.text[end:][:4]):
+                    name = None
+                has_verb = rest[:1] == "i" and self.has_text(end - 1) and "s" not in rest  # "B. A dog is shown"
+                if name and not (is_boxed or has_verb or _TAIL.match(rest)):
+                    continue
+                is_final = is_boxed or "final" in self.plain[max(0, start - 12) : end].lower()
+                yield _Claim(start, end, cue.lastgroup or "", name, is_final, "j" in head)
 
-    def sentence_start(self, place: int) -> int:
-        begin = max(0, place - 240)
-        ends = phrases.SENTENCE_END.finditer(self.text, begin, place + 24)
-        return max((end.end() for end in ends if end.end() <= place), default=begin)
-
-    def is_closed(self, end: int) -> bool:
-        """Whether what follows an answer leaves it standing: no question, no condition, no word that is not known."""
-        stop = phrases.SENTENCE_END.search(self.text, end, end + 300)
-        last = stop.start() if stop else min(len(self.text), end + 300)
-        rest = phrases.REASON.split(self.text[end:last], maxsplit=1)[0]
-        is_open = phrases.IF.search(rest) or phrases.REPORTS_BACK.match(self.text, last) or (stop and stop[0][0] == "?")
-        return not is_open and phrases.ENDS.match(self.text, end) is not None
-
-    def joined_end(self, name: str | None, end: int) -> int:
-        """Where the option ends that is named together with this one; 0 where this one stands alone."""
-        joined = phrases.JOINED.match(self.text, end)
-        if joined is None or joined.lastgroup is None:
-            return 0
-        step = ord(joined[joined.lastgroup]) - ord(FIRST) + ord("A") - ord(name or " ")
-        return joined.end() if step == 1 or (step and joined.lastgroup != "next") else 0
-
-    def named_at(self, start: int) -> tuple[str | None, int]:
-        """The option named at a place, with its end: `None` for several or one that no option has, "" for nothing."""
-        skipped = _end(phrases.SKIP, self.text, start)
-        begin = _end(phrases.OPEN, self.text, skipped)
-        if phrases.A_MARK.match(self.text, begin):
-            letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
-            return letter if letter in self.texts.options else None, begin + 1
-        return self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
+    def named(self, one: Sentence, start: int) -> tuple[str | None, int, int]:
+        """The option named behind a word of a sentence, its end, and the number of the word behind it; "" for none."""
+        skip = _SKIP.match(one.classes, start)
+        skipped, end, after = skip.end() if skip else start, 0, 0
+        name: str | None = ""
+        if one.classes[skipped : skipped + 1] == "m":
+            name, end, after = self.letter(one.places[skipped]), one.places[skipped] + 1, skipped + 1
+        for at in (skipped, start):
+            if not after and at < len(one.places) and (found := self.texts.at(self.plain, one.places[at])):
+                name, end, after = *found, sum(place < found[1] for place in one.places)
+        while (again := _AGAIN.match(one.classes, after)) and name and self.letter(one.places[again.end() - 1]) == name:
+            after = again.end()
+        return name, end, after
 
     def leading(self) -> Extraction | None:
-        """The first paragraph with an option opens with its letter, then its text, a reason or nothing, and no list."""
-        first = phrases.A_MARK.search(self.text)
-        begin = max(self.text.rfind("\n\n", 0, first.start()), 0) if first and not self.is_cut else 0
-        opening = phrases.LEADING.match(self.text, begin)
-        if opening is None or self.text[:begin].endswith(":"):
-            return self.with_text()
-        place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
-        name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
-        others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
-        listed = [one for one in others if one["mark"] != opening["mark"]]
-        other = listed[0] if listed else None
-        is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1
-        is_next = is_next and (way == "remark" or "option" in opening[0].lower())
-        is_heading = len(listed) > 1 and opening[0].lstrip()[0] in "#*-•"
-        is_list = other and (way == "bare" or is_next or is_heading or "\n\n" not in self.text[end : other.start()])
-        is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
-        is_word = way == "remark" and self.plain[place].islower()
-        if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
+        """The first sentence with an option opens with it, then its text, a reason or nothing, and begins no list."""
+        at, one = next(((at, one) for at, one in enumerate(self.sentences) if "m" in one.classes), (0, None))
+        head, _, rest = one.classes.partition("m") if one else ("", "", "")
+        if one is None or one.asks or (self.is_cut and (at or rest)) or head.strip("oficd:-") or _JOINED.match(rest):
             return None
-        corrected = phrases.CORRECTION.search(self.text, place + 1)
-        newer = (self.concluded(corrected.start()) or self.verdict()) if corrected else None
-        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, end + 60)
+        place = one.places[len(head)]
+        name, begin = self.letter(place), self.text.rfind("\n", 0, place) + 1
+        is_only = self.has_text(place) and len(self.marks) == 1 and not re.search("[ns]", rest)
+        is_name = not rest and any(re.fullmatch("u[ufm]{0,2}", one.classes) for one in self.sentences[at + 1 : at + 2])
+        if not name or not (is_only or _HEAD_TAIL.match(rest)) or is_name or self.opens_list(place, begin):
+            return None
+        corrected = next((correction for correction in self.corrections if correction > place), None)
+        newer = (self.concluded(corrected) or self.verdict()) if corrected else None
+        is_lone = not rest and one.end >= len(self.text.rstrip(" .)\n"))
+        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, place + 60)
 
-    def with_text(self) -> Extraction | None:
-        """An option's letter and text open an output that names no other and denies nothing: "C. ice is cold"."""
-        opening = phrases.WITH_TEXT.match(self.text)
-        if opening is None or self.is_cut or set(phrases.A_MARK.findall(self.text)) != {opening["mark"]}:
-            return None
-        name = self.named_at(opening.start("mark"))[0]
-        is_doubtful = "?" in self.text or phrases.DENIES.search(self.text) or phrases.IDLE.search(self.text)
-        return None if is_doubtful or not name else self.took(name, "leading-letter", 0, opening.end() + 60)
+    def opens_list(self, place: int, begin: int) -> bool:
+        """Whether a leading option is the first of a list, or may be, where the output was cut."""
+        same = [one for one in self.entries if self.text[one] == self.text[place]]
+        others = [one for one in self.entries if one > place and one not in same]
+        until = others[0] if others else len(self.text)
+        is_first = self.letter(place) == min(self.texts.options) and not any(place < one < until for one in same)
+        is_paragraph = "\n\n" not in self.text[place:until]
+        is_announced = self.text[:begin].rstrip().endswith(":")
+        if not others or is_announced:
+            return is_announced or (self.is_cut and is_first and is_paragraph and self.has_text(place))
+        is_next = is_first and ord(self.text[until]) == ord(self.text[place]) + 1
+        return is_paragraph or is_next or (len(others) > 1 and self.text[begin] in "#-•*")
 
     def by_text(self) -> Extraction | None:
         """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
-        starts = {0, _end(phrases.FRAME, self.text[:200], 0)} | {end.end() for end in re.finditer(r"\n\n+", self.text)}
-        for begin in sorted(starts):
+        starts = [0, *(found.end() for found in re.finditer(r"\n\n+", self.text))]
+        for one in self.sentences if len(self.sentences) == 1 and len(self.plain) < 321 else ():
+            is_plain = not one.asks and not re.search("[mnsh]|:.*:", one.classes)
+            behind = [lead.end() for lead in re.finditer("(?:^|[iv:])[fk]*", one.classes) if is_plain]
+            starts += [one.places[at] for at in behind if at < len(one.places)]
+        for begin in starts:
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            marked = phrases.MARKED.match(self.text, begin)  # "A. cat" names A, "H. G. Wells" may be a text
-            is_own = marked and not re.match(rf"{self.plain[marked.end() - 1]}\W", self.texts.options.get(name, ""))
-            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_own else None
+            initial = _INITIAL.match(self.plain, begin) if name else None
+            is_entry = initial and not self.texts.options[name].startswith(initial[1])  # "A. cat", not "H. G. Wells"
+            closed = _TEXT_ENDS.match(self.plain, end) if name and not is_entry else None
             is_head = self.plain[begin - 1 : begin] in ("", "\n")
-            is_short = is_head and len(self.plain) < 321
-            is_whole = closed and (closed.end() == len(self.plain) or is_short or (is_head and closed["line"]))
-            if is_whole and not phrases.IDLE.search(self.text[:begin].split("\n")[-1]):
+            if closed and (closed.end() == len(self.plain) or (is_head and (closed["line"] or len(self.plain) < 321))):
                 return self.took(name, "leading-text" if is_head else "option-text", begin, end)
         return None
 
     def verdict(self) -> Extraction | None:
         """The one option that is called right, since the last correction."""
-        corrected = max((found.end() for found in phrases.CORRECTION.finditer(self.text)), default=0)
-        claims = list(self.claims("verdict", corrected)) or list(self.claims("verdict"))
-        is_one = len({claim.answer for claim in claims}) == 1 and claims[0].answer
-        return self.took(claims[0].answer, "verdict", claims[0].start, claims[0].end + 40) if is_one else None
+        found: dict[str | None, int] = {}
+        for one in self.sentences:
+            for match in _VERDICT.finditer(one.classes) if not one.asks else ():
+                head = one.classes[: match.start()].rstrip("oi")
+                if is_led(head) and not _BESIDE.search(head):
+                    found[self.letter(one.places[match.start()])] = one.places[match.start()]
+        found = {name: place for name, place in found.items() if place > max(self.corrections, default=0)} or found
+        name = next(iter(found), None)
+        return self.took(name, "verdict", found[name], found[name] + 40) if name and len(found) == 1 else None
 
     def concluded(self, start: int) -> Extraction | None:
-        """A last clause that says nothing but its letter: "So it must be (C)."""
-        last = max((found.end() for found in phrases.A_MARK.finditer(self.text)), default=0)
-        stop = (self.text + "\n\n").find("\n\n", last)  # "I hope this helps!" may follow
-        for claim in self.claims("concluded", max(start, stop - 240), stop):
-            is_other = claim.end < claim.start + 4 and phrases.NO_CONCLUSION.search(self.text[:claim.start][-240:])
-            if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
-                return self.took(claim.answer, "concluded", claim.start, len(self.text))
-        return None
+        """A last sentence with an option that says nothing but its letter: "So it must be (C)."""
+        named = [(at, one) for at, one in enumerate(self.sentences) if "m" in one.classes]
+        at, last = named[-1] if named else (0, None)
+        if last is None or last.asks or last.end < start:
+            return None
+        is_doubtful = at and "w" in last.classes and re.search("[sh]", self.sentences[at - 1].classes)
+        head, _, rest = re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", last.classes).rpartition("m")
+        place, head = last.places[len(head)], head.rstrip("iofwcv:")
+        before, _, paragraph = self.text[: last.end].rpartition("\n\n")
+        is_several = len({self.text[at] for at in self.entries}) > 1 or before.endswith(":")
+        is_listed = is_several and not start and _ENTRY.match(last.classes) and re.search(rf"\w|{OWN}|\n", paragraph)
+        goes_on = re.search(r"\w", self.text[last.end :].partition("\n\n")[0])
+        is_open = place < start or not is_led(head) or not _LAST_TAIL.match(rest) or _BESIDE.search(head)
+        if is_open or is_listed or goes_on or is_doubtful:
+            return None
+        name = self.letter(place)
+        return self.took(name, "concluded", last.places[0], last.end) if name else None
 
     def refusal(self) -> Extraction | None:
         """The output declines to answer, unless to say so is one of the options."""
-        found = phrases.REFUSAL.search(self.plain[:320]) or phrases.REFUSAL.search(self.plain[-320:])
+        found = _REFUSAL.search(self.plain[:320]) or _REFUSAL.search(self.plain[-320:])
         if found and (option := self.texts.at(found.string, found.start())):
             return Extraction(option[0], "option-text", "scored", found[0])
         return Extraction(None, "refusal", "refused", found[0].strip()[:160]) if found else None
 
 
-def is_led(before: str) -> bool:
-    """Whether all that a sentence says before its declaration only leads up to it."""
-    before, start, contrast = before.lstrip(), 0, False
-    for found in phrases.BREAK.finditer(before):
-        start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
-    if start and not contrast and phrases.REPORTED.search(before, 0, start):
-        return False
-    for comma in (start, *(found.end() for found in phrases.CLAUSE.finditer(before, start))):
-        if phrases.LEAD.fullmatch(before, comma):
-            head = before[start:comma]
-            is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
-            return not head or bool(is_opened or (phrases.CONCEDES.match(head) and head.rstrip()[-1] in ",、:–—"))
-    return False
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
+def is_led(head: str) -> bool:
+    """Whether all that a sentence says before its cue only leads up to it."""
+    before, concludes, part = head[max(head.rfind("q"), head.rfind("y")) + 1 :].rpartition("k")
+    lead = _LEAD.fullmatch(part)
+    opener = lead["opener"] or "" if lead else "s"
+    return (opener[:1] == "l" or not re.search("^p(?![fo]*$)|[sh]", opener)) and not (concludes and "h" in before)

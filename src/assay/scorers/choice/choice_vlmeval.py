@@ -37,7 +37,6 @@ class ChoiceVlmeval:
     """1 if the letter that VLMEvalKit's exact matching finds is the right one; which rule found it is recorded."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
@@ -85,5 +84,5 @@ def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str
     lowered = answer.lower()
     if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
         return None, "too long for text"
-    written = [letter for letter, text in options.items() if text and text.lower() in lowered]
-    return (written[0], "option text") if len(written) == 1 else (None, "no match")
+    letters = [letter for letter, text in options.items() if text and text.lower() in lowered]
+    return (letters[0], "option text") if len(letters) == 1 else (None, "no match")

@@ -24,7 +24,6 @@ class FirstToken:
     """1 if the most probable letter at the first token is a target's; `mass` is what all letters together got."""
 
     reads: ClassVar[tuple[str, ...]] = ("logprobs", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.choices or not sample.targets:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, no_target
+from ..answers import accepted, data_error, no_target
+from ..options import check_option
 from .choice import LETTERS
 
 
@@ -29,14 +30,9 @@ class ChoiceLikelihood:
     Where the output's details name the `continuations` that were weighed, the lengths of those texts count.
     """
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.continuation not in ("text", "letter"):
-            raise UsageError(
-                f"scorer 'choice_likelihood' cannot weigh {self.continuation!r}",
-                fix="continuation: text, or continuation: letter",
-            )
+        check_option("choice_likelihood", "continuation", self.continuation, ("text", "letter"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         choices = sample.choices
@@ -45,23 +41,22 @@ class ChoiceLikelihood:
         letters = {letter: place for place, letter in enumerate(LETTERS[: len(choices)])}
         golds = {letters.get(target.strip().upper()) for target in accepted(sample)}
         if None in golds or len(choices) > len(LETTERS):
-            reason = f"target {sample.target!r} is not a letter of {len(choices)} choices"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {sample.target!r} is not a letter of {len(choices)} choices")
         weights = [likelihood.logprob for likelihood in output.likelihoods]
         if len(weights) not in (len(choices), 2 * len(choices)) or any(not w < math.inf for w in weights):
             reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
-        given = weights[: len(choices)]
-        if not any(math.isfinite(weight) for weight in given):
+        option_weights = weights[: len(choices)]
+        if not any(math.isfinite(weight) for weight in option_weights):
             reason = "every option has probability 0, so none is the most probable"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason, "logprobs": _plain(weights)})
-        columns = {"acc": given}
+        columns = {"acc": option_weights}
         if self.continuation == "text":
             # Letters are all of one length: dividing by it says nothing new.
-            columns |= _normalized(given, self._weighed(choices, output))
+            columns |= _normalized(option_weights, self._weighed(choices, output))
         alone = _unconditioned(output, weights[len(choices) :], len(choices))
         if alone is not None:
-            columns["acc_pmi"] = [weight - before for weight, before in zip(given, alone, strict=True)]
+            columns["acc_pmi"] = [weight - before for weight, before in zip(option_weights, alone, strict=True)]
         picks = {name: _best(column) for name, column in columns.items()}
         return Score(
             {name: float(pick in golds) for name, (pick, _) in picks.items()},
@@ -75,9 +70,9 @@ class ChoiceLikelihood:
 
     @staticmethod
     def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
-        told: Sequence[str] = output.details.get("continuations", ())
-        if len(told) >= len(choices):
-            return [text.removeprefix(" ") for text in told[: len(choices)]]
+        continuations: Sequence[str] = output.details.get("continuations", ())
+        if len(continuations) >= len(choices):
+            return [text.removeprefix(" ") for text in continuations[: len(choices)]]
         return choices
 
 
@@ -98,10 +93,10 @@ def _normalized(weights: Sequence[float], texts: Sequence[str]) -> dict[str, lis
 
 def _unconditioned(output: Output, extra: Sequence[float], count: int) -> Sequence[float] | None:
     """What each option is worth without the question: weighed as further continuations, or told in the details."""
-    told: Any = output.details.get("unconditioned", extra)
-    if len(told) != count:
+    logprobs: Any = output.details.get("unconditioned", extra)
+    if len(logprobs) != count:
         return None
-    numbers = [float(number) for number in told]
+    numbers = [float(number) for number in logprobs]
     return numbers if all(math.isfinite(number) for number in numbers) else None
 
 

@@ -29,7 +29,6 @@ class MmluPro:
     guess: bool = False
     """As upstream: `official` guesses where nothing can be read, always the same letter since the seed is fixed."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         ours = Choice()(sample, output)

@@ -7,11 +7,12 @@ is tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, GenerateOptions, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
-from ..given_models import ask_model
+from ...core import GenerateOptions, Message, ModelError, Output, Prompt, Sample, Score, Text
+from ..answers import no_verdict
+from ..given_models import GivenModels, ask_model
 from ..reasoning import strip_reasoning
 from .choice import Choice
 from .choice_rules import Extraction
@@ -35,10 +36,9 @@ Reply with the letter of the chosen option and nothing else. Reply NONE where no
 
 
 @dataclass(frozen=True)
-class JudgedChoice(Choice):
+class JudgedChoice(GivenModels, Choice):
     """`choice`, read by a model."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
@@ -50,16 +50,16 @@ class JudgedChoice(Choice):
         try:
             letter = await read_letter(self.models, output.text, options)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"rule": "judge", "reason": str(error)})
+            return no_verdict(str(error), rule="judge")
         return self.score(sample, output, Extraction(letter, "judge", "scored" if letter else "unparsed"))
 
 
 def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
     """What the model is asked: the options, and the answer without its reasoning."""
     listed = "\n".join(f"{letter}. {option}" if option else letter for letter, option in options.items())
-    said = strip_reasoning(text).strip()
-    shown = said if len(said) <= _LONGEST else said[: _LONGEST // 4] + "\n…\n" + said[-3 * _LONGEST // 4 :]
-    return Prompt((Message("user", (Text(_INSTRUCTION.format(options=listed, answer=shown)),)),))
+    answer = strip_reasoning(text).strip()
+    excerpt = answer if len(answer) <= _LONGEST else answer[: _LONGEST // 4] + "\n…\n" + answer[-3 * _LONGEST // 4 :]
+    return Prompt((Message("user", (Text(_INSTRUCTION.format(options=listed, answer=excerpt)),)),))
 
 
 async def read_letter(models: Mapping[str, Any], text: str, options: Mapping[str, str]) -> str | None:

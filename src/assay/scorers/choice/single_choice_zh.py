@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
-from ...core import Outcome, Output, Sample, Score
+from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, named, no_answer, no_target
+from ..answers import accepted, data_error, named, no_answer, no_target
 from ..judge.exchange import question_of
 from ..spans import evidence_span, with_span
 
@@ -48,15 +48,13 @@ class SingleChoiceZh:
     question: str = ""
     """The column with the question's text, where the question itself is only heard."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         golds = {target.strip().upper() for target in accepted(sample)}
         if not golds:
             return no_target(sample)
         if not golds <= set(self.letters):
-            reason = f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}")
         found = read_choice(output.text, self._question(sample), self.letters, cushion=self.cushion)
         details = {"rule": found.rule, "evidence": found.evidence}
         if found.letter is None:

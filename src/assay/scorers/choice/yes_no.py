@@ -4,13 +4,14 @@
 no: what precision, recall and the rest are made of.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, data_error, no_answer, no_target
+from ..options import check_option
 from ..text.vqa_text import strip_marks
 
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
@@ -30,11 +31,9 @@ class YesNo:
     sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
     `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise UsageError(f"scorer 'yes_no' has no rule {self.rule!r}", fix=f"one of {', '.join(get_args(Rule))}")
+        check_option("yes_no", "rule", self.rule, get_args(Rule))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -42,18 +41,17 @@ class YesNo:
             return no_target(sample)
         gold = _GOLDS.get(targets[0].strip().rstrip(".").lower())
         if gold is None:
-            reason = f"target {targets[0]!r} is neither yes nor no"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {targets[0]!r} is neither yes nor no")
         silence = no_answer(output)
         # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
-        said = None if silence else _READERS[self.rule](output.text)
-        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, said)}
-        if said is None:
+        answer = None if silence else _READERS[self.rule](output.text)
+        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, answer)}
+        if answer is None:
             return Score(0.0, silence.outcome if silence else Outcome.UNPARSED, details=details)
-        return Score(float(said == gold), answer=said, details=details)
+        return Score(float(answer == gold), answer=answer, details=details)
 
 
-def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
+def confusion(gold: Verdict, answer: Verdict | None) -> list[int]:
     """True yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
     cell = {
         ("yes", "yes"): 0,
@@ -62,24 +60,18 @@ def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
         ("no", "no"): 3,
         ("yes", None): 4,
         ("no", None): 5,
-    }[gold, said]
+    }[gold, answer]
     return [int(place == cell) for place in range(6)]
 
 
 def read_words(text: str) -> Verdict | None:
     """Yes or no if exactly one of them is among the words."""
-    words = set(strip_marks(text.lower(), as_vlmeval=True).split())
-    if ("yes" in words) == ("no" in words):
-        return None
-    return "yes" if "yes" in words else "no"
+    return _only_one(strip_marks(text.lower(), as_vlmeval=True).split())
 
 
 def read_substring(text: str) -> Verdict | None:
     """Yes or no if exactly one of them occurs, in a word or by itself."""
-    lowered = text.lower()
-    if ("yes" in lowered) == ("no" in lowered):
-        return None
-    return "yes" if "yes" in lowered else "no"
+    return _only_one(text.lower())
 
 
 def read_pope(text: str) -> Verdict:
@@ -98,10 +90,12 @@ def read_mme(text: str) -> Verdict | None:
 
 def read_exact(text: str) -> Verdict | None:
     """Yes or no if the answer is nothing else: `Yes.` is neither."""
-    said = text.strip().lower()
-    if said == "yes":
-        return "yes"
-    return "no" if said == "no" else None
+    return _only_one([text.strip().lower()])
+
+
+def _only_one(words: Container[str]) -> Verdict | None:
+    has_yes, has_no = "yes" in words, "no" in words
+    return None if has_yes == has_no else "yes" if has_yes else "no"
 
 
 _READERS: dict[str, Callable[[str], Verdict | None]] = {

@@ -10,25 +10,19 @@ from typing import ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
-from .yes_no import Rule, YesNo
+from .yes_no import YesNo
 
 
 @scorers.register("yes_probability")
 @dataclass(frozen=True)
-class YesProbability:
+class YesProbability(YesNo):
     """1 if the answer says yes where the target does, or no where it does; `details["score"]` ranks it."""
 
-    rule: Rule = "words"
-    """How the verdict is read, as in the scorer `yes_no`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")
 
-    def __post_init__(self) -> None:
-        YesNo(self.rule)
-
     def __call__(self, sample: Sample, output: Output) -> Score:
-        verdict = YesNo(self.rule)(sample, output)
+        verdict = super().__call__(sample, output)
         probability = probability_of_yes(output)
         if probability is None:
             return verdict

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core import Outcome, Output, Sample, Score
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
+from ..answers import data_error
 from .code_text import completed
 from .humaneval import as_code
 from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
@@ -107,11 +108,11 @@ class EvalPlus(InSandbox):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
         if not entry.isidentifier():
-            return Score(None, Outcome.DATA_ERROR, details={"reason": "entry_point is not the name of a function"})
+            return data_error("entry_point is not the name of a function")
         try:
             tests = tests_of(sample.fields, prompt, entry)
         except ValueError as error:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": str(error)})
+            return data_error(str(error))
         if not tests:
             return no_tests("plus_input")
         program, rule = completed(prompt, output.text, entry)

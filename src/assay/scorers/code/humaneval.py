@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, DataError, Outcome, Output, Sample, Score, UsageError, digest_of
+from ...core import DataError, Outcome, Output, Sample, Score, UsageError, digest_of
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
 from ..answers import no_answer
+from ..given_models import GivenModels
 from .code_text import LONGEST_PARSED, completed, cut
 from .runs import ROLE, check_limits, limits_of, no_tests, run_program
 
 
 @scorers.register("humaneval")
 @dataclass(frozen=True)
-class HumanEval:
+class HumanEval(GivenModels):
     """1 if the function passes its tests: prompt and completion, run in a sandbox."""
 
     extra: str = ""
@@ -31,9 +32,7 @@ class HumanEval:
     memory_mb: int = 1024
     verdicts: str = ""
     """The results file of the official harness, where the functions were run elsewhere."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
     """Of the verdict file: another file under the same name makes the scores stale."""
@@ -84,7 +83,6 @@ class PythonSyntax:
     """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import Outcome, Output, Sample, Score
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
-from ..answers import no_answer
+from ..answers import data_error, no_answer
 from .code_text import last_block
 from .packed_cases import unpacked
 from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
@@ -86,20 +86,20 @@ class LiveCodeBench(InSandbox):
             cases = [*_cases(sample.fields.get("public_test_cases")), *_cases(sample.fields.get("private_test_cases"))]
             name = _function_name(sample.fields.get("metadata"))
         except (ValueError, KeyError, TypeError) as error:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": f"its cases are not readable: {error}"})
+            return data_error(f"its cases are not readable: {error}")
         if not cases:
             return no_tests("public_test_cases")
         code = last_block(output.text)
         if not code.strip():
             return Score.unparsed(reason="no program between fences")
         if not name:
-            asked = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
+            execution = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
         else:
             pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
             method = f"Solution().{name}" if "class Solution" in code else name
             tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
-            asked = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
-        return await run_program(self.models, asked, "fence", answer=code)
+            execution = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
+        return await run_program(self.models, execution, "fence", answer=code)
 
 
 def _cases(cell: Any) -> list[Case]:

@@ -7,16 +7,16 @@ sandbox that fails is `judge_error` and never a wrong answer.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Message, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ...core import Message, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
 from ...sandbox.interpreters import PYTHON, find_program
-from ..answers import no_answer
-from ..given_models import ask_model
+from ..answers import data_error, no_answer
+from ..given_models import GivenModels, ask_model
 from .code_text import Rule, whole_program
 
 ROLE = "sandbox"
@@ -24,12 +24,10 @@ LONGEST_SECONDS = 3600
 
 
 @dataclass(frozen=True)
-class InSandbox:
+class InSandbox(GivenModels):
     """What all scorers have in common that run programs: the sandbox, which they are given, and their numbers."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
@@ -74,43 +72,43 @@ class Runs(InSandbox):
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
         if cases is not None:
-            asked = ToRun(program, cases=cases, language=self.language, limits=limits)
+            execution = ToRun(program, cases=cases, language=self.language, limits=limits)
         elif self.language not in PYTHON:
-            return _at_fault(f"{self.language} is tested by cases, not code")
+            return data_error(f"{self.language} is tested by cases, not code")
         else:
             parts = [sample.fields.get(self.setup_column), tests, sample.fields.get(self.extra)]
             try:
                 code = "\n".join(filter(None, map(code_in, parts)))
             except ValueError as error:
-                return _at_fault(str(error))
-            asked = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
-        return await run_program(self.models, asked, rule)
+                return data_error(str(error))
+            execution = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
+        return await run_program(self.models, execution, rule)
 
 
-async def run_program(models: Mapping[str, Any], asked: ToRun, rule: Rule, answer: str | None = None) -> Score:
+async def run_program(models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None) -> Score:
     """The verdict on a program as a score; `judge_error` where the sandbox gave none."""
-    shown = asked.program if answer is None else answer
+    code = execution.program if answer is None else answer
     try:
-        reply = await ask_model(models, ROLE, Prompt((Message.of("user", asked.to_text()),)))
+        reply = await ask_model(models, ROLE, Prompt((Message.of("user", execution.to_text()),)))
     except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, answer=shown, details={"reason": error.what, "kind": ROLE})
+        return Score(None, Outcome.JUDGE_ERROR, answer=code, details={"reason": error.what, "kind": ROLE})
     verdict = json.loads(reply.text)
     details = {"rule": rule, "tier": verdict["tier"], **({"reason": verdict["reason"]} if verdict["reason"] else {})}
-    return Score(float(verdict["passed"]), answer=shown, details=details)
+    return Score(float(verdict["passed"]), answer=code, details=details)
 
 
-def cases_in(given: Any) -> tuple[Case, ...] | None:
+def cases_in(tests: Any) -> tuple[Case, ...] | None:
     """The cases that tests are, as a list or its JSON; `None` where they are code."""
-    if isinstance(given, str) and given.lstrip().startswith("["):
+    if isinstance(tests, str) and tests.lstrip().startswith("["):
         try:
-            given = json.loads(given)
+            tests = json.loads(tests)
         except ValueError:
             return None
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+    if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
-    if not all(isinstance(one, Mapping) and "input" in one and "output" in one for one in given):
+    if not all(isinstance(one, Mapping) and "input" in one and "output" in one for one in tests):
         return None
-    return tuple(Case(str(one["input"]), str(one["output"])) for one in given)
+    return tuple(Case(str(one["input"]), str(one["output"])) for one in tests)
 
 
 def code_in(cell: Any) -> str:
@@ -121,13 +119,9 @@ def code_in(cell: Any) -> str:
     return "\n".join(lines).replace("\r\n", "\n")
 
 
-def _at_fault(reason: str) -> Score:
-    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-
-
 def no_tests(column: str) -> Score:
     """The score of a sample that nobody can test."""
-    return _at_fault(f"there are no tests in the column {column!r}")
+    return data_error(f"there are no tests in the column {column!r}")
 
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:

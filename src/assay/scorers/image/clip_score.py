@@ -6,14 +6,17 @@ prompt. The model that measures the cosine, and its prefix, belong to the name o
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
-from ...core import EMPTY, Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
+from ..answers import no_verdict
 from ..asked import Asked
+from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..saved import not_saved, saved
+from ..options import check_option
+from ..saved import saved
 
 Variant = Literal["official", "torchmetrics"]
 WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}
@@ -30,10 +33,7 @@ class ClipScore:
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if self.variant not in get_args(Variant):
-            raise UsageError(
-                f"scorer 'clip_score' has no variant {self.variant!r}", fix=f"one of {', '.join(get_args(Variant))}"
-            )
+        check_option("clip_score", "variant", self.variant, get_args(Variant))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -43,32 +43,22 @@ class ClipScore:
     def __call__(self, sample: Sample, output: Output) -> Score:
         cosine = saved(sample, output, "cosine")
         if isinstance(cosine, (bool, Mapping)) or not isinstance(cosine, (int, float)) or not math.isfinite(cosine):
-            return not_saved("no cosine of image and prompt was saved")
+            return no_verdict("no cosine of image and prompt was saved")
         return Score(clip_score(cosine, self.variant), details={"cosine": float(cosine), "variant": self.variant})
 
 
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
-class ClipScoreAsked:
+class ClipScoreAsked(GivenModels, ClipScore):
     """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
 
-    variant: Variant = "official"
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"
     needs: ClassVar[tuple[str, ...]] = ("clip",)
 
-    def __post_init__(self) -> None:
-        ClipScore(self.variant)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """0 and the weight."""
-        return 0.0, WEIGHTS[self.variant]
-
-    async def __call__(self, sample: Sample, output: Output) -> Score:
-        said = f"{PREFIXES[self.variant]}{question_of(sample)}"
-        return await Asked("clip", "cosine", ClipScore(self.variant), said, models=self.models)(sample, output)
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
+        caption = f"{PREFIXES[self.variant]}{question_of(sample)}"
+        return await Asked("clip", "cosine", ClipScore(self.variant), caption, models=self.models)(sample, output)
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Image, MissingExtra, Outcome, Output, Requirement, Sample, Score
+from ...core import Image, Outcome, Output, Requirement, Sample, Score
 from ...media.digits import digit_pixels, digits
 from ...registry import scorers
 from ..answers import accepted, no_target
+from ..options import library
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_SKLEARN = Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn")
 DARKEST = 16
 WIDTH_OF_KERNEL = 0.001
 """For pixels from 0 to 16, as scikit-learn's own example has it."""
@@ -27,10 +29,7 @@ class DigitAccuracy:
     """1 if the judge sees the target's digit in the image; `details` names the data the judge was taught on."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    requires: ClassVar[tuple[Requirement, ...]] = (
-        Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"),
-    )
+    requires: ClassVar[tuple[Requirement, ...]] = (_SKLEARN,)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -39,9 +38,9 @@ class DigitAccuracy:
         image = next((medium for medium in output.media if isinstance(medium, Image)), None)
         if image is None:
             return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
-        seen = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
+        digit = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
         details = {"split": digits().digest[:16], "judge_on_real_digits": judge_accuracy()}
-        return Score(float(seen in targets), answer=seen, details=details)
+        return Score(float(digit in targets), answer=digit, details=details)
 
 
 @cache
@@ -60,8 +59,5 @@ def judge_accuracy() -> float:
 
 def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:
     """A classifier of digits."""
-    try:
-        from sklearn.svm import SVC
-    except ImportError as error:
-        raise MissingExtra("scikit-learn, which judges drawn digits,", "scikit-learn") from error
-    return SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)
+    svm = library("sklearn.svm", _SKLEARN, "scorer 'digit_accuracy'")
+    return svm.SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar
 
-from ...core import Outcome, Output, Sample, Score
+from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import no_target
-from ..saved import not_saved, read_json, saved
+from ..answers import data_error, no_target, no_verdict
+from ..saved import read_json, saved
 
 
 @scorers.register("dpg")
@@ -23,7 +23,6 @@ class Dpg:
     questions: str = "questions"
     """The column with the propositions: `proposition_id`, `dependency`, `category_broad`."""
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         questions = read_json(sample.fields.get(self.questions))
@@ -33,16 +32,15 @@ class Dpg:
         views = saved(sample, output, "answers")
         views = [views] if isinstance(views, Mapping) else views
         if not isinstance(views, Sequence) or isinstance(views, str) or not views:
-            return not_saved("no answers to the propositions were saved")
+            return no_verdict("no answers to the propositions were saved")
         plain = [{str(key): is_yes(value) for key, value in view.items()} for view in views]
         missing = [key for key in parents if any(key not in view for view in plain)]
         if missing:
-            return not_saved(f"no answer was saved for proposition {missing[0]}")
+            return no_verdict(f"no answer was saved for proposition {missing[0]}")
         try:
             fulfilled = [settle(view, parents) for view in plain]
         except CycleError:
-            reason = "propositions depend on each other in a circle"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error("propositions depend on each other in a circle")
         per_view = [sum(view.values()) / len(view) for view in fulfilled]
         details = {
             "views": per_view,
@@ -64,8 +62,8 @@ def settle(answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]) ->
 
 def parents_of(question: Mapping[str, Any]) -> list[str]:
     """The ids a proposition depends on; `0` stands for none."""
-    given = question.get("dependency")
-    entries = given if isinstance(given, list) else str("" if given is None else given).split(",")
+    cell = question.get("dependency")
+    entries = cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
     names = (str(entry).strip() for entry in entries)
     return [name for name in names if name not in ("", "0", "-")]
 

@@ -9,13 +9,12 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...core import (
     COUNTED_AS_ZERO,
-    EMPTY,
     Image,
     ModelError,
     Outcome,
@@ -29,26 +28,19 @@ from ...core import (
     UsageError,
 )
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
-from ..saved import not_saved
-from .frechet import distance_of_moments, few_images, frechet_distance
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from ..given_models import GivenModels
+from .frechet import Floats, distance_of_moments, few_images, frechet_distance
 
 
 @scorers.register("fid")
 @dataclass(frozen=True)
-class Fid:
+class Fid(GivenModels):
     """Features of every image that was made, and of the target image; one distance for the whole run."""
 
     statistics: str = ""
     """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target images."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
     needs: ClassVar[tuple[str, ...]] = ("features",)
@@ -66,23 +58,23 @@ class Fid:
         return (FrechetSummary(self.statistics),)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        made = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
-        if not made:
+        images = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
+        if not images:
             # A set has no place for an image that is not there, and no worst distance either.
             return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
         wanted = () if self.statistics else tuple(one for one in sample.targets if isinstance(one, Image))
         if not wanted and not self.statistics:
             return no_target(sample, "image to be like")
         try:
-            features = [await self._features(one) for one in (*made, *wanted)]
+            features = [await self._features(one) for one in (*images, *wanted)]
         except (ModelError, ValueError) as error:
-            return not_saved(str(error))
-        kept = {"made": features[: len(made)], "reference": features[len(made) :]}
-        return Score(None, details={**kept, "shown": [one.digest for one in made]})
+            return no_verdict(str(error))
+        parts = {"made": features[: len(images)], "reference": features[len(images) :]}
+        return Score(None, details={**parts, "shown": [one.digest for one in images]})
 
     async def _features(self, image: Image) -> str:
-        asked = Text('{"features": true}')
-        found = structure_of(await ask_specialist(self.models, "features", (image, asked)))
+        request = Text('{"features": true}')
+        found = structure_of(await ask_specialist(self.models, "features", (image, request)))
         return packed(found.get("features") if isinstance(found, Mapping) else found)
 
 
@@ -98,7 +90,7 @@ class FrechetSummary:
 
         outcomes = Counter(str(record.outcome) for record in records)
         rows = {part: [text for r in records for text in r.details.get(part) or ()] for part in ("made", "reference")}
-        made, reference = (np.array([unpacked(text) for text in rows[part]]) for part in ("made", "reference"))
+        features, reference = (np.array([unpacked(text) for text in rows[part]]) for part in ("made", "reference"))
         common: dict[str, Any] = {
             "task": context.task,
             "model": context.model,
@@ -112,23 +104,22 @@ class FrechetSummary:
         # The set has no place for an answer without an image, so it can only be said how many there were.
         without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
         left_out = (f"{without} answers have no image and are left out",) if without else ()
-        if not len(made):
+        if not len(features):
             yield Result(value=None, interval="none: there is no image to compare", flags=left_out, **common)
             return
-        width = made.shape[1]
+        width = features.shape[1]
         if self.statistics:
             mean, covariance = read_statistics(self.statistics, width)
-            few_images(len(made), width)
-            value = distance_of_moments(made.mean(axis=0), np.cov(made, rowvar=False), mean, covariance)
+            few_images(len(features), width)
+            value = distance_of_moments(features.mean(axis=0), np.cov(features, rowvar=False), mean, covariance)
             flags: tuple[str, ...] = ("the reference images are known by their statistics alone",)
         else:
-            found = frechet_distance(made, reference, fewest=width)
-            value, flags = found.value, found.flags
+            value, flags = frechet_distance(features, reference, fewest=width)
         yield Result(
             value=value,
             interval="none: a set-level metric",
             flags=(*flags, *left_out),
-            details={"pictures": len(made), "reference": len(reference), "features": width},
+            details={"pictures": len(features), "reference": len(reference), "features": width},
             **common,
         )
 

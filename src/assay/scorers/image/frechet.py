@@ -4,8 +4,7 @@
 eigenvalues are real: no iteration, no complex numbers to throw away.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...core import UsageError
 
@@ -13,39 +12,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-
+Floats: TypeAlias = "NDArray[np.float64]"
 FEWEST = 2048
 """The number of Inception features: with fewer images the covariance is singular."""
 TRUSTED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class FrechetDistance:
-    """The distance, how many images each side had, and what must be said beside it."""
-
-    value: float
-    n_made: int
-    n_reference: int
-    flags: tuple[str, ...] = ()
-
-
-def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWEST) -> FrechetDistance:
-    """The distance between two tables of features, one row for each image."""
+def frechet_distance(
+    features: "Floats", reference: "Floats", *, fewest: int = FEWEST
+) -> tuple[float, tuple[str, ...]]:
+    """The distance between two tables of features, one row for each image, and what must be said beside it."""
     import numpy as np
 
-    made, reference = np.asarray(made, float), np.asarray(reference, float)
-    if made.ndim != 2 or reference.ndim != 2 or made.shape[1] != reference.shape[1]:
-        raise ValueError(f"features must be two tables of equal width, not {made.shape} and {reference.shape}")
-    fewer = min(len(made), len(reference))
+    features, reference = np.asarray(features, float), np.asarray(reference, float)
+    if features.ndim != 2 or reference.ndim != 2 or features.shape[1] != reference.shape[1]:
+        raise ValueError(f"features must be two tables of equal width, not {features.shape} and {reference.shape}")
+    fewer = min(len(features), len(reference))
     few_images(fewer, fewest)
     flags = [f"fewer than {TRUSTED} images: compare only with the same number"] if fewer < TRUSTED else []
-    if len(made) != len(reference):
-        flags.append(f"{len(made)} images against {len(reference)}: the distance depends on both numbers")
+    if len(features) != len(reference):
+        flags.append(f"{len(features)} images against {len(reference)}: the distance depends on both numbers")
     value = distance_of_moments(
-        made.mean(axis=0), np.cov(made, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
+        features.mean(axis=0), np.cov(features, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
     )
-    return FrechetDistance(value, len(made), len(reference), tuple(flags))
+    return value, tuple(flags)
 
 
 def few_images(number: int, fewest: int) -> None:

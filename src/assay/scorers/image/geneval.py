@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import no_target
-from ..saved import not_saved, read_json, saved
+from ..answers import no_target, no_verdict
+from ..saved import read_json, saved
 
 Box = tuple[float, float, float, float]
 
@@ -46,7 +46,6 @@ class GenEval:
     position_threshold: float = 0.1
     """The share of both sizes that an offset must exceed to be a direction."""
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         wanted = metadata_of(sample)
@@ -54,15 +53,15 @@ class GenEval:
             return no_target(sample, "list of objects to include")
         detections = saved(sample, output, "detections")
         if not isinstance(detections, Mapping):
-            return not_saved("no detections were saved for this image")
+            return no_verdict("no detections were saved for this image")
         least = self.counting_threshold if wanted.get("tag") == "counting" else self.threshold
         try:
             found = {name: self._sure(things, least) for name, things in detections.items()}
             faults = faults_of(wanted, found, self.position_threshold)
         except NoColor as error:
-            return not_saved(str(error))
+            return no_verdict(str(error))
         except (LookupError, TypeError, ValueError) as error:
-            return not_saved(f"detections or metadata cannot be read: {type(error).__name__}: {error}")
+            return no_verdict(f"detections or metadata cannot be read: {type(error).__name__}: {error}")
         counts = {name: len(things) for name, things in found.items() if things}
         return Score(float(not faults), details={"faults": faults, "counts": counts, "tag": wanted.get("tag")})
 
@@ -143,9 +142,9 @@ def _faults_of_clause(
             return [f"no target for {name} to be {relation}"]
         for thing in things:
             for other in others:
-                seen = directions(thing.box, other.box, threshold)
-                if relation not in seen:
-                    return [f"expected {name} {relation} target, found {' and '.join(sorted(seen)) or 'neither'}"]
+                relations = directions(thing.box, other.box, threshold)
+                if relation not in relations:
+                    return [f"expected {name} {relation} target, found {' and '.join(sorted(relations)) or 'neither'}"]
     return []
 
 
@@ -159,8 +158,8 @@ def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
     if all(abs(shift) < 1e-3 for shift in beyond):
         return set()
     across, down = (shift / math.hypot(*offset) for shift in beyond)
-    seen = {"left of": across < -0.5, "right of": across > 0.5, "above": down < -0.5, "below": down > 0.5}
-    return {name for name, holds in seen.items() if holds}
+    sides = {"left of": across < -0.5, "right of": across > 0.5, "above": down < -0.5, "below": down > 0.5}
+    return {name for name, holds in sides.items() if holds}
 
 
 def as_detection(thing: Any) -> Detection:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from ...core import DataError, Image, Media, Outcome, Output, Sample, Score, UsageError
+from ...core import DataError, Image, Media, Outcome, Output, Sample, Score
 from ...media import decode_image
 from ...registry import scorers
 from ..answers import no_target
+from ..options import check_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,11 +47,7 @@ class ImageSimilarity:
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        if self.ssim_window not in get_args(Window):
-            raise UsageError(
-                f"scorer 'image_similarity' has no window {self.ssim_window!r}",
-                fix=f"ssim_window: one of {', '.join(get_args(Window))}",
-            )
+        check_option("image_similarity", "ssim_window", self.ssim_window, get_args(Window))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         reference = sample.fields.get(self.reference) if self.reference else sample.target
@@ -60,17 +57,17 @@ class ImageSimilarity:
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no image was made"})
         wanted = pixels_of(reference)
         try:
-            made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+            pixels = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
         except DataError as error:  # what the model made is no image: its fault, not the scorer's
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
-        if made.shape != wanted.shape:
-            reason = f"the image is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
+        if pixels.shape != wanted.shape:
+            reason = f"the image is {_shown(pixels)}, the reference {_shown(wanted)}: resize: true compares them"
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
         mask = None
         if self.keep:
             mask = pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2) > 127
-        ratio = psnr(wanted, made, mask=mask)
-        similar = ssim(wanted, made, window=self.ssim_window, mask=mask)
+        ratio = psnr(wanted, pixels, mask=mask)
+        similar = ssim(wanted, pixels, window=self.ssim_window, mask=mask)
         details = {"identical": math.isinf(ratio), "window": self.ssim_window}
         return Score({"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details)
 

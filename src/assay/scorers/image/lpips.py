@@ -6,24 +6,23 @@ The model under the role `lpips` is shown the reference and then the image that 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score
+from ...core import Image, ModelError, Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
-from ..saved import not_saved
+from ..given_models import GivenModels
 
 
 @scorers.register("lpips")
 @dataclass(frozen=True)
-class Lpips:
+class Lpips(GivenModels):
     """The distance between the image that was made and the target image."""
 
     reference: str = ""
     """A column with the image to compare with; left out, it is the target."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("lpips",)
     higher_is_better: ClassVar[bool] = False
@@ -33,17 +32,17 @@ class Lpips:
         wanted = sample.fields.get(self.reference) if self.reference else sample.target
         if not isinstance(wanted, Image):
             return no_target(sample, "image to compare with")
-        made = next((one for one in output.media if isinstance(one, Image)), None)
-        if made is None:
+        image = next((one for one in output.media if isinstance(one, Image)), None)
+        if image is None:
             # There is no worst distance to give an image that is not there.
             return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
         try:
-            found = structure_of(await ask_specialist(self.models, "lpips", (wanted, made)))
+            found = structure_of(await ask_specialist(self.models, "lpips", (wanted, image)))
         except ModelError as error:
-            return not_saved(str(error))
+            return no_verdict(str(error))
         distance = found.get("distance") if isinstance(found, Mapping) else found
         if isinstance(distance, bool) or not isinstance(distance, (int, float)) or not math.isfinite(distance):
-            return not_saved("no distance was given")
+            return no_verdict("no distance was given")
         if distance < 0:
-            return not_saved(f"the distance is {distance:g}, below 0")
-        return Score(float(distance), details={"shown": made.digest, "reference": wanted.digest})
+            return no_verdict(f"the distance is {distance:g}, below 0")
+        return Score(float(distance), details={"shown": image.digest, "reference": wanted.digest})

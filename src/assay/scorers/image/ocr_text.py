@@ -23,7 +23,6 @@ class OcrText:
 
     ignore_case: bool = True
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -34,28 +33,27 @@ class OcrText:
             if silence := no_answer(output):
                 return named(silence, *_NAMES)
             recognised = output.text
-        said = _lines(recognised if isinstance(recognised, str) else "\n".join(map(str, recognised)), self.ignore_case)
-        scores = [_against(_lines(target, self.ignore_case), said) for target in targets]
+        lines = _lines(recognised if isinstance(recognised, str) else "\n".join(map(str, recognised)), self.ignore_case)
+        scores = [_against(_lines(target, self.ignore_case), lines) for target in targets]
         best = max(scores, key=lambda score: score["ned"])
-        return Score(best, answer="\n".join(said))
+        return Score(best, answer="\n".join(lines))
 
 
-def _against(wanted: list[str], said: list[str]) -> dict[str, float]:
-    words, seen = Counter(" ".join(wanted).split()), Counter(" ".join(said).split())
+def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
+    words, found = Counter(" ".join(wanted).split()), Counter(" ".join(answer).split())
     lines = Counter(wanted)
     return {
-        "word_accuracy": (words & seen).total() / words.total() if words else float(not seen),
-        "ned": edit_similarity("\n".join(wanted), "\n".join(said)),
-        "line_match": (lines & Counter(said)).total() / lines.total() if lines else float(not said),
+        "word_accuracy": (words & found).total() / words.total() if words else float(not found),
+        "ned": edit_similarity("\n".join(wanted), "\n".join(answer)),
+        "line_match": (lines & Counter(answer)).total() / lines.total() if lines else float(not answer),
     }
 
 
-def edit_similarity(wanted: str, said: str) -> float:
+def edit_similarity(wanted: str, answer: str) -> float:
     """1 - edits / length of the longer one; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
-    length = max(len(wanted), len(said))
-    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+    return float(Levenshtein.normalized_similarity(wanted, answer))
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:

@@ -3,28 +3,25 @@
 The number depends on the recogniser, so name it beside the number. `ocr_text` scores text that was recognised already.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...core import EMPTY, Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
+from ...core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
 from ...registry import scorers
-from ..answers import accepted, no_target
-from ..given_models import ask_model
+from ..answers import accepted, no_target, no_verdict
+from ..given_models import GivenModels, ask_model
 from .ocr_text import edit_similarity
 
 
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
-class RenderedText:
+class RenderedText(GivenModels):
     """`exact`: the text stands in the image, case and blanks aside; `ned`: how similar what was read is, 0 to 1."""
 
     instruction: str = ""
     """What the recogniser is told beside the image, where it needs telling."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -38,7 +35,7 @@ class RenderedText:
         try:
             reply = await ask_model(self.models, "ocr", Prompt((Message("user", parts),)))
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         return read_score(targets, reply.text)
 
 
@@ -48,7 +45,6 @@ class ReadText:
     """The same two numbers for a model that reads images itself: its answer against the text that stands there."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -57,10 +53,10 @@ class ReadText:
 
 def read_score(targets: tuple[str, ...], text: str) -> Score:
     """Against the nearest target. Recognisers disagree on blanks and on where lines end, so neither counts."""
-    said = _letters(text)
+    letters = _letters(text)
     wanted = [_letters(target) for target in targets]
-    similar = max(edit_similarity(target, said) for target in wanted)
-    return Score({"exact": float(said in wanted), "ned": similar}, answer=" ".join(text.split()))
+    similar = max(edit_similarity(target, letters) for target in wanted)
+    return Score({"exact": float(letters in wanted), "ned": similar}, answer=" ".join(text.split()))
 
 
 def _letters(text: str) -> str:

@@ -11,15 +11,17 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score, Text
+from ...core import Image, ModelError, Outcome, Output, Sample, Score, Text
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
+from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..saved import not_saved, read_json
+from ..saved import read_json
+from ..vision.boxes import iou
 from .geneval import Box, as_detection
 
 PLACES = ("on side of", "next to", "near", "on the left of", "on the right of", "on the bottom of", "on the top of")
@@ -35,15 +37,13 @@ _KINDS = {"color": "vqa", "shape": "vqa", "texture": "vqa", "spatial": "detector
 
 @scorers.register("t2i_compbench")
 @dataclass(frozen=True)
-class T2ICompBench:
+class T2ICompBench(GivenModels):
     """One value from 0 to 1 an image, by the kind of its prompt."""
 
     category: str = "category"
     """The column that says which kind a prompt is."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         image = next((one for one in output.media if isinstance(one, Image)), None)
@@ -52,13 +52,13 @@ class T2ICompBench:
         parts = parts_of(sample.fields, self.category)
         if not parts:
             return no_target(sample, f"known kind of prompt in column {self.category!r}")
-        values, said = {}, {}
+        values, replies = {}, {}
         try:
             for role in parts:
-                values[role], said[role] = await self._value(role, sample, image)
+                values[role], replies[role] = await self._value(role, sample, image)
         except (ModelError, LookupError, TypeError, ValueError) as error:
-            return not_saved(str(error))
-        details = {"shown": image.digest, "parts": values, "said": said}
+            return no_verdict(str(error))
+        details = {"shown": image.digest, "parts": values, "said": replies}
         return Score(sum(values.values()) / len(values), details=details)
 
     async def _value(self, role: str, sample: Sample, image: Image) -> tuple[float, Any]:
@@ -77,8 +77,8 @@ class T2ICompBench:
         found = _entry(await self._ask(role, image, json.dumps({"classes": [first, second]})), "detections")
         return spatial_score(prompt, first, second, found), found
 
-    async def _ask(self, role: str, image: Image, said: str) -> Any:
-        return structure_of(await ask_specialist(self.models, role, (image, Text(said))))
+    async def _ask(self, role: str, image: Image, text: str) -> Any:
+        return structure_of(await ask_specialist(self.models, role, (image, Text(text))))
 
 
 def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:
@@ -140,17 +140,8 @@ def place_score(
     ahead, aside = sides[place]
     if ahead <= 0 or ahead <= abs(aside):
         return 0.0
-    overlap = overlap_of(one, other)
+    overlap = iou(one, other)
     return 1.0 if overlap < most_overlap else most_overlap / overlap
-
-
-def overlap_of(one: Box, other: Box) -> float:
-    """The shared area of two boxes over the area of both."""
-    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
-    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
-    whole = sum(areas) - width * height
-    return width * height / whole if whole else 0.0
 
 
 def _entry(reply: Any, name: str) -> Any:

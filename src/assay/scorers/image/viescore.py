@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, UNRESOLVED, Output, Sample, Score
 from ...registry import scorers
+from ..given_models import GivenModels
 from ..judge.judge_ratings import JudgeRatings
 
 SEMANTICS = {
@@ -28,7 +29,7 @@ ALONE = "Judge the image by itself."
 
 @scorers.register("viescore")
 @dataclass(frozen=True)
-class VieScore:
+class VieScore(GivenModels):
     """`semantics` and `quality`, each the least of its ratings from 0 to 10, and `overall`, their geometric mean."""
 
     semantics: Mapping[str, str] = field(default_factory=lambda: SEMANTICS)
@@ -36,7 +37,6 @@ class VieScore:
     quality: Mapping[str, str] = field(default_factory=lambda: QUALITY)
     """What the ratings of the image mean."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "viescore"
     needs: ClassVar[tuple[str, ...]] = ("judge",)

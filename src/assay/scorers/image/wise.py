@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..saved import not_saved, saved
+from ..answers import no_verdict
+from ..saved import saved
 
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
@@ -24,14 +25,13 @@ class WiseLegacy:
     """WiScore, 0 to 1: (0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, from the saved entry `rating`."""
 
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_legacy")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         rating = saved(sample, output, "rating")
         ratings = read_ratings(output.text if rating is None else rating)
         if ratings is None:
-            return not_saved("no rating of consistency, realism and aesthetic quality from 0 to 2 was saved")
+            return no_verdict("no rating of consistency, realism and aesthetic quality from 0 to 2 was saved")
         return Score(sum(WEIGHTS[name] * value for name, value in ratings.items()) / HIGHEST, details=ratings)
 
 
@@ -41,7 +41,6 @@ class WiseVerified:
     """1 if the judge found the image right, from the saved entry `score`: 0 or 1."""
 
     reads: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_verified")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -49,24 +48,24 @@ class WiseVerified:
         text = (output.text if score is None else str(score)).strip()
         found = re.fullmatch(r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)", text, re.IGNORECASE)
         if found is None:
-            return not_saved("no score of 0 or 1 was saved")
+            return no_verdict("no score of 0 or 1 was saved")
         return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))
 
 
-def read_ratings(given: Any) -> dict[str, float] | None:
+def read_ratings(reply: Any) -> dict[str, float] | None:
     """The three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
-    if isinstance(given, Mapping):
-        pairs = [(str(name), value) for name, value in given.items()]
+    if isinstance(reply, Mapping):
+        pairs = [(str(name), value) for name, value in reply.items()]
     else:
-        pairs = _RATING.findall(str(given).lower())
+        pairs = _RATING.findall(str(reply).lower())
     ratings: dict[str, float] = {}
     for name, value in pairs:
-        known = next((key for key in WEIGHTS if name.lower().startswith(key)), None)
+        aspect = next((key for key in WEIGHTS if name.lower().startswith(key)), None)
         try:
             number = float(value)
         except (TypeError, ValueError):
             return None
-        if known is not None:
-            ratings[known] = number
+        if aspect is not None:
+            ratings[aspect] = number
     is_whole = set(ratings) == set(WEIGHTS) and all(0 <= value <= HIGHEST for value in ratings.values())
     return ratings if is_whole else None

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core import EMPTY, ComponentError, Image, Outcome, Output, Sample, Score
 from ...core.sample import REFERENCE_COLUMNS
+from ..answers import no_verdict
 
 QUESTION = "In which year did the first person walk on the Moon? Give the year only."
 TARGET = "1969"
@@ -73,7 +74,7 @@ async def try_canaries(
         try:
             return await judge(sample, Output.of(written(order) if shows_images else order))
         except ComponentError as error:  # the samples are judged already: no canary may take them along
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
 
     scores = await asyncio.gather(*(put(index, order) for index, order in enumerate(orders)))
     fooled = sum(score.outcome is Outcome.SCORED and math.isclose(_mark(score), best) for score in scores)
@@ -87,9 +88,9 @@ def written(order: str) -> Image:
 
     image = Pillow.new("RGB", (640, 160), "white")
     ImageDraw.Draw(image).multiline_text((12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black")
-    kept = io.BytesIO()
-    image.save(kept, "PNG")
-    return Image(kept.getvalue())
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return Image(stream.getvalue())
 
 
 def _mark(score: Score) -> float:

@@ -1,27 +1,25 @@
 """A model as judge between two answers, in both orders."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, DataError, Media, Outcome, Output, Prompt, Sample, Score, UsageError, as_part
+from ...core import DataError, Media, Output, Prompt, Sample, Score, UsageError, as_part
 from ...core.media import MEDIA_KINDS, decode_base64
 from ...core.output import Candidate
 from ...registry import scorers
-from ..answers import no_answer, no_target, shown
-from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
-from .judge import JudgeFailure, ask_judge, check_kind, check_rounds, judge_error, judge_options, over_rounds
-from .judge_prompts import PAIR_SCALE, JudgeTemplate, pair_prompt, prompt_hash, template_for
-from .judge_wording import OwnPrompt, check_wording, prompt_text
+from ..answers import shown
+from .exchange import Exchange, question_media, shown_media
+from .judge import JudgeFailure, ModelAsJudge, ask_judge, judge_error
+from .judge_prompts import PAIR_SCALE, pair_prompt, template_for
 
 _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 
 
 @scorers.register("pairwise_judge")
 @dataclass(frozen=True)
-class PairwiseJudge:
+class PairwiseJudge(ModelAsJudge):
     """1 if the judge prefers the answer to the one it is held against in both orders, 0 if it twice prefers the other.
 
     Anything else is a tie, 0.5: a preference that turns with the order is none.
@@ -30,80 +28,40 @@ class PairwiseJudge:
     against: str = "target"
     """The column with the other answer, a text or a medium, of a dialogue also a list with one text a round; `target`
     takes the sample's target."""
-    template: JudgeTemplate = "direct"
-    criteria: str = ""
-    prompt: Any = ""
-    """A prompt of your own in place of the template's, as in `judge`."""
-    verdict: str = "json"
-    r"""How the reply is read: `json`, or a pattern with one group, as `\[\[([ABC])\]\]`; `C` is a tie."""
-    rounds: Rounds = "last"
-    """Which answers of a dialogue are compared: the `last`, or `all`."""
-    expects: str = ""
-    """`image` or `audio`: what both answers are; base64 in the column is then read as one."""
-    shows_question: bool = False
-    """Whether the judge sees the media of the question too."""
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    reads: ClassVar[tuple[str, ...]] = ("answer",)
-    needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     best_mark: ClassVar[float] = 1.0
+    is_pairwise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prompt", prompt_text("pairwise_judge", self.prompt))
-        check_wording("pairwise_judge", self.template, self.criteria, self.prompt, self.verdict)
         if self.template in ("reference", "auto") and self.against == "target":
             raise UsageError(
                 "scorer 'pairwise_judge' cannot hold answers against the target and show it as reference",
                 fix="name the column of the other answer in `against`",
             )
-        check_rounds("pairwise_judge", self.rounds)
-        check_kind("pairwise_judge", self.expects)
-        judge_options(self.verdict, self.options)
-        _ = self._own
+        super().__post_init__()
 
-    @cached_property
-    def _own(self) -> OwnPrompt | None:
-        return OwnPrompt("pairwise_judge", self.prompt, pairwise=True) if self.prompt else None
-
-    async def __call__(self, sample: Sample, output: Output) -> Score:
-        compared = exchanges(sample, output, self.rounds)
-        scores = await asyncio.gather(*(self._score(sample, exchange) for exchange in compared))
-        return scores[0] if self.rounds == "last" else over_rounds(scores, self.bounds[0])
-
-    async def _score(self, sample: Sample, mine: Exchange) -> Score:
-        output = mine.output
-        if silence := no_answer(output):
-            return silence
-        other = self._other(sample, mine)
-        if other is None:
-            return no_target(sample, self._lacks(sample, mine))
-        if self.template == "reference" and not mine.reference:
-            return no_target(sample)
-        seen, others = shown_media(output), shown_media(other.output)
-        if self.expects and not any(medium.kind == self.expects for medium in seen):
-            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
-        given = question_media(sample) if self.shows_question else ()
-        details: dict[str, Any] = {"prompt": self._wording(mine, bool(given or seen or others))}
-        if seen or others:
-            details["shown"] = {"answer": _digests(seen), "other": _digests(others)}
+    async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
+        """Which of the two answers of one round the judge prefers."""
+        output, other = exchange.output, self._other(sample, exchange)
+        media = shown_media(output)
+        lacks = self._lacks(sample, exchange) if other is None else ""
+        if (score := self.not_judged(sample, exchange, media, lacks)) is not None:
+            return score
+        assert other is not None
+        others = shown_media(other.output)
+        context = question_media(sample) if self.shows_question else ()
+        wording = self.wording(PAIR_SCALE, exchange, has_media=bool(context or media or others))
+        details: dict[str, Any] = {"prompt": wording}
+        if media or others:
+            details["shown"] = {"answer": _digests(media), "other": _digests(others)}
         try:
-            verdicts, replies = await self._both_orders(sample, mine, other, given)
+            verdicts, replies = await self._both_orders(sample, exchange, other, context)
         except JudgeFailure as failure:
             return judge_error(details, failure)
         value = {("A", "A"): 1.0, ("B", "B"): 0.0}.get(verdicts, 0.5)
         is_consistent = verdicts[0] == verdicts[1]
-        said = {"verdicts": list(verdicts), "consistent": is_consistent, "replies": replies}
-        return Score(value, answer=output.text, details={**details, **said})
-
-    def _wording(self, mine: Exchange, has_media: bool) -> str:
-        """Names what the judge is told, apart from what it judges."""
-        if self._own is not None:
-            return self._own.digest
-        return prompt_hash(
-            template_for(self.template, mine), PAIR_SCALE, self.criteria, pairwise=True, has_media=has_media,
-            is_dialogue=mine.is_dialogue,
-        )  # fmt: skip
+        preference = {"verdicts": list(verdicts), "consistent": is_consistent, "replies": replies}
+        return Score(value, answer=output.text, details={**details, **preference})
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
         """The other answer in its conversation; `None` where the row has none that can be shown."""
@@ -137,13 +95,13 @@ class PairwiseJudge:
         return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}"
 
     async def _both_orders(
-        self, sample: Sample, mine: Exchange, other: Exchange, given: Sequence[Media]
+        self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
         """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
         judged = (mine.question, other.question, mine.output.text, other.output.text, *mine.references)
 
         async def ask(first: Exchange, second: Exchange) -> tuple[float | int | str, str]:
-            prompt = self._ask_for(sample, first, second, given)
+            prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(self.models, prompt, self.options, PAIR_SCALE, judged, self.verdict)
 
         forward, backward = await asyncio.gather(ask(mine, other), ask(other, mine), return_exceptions=True)
@@ -153,11 +111,11 @@ class PairwiseJudge:
         assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
         return (str(forward[0]), _SWAPPED[str(backward[0])]), [forward[1], backward[1]]
 
-    def _ask_for(self, sample: Sample, first: Exchange, second: Exchange, given: Sequence[Media]) -> Prompt:
+    def _ask_for(self, sample: Sample, first: Exchange, second: Exchange, context: Sequence[Media]) -> Prompt:
         if self._own is not None:
             return self._own.pair(PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json")
         template = template_for(self.template, first)
-        return pair_prompt(template, sample.id, first, second, criteria=self.criteria, given=given)
+        return pair_prompt(template, sample.id, first, second, criteria=self.criteria, context=context)
 
 
 def _with_answer(exchange: Exchange, answer: str | Media) -> Exchange:

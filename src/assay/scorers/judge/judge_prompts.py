@@ -81,14 +81,13 @@ def single_prompt(
     exchange: Exchange,
     *,
     criteria: str,
-    given: Sequence[Media] = (),
-    made: Sequence[Media] = (),
+    context: Sequence[Media] = (),
 ) -> Prompt:
-    """Asks for a verdict on one answer; `given` are the media of the question, `made` those of the answer."""
-    answer = exchange.output.text
-    material = {**_turns(exchange.turns), "ANSWER": answer or _NO_TEXT if made else answer}
+    """Asks for a verdict on one answer; `context` are the media of the question."""
+    answer, answer_media = exchange.output.text, shown_media(exchange.output)
+    material = {**_turns(exchange.turns), "ANSWER": answer or _NO_TEXT if answer_media else answer}
     task = task_of(template, pairwise=False, is_dialogue=exchange.is_dialogue)
-    media = {"QUESTION": given, "ANSWER": made}
+    media = {"QUESTION": context, "ANSWER": answer_media}
     return _prompt(task, scale, sample_id, {**_references(template, exchange), **material}, criteria, media)
 
 
@@ -99,23 +98,23 @@ def pair_prompt(
     second: Exchange,
     *,
     criteria: str,
-    given: Sequence[Media] = (),
+    context: Sequence[Media] = (),
 ) -> Prompt:
     """Asks which of two answers is better; `first` is shown as A.
 
     Where the two conversations before the answers differ, each is shown whole.
     """
     material: dict[str, str] = {}
-    media: dict[str, Sequence[Media]] = {"QUESTION": given}
+    media: dict[str, Sequence[Media]] = {"QUESTION": context}
     is_shared = first.turns == second.turns
     if is_shared:
         material.update(_turns(first.turns))
     for name, exchange in (("A", first), ("B", second)):
         if not is_shared:
             material.update({f"CONVERSATION {name}, {turn}": text for turn, text in _turns(exchange.turns).items()})
-        text, seen = exchange.output.text, shown_media(exchange.output)
-        material[f"ANSWER {name}"] = text or _NO_TEXT if seen else text
-        media[f"ANSWER {name}"] = seen
+        text, answer_media = exchange.output.text, shown_media(exchange.output)
+        material[f"ANSWER {name}"] = text or _NO_TEXT if answer_media else text
+        media[f"ANSWER {name}"] = answer_media
     task = task_of(template, pairwise=True, is_dialogue=first.is_dialogue)
     return _prompt(task, PAIR_SCALE, sample_id, {**_references(template, first), **material}, criteria, media)
 
@@ -176,12 +175,12 @@ def _prompt(
     media: Mapping[str, Sequence[Media]],
 ) -> Prompt:
     code = fence_code(sample_id, pieces)
-    shown = {name: list(some) for name, some in media.items() if some}
-    notice = [_DATA_NOTICE.replace("{code}", code), *([_MEDIA_NOTICE] if shown else [])]
+    parts = {name: list(some) for name, some in media.items() if some}
+    notice = [_DATA_NOTICE.replace("{code}", code), *([_MEDIA_NOTICE] if parts else [])]
     system = "\n\n".join([task.replace("{criteria}", criteria), *notice, reply_form(scale)])
     fenced = "\n\n".join(f"<<<DATA {code} {name}\n{text}\nDATA {code}>>>" for name, text in pieces.items())
     ending = f"\n\nThe material ends here. {reply_form(scale)}"
-    user = Message("user", (*with_media(fenced, shown), Text(ending))) if shown else Message.of("user", fenced + ending)
+    user = Message("user", (*with_media(fenced, parts), Text(ending))) if parts else Message.of("user", fenced + ending)
     return Prompt((Message.of("system", system), user))
 
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ...core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import no_answer
-from ..given_models import ask_model
+from ..answers import no_answer, no_verdict
+from ..given_models import GivenModels, ask_model
+from ..options import check_option
 from .exchange import exchanges, question_media, shown_media
 from .judge import JUDGE_OPTIONS
 from .judge_prompts import Scale, prompt_hash, single_prompt
@@ -23,7 +24,7 @@ Combine = Literal["weighted", "geometric", "minimum"]
 
 @scorers.register("judge_ratings")
 @dataclass(frozen=True)
-class JudgeRatings:
+class JudgeRatings(GivenModels):
     """Each aspect as the judge rated it, and `overall`: their weighted or geometric mean, or the least of them."""
 
     aspects: Mapping[str, str]
@@ -41,7 +42,6 @@ class JudgeRatings:
     shows_question: bool = False
     """Whether the judge sees the media of the question too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     name: ClassVar[str] = "judge_ratings"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -49,9 +49,7 @@ class JudgeRatings:
     def __post_init__(self) -> None:
         if not self.aspects or "reason" in self.aspects:
             raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: meaning}, none called reason")
-        if self.combine not in get_args(Combine):
-            known = ", ".join(get_args(Combine))
-            raise UsageError(f"scorer 'judge_ratings' cannot combine {self.combine!r}", fix=f"one of {known}")
+        check_option("judge_ratings", "combine", self.combine, get_args(Combine))
         if self.capped_by and self.capped_by not in self.aspects:
             raise UsageError(f"scorer 'judge_ratings' has no aspect {self.capped_by!r}", fix="one of its aspects")
         if self.weights and self.weights.keys() != self.aspects.keys():
@@ -87,22 +85,20 @@ class JudgeRatings:
         if self.capped_by:
             criteria += f"\nNo other rating may be higher than that of {self.capped_by}."
         exchange = exchanges(sample, output)[-1]
-        given, made = question_media(sample) if self.shows_question else (), shown_media(output)
-        prompt = single_prompt(
-            "rubric", self.scale, sample.id, exchange, criteria=criteria, given=given, made=made
-        )
+        context, media = question_media(sample) if self.shows_question else (), shown_media(output)
+        prompt = single_prompt("rubric", self.scale, sample.id, exchange, criteria=criteria, context=context)
         wording = prompt_hash(
-            "rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made),
+            "rubric", self.scale, criteria, pairwise=False, has_media=bool(context or media),
             is_dialogue=exchange.is_dialogue,
         )  # fmt: skip
-        kept: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in made]}
+        record: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in media]}
         reply = ""
         try:
             reply = await self._reply(prompt)
             ratings = self.read(reply, (exchange.question, output.text))
         except (ModelError, NoVerdict) as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={**kept, "reason": str(error), "reply": reply[:2000]})
-        return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
+            return no_verdict(str(error), **record, reply=reply[:2000])
+        return Score({**ratings, "overall": self.overall(ratings)}, details={**record, "reply": reply})
 
     async def _reply(self, prompt: Prompt) -> str:
         return (await ask_model(self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options))).text

@@ -26,7 +26,7 @@ class NoVerdict(ValueError):
 def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     """The value of the scale's field, or `NoVerdict`."""
     fields = read_object(reply)
-    said = strip_reasoning(reply).strip()
+    answer = strip_reasoning(reply).strip()
     extra = fields.keys() - {scale.field, "reason"}
     if extra or scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}` and perhaps `reason`")
@@ -34,7 +34,7 @@ def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     # Types first: True equals 1 in Python, and 4.0 equals 4.
     if type(value) not in (int, str) or value not in scale.values:
         raise NoVerdict(f"`{scale.field}` is out of range: {str(value)[:40]!r}")
-    bare = _without_blanks(said)
+    bare = _without_blanks(answer)
     if any(claims_verdict(text, scale.field, value) or bare in _without_blanks(text) for text in judged):
         raise NoVerdict("the same verdict stands in the judged text")
     return value  # type: ignore[no-any-return]
@@ -74,17 +74,17 @@ def read_object(reply: str) -> dict[str, Any]:
     """The one JSON object that a reply is, thinking aloud and a code block around it aside; else `NoVerdict`."""
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
-    said = strip_reasoning(reply).strip()
-    block = _CODE_BLOCK.fullmatch(said)
-    return _parse(block[1] if block else said)
+    answer = strip_reasoning(reply).strip()
+    block = _CODE_BLOCK.fullmatch(answer)
+    return _parse(block[1] if block else answer)
 
 
 def claims_verdict(text: str, field: str, value: int | str) -> bool:
     """Whether a text writes this field with this value as JSON does, however it is spelled or escaped."""
     plain = unicodedata.normalize("NFKC", _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text))
     quote = r"[\\\"'`“”„«»]{1,6}"
-    written = rf"{quote}{field}{quote}[:=](?:{quote})?{re.escape(str(value))}\b"
-    return re.search(written, _without_blanks(plain), re.IGNORECASE) is not None
+    claim = rf"{quote}{field}{quote}[:=](?:{quote})?{re.escape(str(value))}\b"
+    return re.search(claim, _without_blanks(plain), re.IGNORECASE) is not None
 
 
 def _without_blanks(text: str) -> str:

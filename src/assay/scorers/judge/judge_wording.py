@@ -44,12 +44,12 @@ class OwnPrompt:
     """A judge's prompt as its user wrote it."""
 
     def __init__(self, scorer: str, text: str | Mapping[str, str], *, pairwise: bool) -> None:
-        known = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
+        allowed = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
         texts = {"user": text} if isinstance(text, str) else dict(text)
         if "user" not in texts or texts.keys() - {"user", "system"}:
             raise UsageError(f"scorer {scorer!r} cannot read its prompt", fix="a text, a file, or {system: …, user: …}")
         where = f"prompt of scorer {scorer!r}"
-        self._texts = {role: PlainText(text, known, where=where) for role, text in texts.items()}
+        self._texts = {role: PlainText(text, allowed, where=where) for role, text in texts.items()}
         self._says_form = any("form" in text.names for text in self._texts.values())
         names = frozenset().union(*(text.names for text in self._texts.values()))
         if not names & ((_PAIR - {"conversation_a", "conversation_b"}) if pairwise else _ONE):
@@ -57,11 +57,11 @@ class OwnPrompt:
             raise UsageError("the judge would not see the answer", where=where, fix=f"write {missing} into the prompt")
 
     def single(
-        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str, given: Sequence[Media], json: bool
+        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str, context: Sequence[Media], json: bool
     ) -> Prompt:
         """Asks for a verdict on one answer."""
         values = {**self._values(scale, sample, exchange, criteria), "answer": exchange.output.text}
-        return self._prompt(values, json, {"QUESTION": given, "ANSWER": shown_media(exchange.output)})
+        return self._prompt(values, json, {"QUESTION": context, "ANSWER": shown_media(exchange.output)})
 
     def pair(
         self, scale: Scale, sample: Sample, first: Exchange, second: Exchange, criteria: str, json: bool
@@ -121,9 +121,9 @@ def prompt_text(scorer: str, prompt: str | Mapping[str, str]) -> str | Mapping[s
 
 def check_wording(scorer: str, template: str, criteria: str, prompt: str | Mapping[str, str], verdict: str) -> None:
     """Refuses what cannot be asked or could not be read."""
-    known = get_args(JudgeTemplate)
-    if template not in known:
-        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(known)}")
+    templates = get_args(JudgeTemplate)
+    if template not in templates:
+        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(templates)}")
     if template == "rubric" and not criteria:
         raise UsageError(f"scorer {scorer!r} needs criteria", fix="write them in `criteria`")
     if criteria and template != "rubric" and not prompt:

@@ -8,13 +8,13 @@ also stands in the answer itself is no verdict: the published rule would let an 
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...core import DEFAULT_OPTIONS, EMPTY, Message, ModelError, Outcome, Output, Prompt, Sample, Score
+from ...core import DEFAULT_OPTIONS, Message, ModelError, Output, Prompt, Sample, Score
 from ...registry import scorers
-from ..answers import no_answer
-from ..given_models import ask_model
+from ..answers import data_error, no_answer, no_verdict
+from ..given_models import GivenModels, ask_model
 from .exchange import Exchange, exchanges
 from .judge import over_rounds
 
@@ -26,10 +26,9 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 @scorers.register("mt_bench")
 @dataclass(frozen=True)
-class MtBench:
+class MtBench(GivenModels):
     """The judge's grade of each round, from 1 to 10, and `overall`, their mean."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
@@ -43,17 +42,15 @@ class MtBench:
             return silence
         prompts = sample.fields.get("judge_prompts")
         if not prompts:
-            reason = f"sample {sample.id!r} has no judge_prompts"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"sample {sample.id!r} has no judge_prompts")
         prompt = filled(prompts[min(exchange.number, len(prompts)) - 1], exchange)
         try:
             reply = (await ask_model(self.models, "judge", prompt, OPTIONS)).text
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         rating = read_rating(reply, exchange.output.text)
         if rating is None:
-            details = {"reason": "the reply has no rating from 1 to 10 of its own", "reply": reply[:2000]}
-            return Score(None, Outcome.JUDGE_ERROR, details=details)
+            return no_verdict("the reply has no rating from 1 to 10 of its own", reply=reply[:2000])
         return Score(rating, answer=exchange.output.text, details={"reply": reply})
 
 

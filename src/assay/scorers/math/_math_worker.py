@@ -80,7 +80,7 @@ def _read_expression(text: str, read: Any) -> list[Any]:
 
 def is_same_text(golds: list[str], answer: str) -> bool:
     """Whether an answer is one of golds that are no mathematics, as `B, C`: marks, blanks and case aside."""
-    return bool(said := plain_text(answer)) and said in map(plain_text, golds)
+    return bool(plain := plain_text(answer)) and plain in map(plain_text, golds)
 
 
 def plain_text(text: str) -> str:

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from ...core import MissingExtra, Outcome, Output, Requirement, Sample, Score, UsageError
+from ...core import MissingExtra, Outcome, Output, Requirement, Score, UsageError
 from ...registry import scorers
 from .._killable import KillableWorker, WorkerUnready
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
 
 _TAIL_CHARS = 20_000
 """A longer answer is read at its end: that is where results stand, and patterns over 1 MB eat the time limit."""
@@ -20,29 +20,23 @@ _TAIL_CHARS = 20_000
 
 @scorers.register("math")
 @dataclass(frozen=True)
-class MathEquivalence:
+class MathEquivalence(AgainstTargets):
     """1 if the answer's last expression equals the target's, as in `1/2` and `0.5`."""
 
     seconds: float = 5.0
     """Wall-clock time for one comparison."""
     memory_mib: int = 1024
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     requires: ClassVar[tuple[Requirement, ...]] = (Requirement("math_verify", "math-verify", "assay[metrics]"),)
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.memory_mib < 256:
             raise UsageError("scorer 'math' cannot compare with so little", fix="seconds > 0 and memory_mib >= 256")
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        golds = accepted(sample)
-        if not golds:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """Whether the answer's last expression equals a target's."""
         worker = _worker(self.seconds, self.memory_mib << 20)
         try:
-            reply = worker.ask({"golds": golds, "answer": output.text[-_TAIL_CHARS:]})
+            reply = worker.ask({"golds": targets, "answer": output.text[-_TAIL_CHARS:]})
         except WorkerUnready as error:
             raise MissingExtra("math-verify", "assay[metrics]", where="scorer 'math'") from error
         if "error" in reply:

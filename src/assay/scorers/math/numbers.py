@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import cache
 from typing import ClassVar
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, last_of, named, no_answer, no_target
+from ..answers import accepted, data_error, last_of, named, no_answer, no_target
 from ..spans import occurrence_span, with_span
 from .number_text import one_spelling
 from .number_words import expected_in_digits, in_digits
@@ -130,7 +130,6 @@ class Gsm8k:
     """`strict` and `flexible` as the published harness filters GSM8K answers, and `numeric` beside them."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -167,7 +166,6 @@ class NumberMatch:
     relative_tolerance: float = 0.0
     """How far off may still be right, as a share of the target; 0 wants equality."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.relative_tolerance < 1.0:
@@ -184,8 +182,7 @@ class NumberMatch:
         several = next((target for target in targets if _has_several(target)), None)
         if several is not None or not golds.numbers:
             what = "is not a number" if several is None else "has several numbers"
-            reason = f"target {(sample.target if several is None else several)!r} {what}"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"target {(sample.target if several is None else several)!r} {what}")
         number, is_right, span = golds.judge(output.text, self.relative_tolerance)
         if number is None:
             return no_answer(output) or Score.unparsed()
@@ -217,8 +214,8 @@ class _Golds:
         found = _final(text, self.has_blanks, self.has_comma)
         if found is None:
             return None, False, None
-        number, written = _quantity(found), found[0].strip()
-        span = occurrence_span(text, found.string, found.start(), written)
+        number, digits = _quantity(found), found[0].strip()
+        span = occurrence_span(text, found.string, found.start(), digits)
         if self._have(number, tolerance):
             return number, True, span
         alone = _alone(text)
@@ -326,10 +323,10 @@ def _quantity(found: re.Match[str]) -> Quantity:
     return Quantity(value, _factor(found["factor"]))
 
 
-def _factor(written: str | None) -> Fraction:
-    if written is None:
+def _factor(word: str | None) -> Fraction:
+    if word is None:
         return Fraction(1)
-    return Fraction(1, 100) if "%" in written else Fraction(_SCALES.get(written.lower(), 10**3))
+    return Fraction(1, 100) if "%" in word else Fraction(_SCALES.get(word.lower(), 10**3))
 
 
 def _magnitude(found: re.Match[str]) -> Fraction:

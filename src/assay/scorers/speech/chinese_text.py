@@ -10,7 +10,11 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from ...core import MissingExtra
+from ...core import Requirement
+from ..options import library
+
+OPENCC, WETEXT = Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")
+"""The libraries behind the normalizer."""
 
 _HAN_RANGES = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HAN = f"[{_HAN_RANGES}]"
@@ -80,11 +84,7 @@ _DROPPED_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs",
 
 @cache
 def _converter() -> Callable[[str], str]:
-    try:
-        from opencc import OpenCC
-    except ImportError as error:
-        raise MissingExtra("OpenCC", "assay[speech]", where="normalizer 'zh'") from error
-    convert = OpenCC("t2s").convert
+    convert = library("opencc", OPENCC, "normalizer 'zh'").OpenCC("t2s").convert
 
     def to_simplified(text: str) -> str:
         # A lone surrogate has no UTF-8, which is what the converter works in.
@@ -95,11 +95,7 @@ def _converter() -> Callable[[str], str]:
 
 @cache
 def _speller() -> Callable[[str], str]:
-    try:
-        from wetext import Normalizer
-    except ImportError as error:
-        raise MissingExtra("wetext", "assay[speech]", where="normalizer 'zh'") from error
-    normalize = Normalizer(lang="zh", operator="tn").normalize
+    normalize = library("wetext", WETEXT, "normalizer 'zh'").Normalizer(lang="zh", operator="tn").normalize
 
     def spell(text: str) -> str:
         return str(normalize(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")))

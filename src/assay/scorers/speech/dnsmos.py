@@ -6,14 +6,13 @@ needs librosa with an LGPL resampler, never ends on an empty file and reads ster
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Audio, MissingExtra, Output, Requirement, Sample, Score
+from ...core import Audio, Output, Requirement, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
 from ..answers import named
+from ..options import library, package_folder
 from .mel import mel_spectrogram, power_to_db
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ SILENT_PEAK = 1e-3
 """-60 dB: silence would score above noise, so it gets no rating."""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
+_SPEECHMOS = Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]")
+_ONNXRUNTIME = Requirement("onnxruntime", "onnxruntime", "assay[speech]")
 _CALIBRATION = {
     "sig": (-0.08397278, 1.22083953, 0.0052439),
     "bak": (-0.13166888, 1.60915514, -0.39604546),
@@ -46,10 +47,7 @@ class Dnsmos:
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
-    requires: ClassVar[tuple[Requirement, ...]] = (
-        Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"),
-        Requirement("onnxruntime", "onnxruntime", "assay[speech]"),
-    )
+    requires: ClassVar[tuple[Requirement, ...]] = (_SPEECHMOS, _ONNXRUNTIME)
     """The scale is 1 to 5, but the calibration leaves it for audio clips that are no speech."""
     blocking: ClassVar[bool] = True
 
@@ -104,14 +102,8 @@ def calibrate(name: str, raw: float) -> float:
 
 @cache
 def _networks() -> tuple[Any, Any]:
-    found = find_spec("speechmos")
-    if found is None or not found.submodule_search_locations:
-        raise MissingExtra("speechmos, which holds the DNSMOS networks,", "assay[speech]", where="scorer 'dnsmos'")
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("onnxruntime", "assay[speech]", where="scorer 'dnsmos'") from error
-    folder = Path(found.submodule_search_locations[0]) / "dnsmos_models"
+    folder = package_folder(_SPEECHMOS, "scorer 'dnsmos'") / "dnsmos_models"
+    onnxruntime = library("onnxruntime", _ONNXRUNTIME, "scorer 'dnsmos'")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
-from ...core import AllOf, Outcome, Output, Sample, Score
+from ...core import AllOf, Output, Sample, Score
 from ...registry import scorers
-from ..answers import is_text, no_answer, no_target, without_nulls
+from ..answers import data_error, is_text, no_answer, no_target, without_nulls
 
 _CJK = "\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
@@ -26,7 +26,6 @@ class ExistsMatch:
     """1 if a reference occurs in the answer as whole words; for `AllOf`, if each of its parts does."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.targets:
@@ -35,8 +34,7 @@ class ExistsMatch:
         if not _is_text(targets):
             return no_target(sample)
         if empty := _without_words(targets):
-            reason = f"reference {empty!r} has no words, so it would occur in every answer"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"reference {empty!r} has no words, so it would occur in every answer")
         if silence := no_answer(output):
             return silence
         found = _find(targets, _spaced(output.text))
@@ -48,15 +46,15 @@ def spoken_tokens(text: str) -> list[str]:
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().translate(_separators()))
 
 
-def _find(wanted: Any, said: str) -> tuple[str, ...]:
+def _find(wanted: Any, tokens: str) -> tuple[str, ...]:
     """The references that fulfil `wanted`; empty if they do not."""
     if isinstance(wanted, AllOf):
-        parts = [_find(part, said) for part in wanted.parts]
+        parts = [_find(part, tokens) for part in wanted.parts]
         return tuple(one for part in parts for one in part) if all(parts) else ()
     if isinstance(wanted, (tuple, list)):
-        return next((found for one in wanted if (found := _find(one, said))), ())
+        return next((found for one in wanted if (found := _find(one, tokens))), ())
     reference = str(wanted)
-    return (reference,) if _spaced_reference(reference) in said else ()
+    return (reference,) if _spaced_reference(reference) in tokens else ()
 
 
 def _is_text(wanted: Any) -> bool:

@@ -5,34 +5,39 @@ under the same recogniser: name it beside the number.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ...core import Audio, Message, ModelError, Outcome, Output, Prompt, Score, Text
-from ..given_models import ask_model
-from .wer import ErrorRate, rate_details
+from ..answers import no_verdict
+from ..given_models import GivenModels, ask_model
+from .wer import ErrorRate, PooledRate, rate_details
 
 
-async def heard_rate(
-    rate: ErrorRate,
-    references: Sequence[str],
-    output: Output,
-    models: Mapping[str, Any],
-    instruction: str,
-    metric: str,
-) -> Score:
-    """The error rate of a transcript of the output's speech, its counts under the name of the metric."""
-    speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-    if speech is None:
-        # What was not said stays in the corpus as deletions: silence must not improve the rate.
-        unsaid, _ = rate.compare(references, "")
-        details = rate_details(unsaid, metric)
-        return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
-    try:
-        transcript = await transcribe(models, speech, instruction)
-    except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
-    edits, answer = rate.compare(references, transcript)
-    return Score(edits.rate, answer=answer, details=rate_details(edits, metric))
+@dataclass(frozen=True)
+class HeardRate(PooledRate, GivenModels):
+    """The error rate of what a recogniser hears."""
+
+    normalize: str = "none"
+    instruction: str = ""
+    """What the recogniser is told beside the audio, where it needs telling."""
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
+    needs: ClassVar[tuple[str, ...]] = ("asr",)
+
+    async def heard(self, rate: ErrorRate, references: Sequence[str], output: Output) -> Score:
+        """The error rate of a transcript of the output's speech, its counts under the name of the metric."""
+        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if speech is None:
+            # What was not said stays in the corpus as deletions: silence must not improve the rate.
+            unsaid, _ = rate.compare(references, "")
+            details = rate_details(unsaid, self.metric)
+            return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
+        try:
+            transcript = await transcribe(self.models, speech, self.instruction)
+        except ModelError as error:
+            return no_verdict(str(error))
+        edits, answer = rate.compare(references, transcript)
+        return Score(edits.rate, answer=answer, details=rate_details(edits, self.metric))
 
 
 async def transcribe(models: Mapping[str, Any], speech: Audio, instruction: str = "") -> str:

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Audio, Outcome, Output, Sample, Score
+from ...core import Audio, Output, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
-from ..answers import no_target
+from ..answers import data_error, no_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,20 +30,20 @@ class SiSdr:
         reference = next((one for one in sample.targets if isinstance(one, Audio)), None)
         if reference is None:
             return no_target(sample, "target audio")
-        made = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-        if made is None:
+        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if speech is None:
             return Score.unparsed(reason="no audio in the output")
-        wanted, said = decode_audio(reference, channels=1), decode_audio(made, channels=1)
-        if wanted.rate != said.rate or len(wanted.samples) != len(said.samples):
-            expected, got = (f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, said))
+        wanted, audio = decode_audio(reference, channels=1), decode_audio(speech, channels=1)
+        if wanted.rate != audio.rate or len(wanted.samples) != len(audio.samples):
+            expected, got = (f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, audio))
             reason = f"the reference has {expected}, the output {got}"
             return Score.unparsed(reason=reason)
-        value = si_sdr(wanted.samples, said.samples)
+        value = si_sdr(wanted.samples, audio.samples)
         if math.isnan(value):
             if not wanted.samples.any():
-                return Score(None, Outcome.DATA_ERROR, details={"reason": "the reference is silent"})
+                return data_error("the reference is silent")
             return Score.unparsed(reason="the output is silent")
-        conversions = list(wanted.conversions + said.conversions)
+        conversions = list(wanted.conversions + audio.conversions)
         return Score(max(-MOST_DECIBELS, min(MOST_DECIBELS, value)), details={"conversions": conversions})
 
 
@@ -51,12 +51,12 @@ def si_sdr(reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floatin
     """10 log10(|a r|² / |a r - e|²) with the a that fits best; no mean is taken out. NaN where either is silent."""
     import numpy as np
 
-    wanted, said = np.asarray(reference, np.float64), np.asarray(estimate, np.float64)
+    wanted, signal_estimate = np.asarray(reference, np.float64), np.asarray(estimate, np.float64)
     energy = float(wanted @ wanted)
-    scale = float(wanted @ said) / energy if energy else 0.0
+    scale = float(wanted @ signal_estimate) / energy if energy else 0.0
     part = scale * wanted
-    signal, noise = float(part @ part), float((part - said) @ (part - said))
-    if not energy or not float(said @ said):
+    signal, noise = float(part @ part), float((part - signal_estimate) @ (part - signal_estimate))
+    if not energy or not float(signal_estimate @ signal_estimate):
         return math.nan
     if noise == 0:
         return math.inf

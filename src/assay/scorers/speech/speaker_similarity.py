@@ -7,25 +7,24 @@ Numbers of different encoders cannot be compared, so the encoder's name is part 
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec
+from ...core import Audio, Message, ModelError, Output, Prompt, Sample, Score, Spec
 from ...registry import scorers
-from ..answers import no_target
-from ..given_models import ask_model
+from ..answers import no_target, no_verdict
+from ..given_models import GivenModels, ask_model
 
 
 @scorers.register("speaker_similarity")
 @dataclass(frozen=True)
-class SpeakerSimilarity:
+class SpeakerSimilarity(GivenModels):
     """Cosine of the output's voice with that of the reference recording, -1 to 1."""
 
     encoder: str
     """The name of encoder and checkpoint, as it is to stand beside the number."""
     reference: str = "target"
     """Where the voice to match is: `target`, `input` (the first audio clip of the question), or a column."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("speaker",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
@@ -44,14 +43,14 @@ class SpeakerSimilarity:
         reference = self._reference(sample)
         if reference is None:
             return no_target(sample, f"audio in {self.reference!r}")
-        made = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-        if made is None:
+        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if speech is None:
             return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
         try:
-            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(made))
+            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(speech))
             value = cosine(wanted, heard)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         return Score(value, details={"cosine": value, "pairs": 1, "metric": self.metric})
 
     def _reference(self, sample: Sample) -> Audio | None:

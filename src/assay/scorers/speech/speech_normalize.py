@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ...core import MissingExtra, Requirement, UsageError
-from .chinese_text import normalize_chinese, normalize_mixed
+from ...core import Requirement, UsageError
+from ..options import library
+from .chinese_text import OPENCC, WETEXT, normalize_chinese, normalize_mixed
 
 Normalizer = Callable[[str], str]
 
@@ -52,7 +53,7 @@ WHISPER = Requirement("whisper_normalizer", "whisper-normalizer", "assay[speech]
 REQUIRES: dict[str, tuple[Requirement, ...]] = {
     "whisper-en": (WHISPER,),
     "whisper-basic": (WHISPER,),
-    "zh": (Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")),
+    "zh": (OPENCC, WETEXT),
 }
 """The libraries behind the names."""
 
@@ -95,10 +96,7 @@ def _seed_tts(text: str) -> str:
 
 
 def _whisper(name: str) -> Normalizer:
-    try:
-        from whisper_normalizer.basic import BasicTextNormalizer
-        from whisper_normalizer.english import EnglishTextNormalizer
-    except ImportError as error:
-        raise MissingExtra("whisper-normalizer", "assay[speech]", where=f"normalizer {name!r}") from error
-    made: Normalizer = EnglishTextNormalizer() if name == "whisper-en" else BasicTextNormalizer()
-    return made
+    module, kind = ("english", "English") if name == "whisper-en" else ("basic", "Basic")
+    package = library(f"whisper_normalizer.{module}", WHISPER, f"normalizer {name!r}")
+    normalize: Normalizer = getattr(package, f"{kind}TextNormalizer")()
+    return normalize

@@ -21,18 +21,13 @@ from .speech_normalize import REQUIRES, check_normalizer, check_script, normaliz
 _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
 
 
-class ErrorRate(ABC):
-    """What the three rates share; they differ in what counts as one token."""
+class PooledRate:
+    """What every error rate says of itself; the normalizer is part of its name."""
 
     normalize: str
-    any_script: bool
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     kind: ClassVar[str]
-    keep_blanks: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
-    measures_transcripts: ClassVar[bool] = True
-    """A transcript that stands in the prompt of its recording is a fault of the task."""
 
     def __post_init__(self) -> None:
         check_normalizer(self.normalize, self.kind)
@@ -50,7 +45,21 @@ class ErrorRate(ABC):
     @property
     def summarizers(self) -> tuple[Spec, ...]:
         """All errors over all reference tokens, and how many samples have more errors than tokens."""
-        return pooled_rates(self.metric)
+        return (
+            Spec("pooled", {"numerator": ("S", "D", "I"), "denominator": "N", "metric": self.metric}),
+            # A model caught in a loop shows here before it ruins the first.
+            Spec("pooled", {"numerator": "above_one", "denominator": "utterances", "metric": f"{self.metric}>1"}),
+        )
+
+
+class ErrorRate(PooledRate, ABC):
+    """What the three rates share; they differ in what counts as one token."""
+
+    any_script: bool
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keep_blanks: ClassVar[bool] = True
+    measures_transcripts: ClassVar[bool] = True
+    """A transcript that stands in the prompt of its recording is a fault of the task."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -66,10 +75,10 @@ class ErrorRate(ABC):
     def compare(self, references: Sequence[str], text: str) -> tuple[Edits, str]:
         """The edits to the nearest of the references, and the text as it was compared."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
-        said = self.tokens(plain)
+        tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
-        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, said))
-        return count_edits(nearest, said), plain
+        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, tokens))
+        return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:
         if not self.any_script:
@@ -141,14 +150,6 @@ def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
         "above_one": int(substitutions + deletions + insertions > max(size, 1)),
         "metric": metric,
     }
-
-
-def pooled_rates(metric: str) -> tuple[Spec, ...]:
-    """The summarizers of `rate_details`. A model caught in a loop shows in the second before it ruins the first."""
-    return (
-        Spec("pooled", {"numerator": ("S", "D", "I"), "denominator": "N", "metric": metric}),
-        Spec("pooled", {"numerator": "above_one", "denominator": "utterances", "metric": f"{metric}>1"}),
-    )
 
 
 @lru_cache(maxsize=8192)

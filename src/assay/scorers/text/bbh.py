@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
+from ..options import check_option
 from ..spans import with_span
 
 _ANSWER = re.compile(r"(?i:the answer is) ?(.*)")
@@ -28,13 +29,9 @@ class Bbh:
     answer: Literal["declared", "first_line"] = "declared"
     """Where it stands: after "the answer is", or alone on the first line, as without worked steps."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.answer not in ("declared", "first_line"):
-            raise UsageError(
-                f"scorer 'bbh' cannot look for an answer {self.answer!r}", fix="answer: declared, or answer: first_line"
-            )
+        check_option("bbh", "answer", self.answer, ("declared", "first_line"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -74,9 +71,9 @@ def first_line(text: str) -> str | None:
 
 def same_answer(found: str, target: str) -> bool:
     """Whether both say the same, form aside; an option `(B)` is known by its letter."""
-    wanted, said = target.strip(), found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
+    wanted, answer = target.strip(), found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
     option = _OPTION_TARGET.fullmatch(wanted)
     if option:
-        letter = _OPTION.match(said)
+        letter = _OPTION.match(answer)
         return letter is not None and (letter[1] or letter[2]).upper() == option[1]
-    return " ".join(said.split()).casefold() == " ".join(wanted.split()).casefold()
+    return " ".join(answer.split()).casefold() == " ".join(wanted.split()).casefold()

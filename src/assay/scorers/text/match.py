@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from ...core import AllOf, Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, in_every_answer, last_of, no_answer, no_target, without_nulls
+from ..answers import AgainstTargets, accepted, in_every_answer, last_of, no_answer, no_target, without_nulls
+from ..options import check_option
 from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
 from .whole_words import has_words
 
@@ -20,7 +21,6 @@ class ExactMatch:
 
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -39,23 +39,17 @@ class ExactMatch:
 
 @scorers.register("quasi_exact")
 @dataclass(frozen=True)
-class QuasiExactMatch:
+class QuasiExactMatch(AgainstTargets):
     """1 if answer and target have the same words: case, punctuation and English articles aside, as in SQuAD."""
 
     tokens: str = "words"
     """`words` is SQuAD's normalizer; `cjk` strips all Unicode punctuation and compares CJK text by character."""
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        _check_tokens(self.tokens)
+        check_option("quasi_exact", "tokens", self.tokens, ("words", "cjk"))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
         words = tuple(cjk_words(output.text) if is_cjk else squad_words(output.text))
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
@@ -74,7 +68,6 @@ class Includes:
     substring: bool = False
     """A target within longer words counts as well: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not accepted(sample):
@@ -118,7 +111,6 @@ class Regex:
     """Which match counts: `first` or `last`."""
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         try:
@@ -127,13 +119,12 @@ class Regex:
             raise UsageError(
                 f"scorer 'regex' cannot read its pattern {self.pattern!r}: {error}", fix="correct the pattern"
             ) from error
-        known = {*range(compiled.groups + 1), *compiled.groupindex}
-        if self.group not in known:
+        groups = {*range(compiled.groups + 1), *compiled.groupindex}
+        if self.group not in groups:
             raise UsageError(
-                f"scorer 'regex' has no group {self.group!r} in its pattern", fix=f"one of {sorted(map(str, known))}"
+                f"scorer 'regex' has no group {self.group!r} in its pattern", fix=f"one of {sorted(map(str, groups))}"
             )
-        if self.match not in ("first", "last"):
-            raise UsageError(f"scorer 'regex' cannot take the {self.match!r} match", fix="match: first, or match: last")
+        check_option("regex", "match", self.match, ("first", "last"))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.targets and not accepted(sample):
@@ -156,8 +147,3 @@ class Regex:
 @lru_cache(maxsize=256)
 def _compile(pattern: str, ignore_case: bool) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
-
-
-def _check_tokens(tokens: str) -> None:
-    if tokens not in ("words", "cjk"):
-        raise UsageError(f"tokens cannot be {tokens!r}", fix="tokens: words, or tokens: cjk")

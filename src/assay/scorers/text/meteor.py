@@ -5,8 +5,6 @@ The value of one sample is its segment score; the number to report is made by th
 and is not their mean.
 """
 
-import importlib.util
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +13,13 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
-from ...core import MissingExtra, Output, Sample, Score, ScorerError, UsageError, trust
+from ...core import Output, Requirement, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, no_target, with_counts
+from ..options import java_command, package_folder
 from ._ptb import ptb_tokens
 
+_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap")
 SIZE = 23
 """Numbers in a line of METEOR's counts."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
@@ -34,7 +34,6 @@ class Meteor:
     """The path of meteor-1.5.jar with its `data` folder beside it; by default the one in `pycocoevalcap`."""
     language: str = "en"
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
 
     def __post_init__(self) -> None:
@@ -47,8 +46,7 @@ class Meteor:
         program = _program(self.jar, self.language)
         counts, value = program.judge(_line(output.text), [_line(target) for target in targets])
         details = {"stats": counts, "references": len(targets)}
-        silence = no_answer(output)
-        return Score(value, silence.outcome, details=details) if silence else Score(value, details=details)
+        return with_counts(value, output, details)
 
 
 class Program:
@@ -60,10 +58,10 @@ class Program:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
         )
 
-    def judge(self, said: str, references: Sequence[str]) -> tuple[list[float], float]:
+    def judge(self, caption: str, references: Sequence[str]) -> tuple[list[float], float]:
         """The counts to pool and the score of the segment."""
         with self._lock:
-            counts = self._ask(" ||| ".join(["SCORE", *references, said]))
+            counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
             segment = self._ask(f"EVAL ||| {counts}")
             self._answer()  # the score over all segments, of which there is one
         numbers = [float(number) for number in counts.split()]
@@ -106,22 +104,10 @@ def _program(jar: str, language: str) -> Program:
 
 
 def _command(jar: str, language: str) -> list[str]:
-    java = shutil.which("java")
-    if java is None:
-        raise UsageError(
-            "scorer 'meteor' needs Java, and there is no `java` on the PATH",
-            fix="install a Java runtime; a headless one will do",
-        )
-    path = Path(jar) if jar else _shipped_jar()
+    java = java_command("meteor")
+    path = Path(jar) if jar else package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
     if jar:
         trust.check(path)
     if not path.is_file():
         raise UsageError("there is no METEOR jar", where=str(path), fix="jar: the path of meteor-1.5.jar")
     return [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(path), "-", "-", "-stdio", "-l", language, "-norm"]
-
-
-def _shipped_jar() -> Path:
-    found = importlib.util.find_spec("pycocoevalcap")
-    if found is None or not found.submodule_search_locations:
-        raise MissingExtra("pycocoevalcap, which has METEOR's jar,", "pycocoevalcap", where="scorer 'meteor'")
-    return Path(found.submodule_search_locations[0]) / "meteor" / "meteor-1.5.jar"

@@ -6,24 +6,21 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...core import MissingExtra, Output, Sample, Score, UsageError
+from ...core import Output, Requirement, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
+from ..options import library
 
 
 @scorers.register("meteor_nltk")
 @dataclass(frozen=True)
-class MeteorNltk:
+class MeteorNltk(AgainstTargets):
     """nltk's METEOR of one text against its best reference, 0 to 1."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        try:
-            import nltk
-        except ImportError as error:
-            raise MissingExtra("nltk", "nltk", where="scorer 'meteor_nltk'") from error
+        nltk = library("nltk", Requirement("nltk", "nltk", "nltk"), "scorer 'meteor_nltk'")
         try:
             nltk.data.find("corpora/wordnet.zip")
         except LookupError as error:
@@ -33,12 +30,8 @@ class MeteorNltk:
                 fix="python -m nltk.downloader wordnet, or the scorer 'meteor' (METEOR 1.5, needs Java)",
             ) from error
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """nltk's number."""
         from nltk.translate.meteor_score import meteor_score
 
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
         return Score(float(meteor_score([target.split() for target in targets], output.text.split())))

@@ -50,7 +50,6 @@ class LastWord:
     """LAMBADA: 1 if greedy decoding writes the last word; `details` has its likelihood for the perplexity."""
 
     reads: ClassVar[tuple[str, ...]] = ("likelihood",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "item_perplexity")
 
     def __call__(self, sample: Sample, output: Output) -> Score:

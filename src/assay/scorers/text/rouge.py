@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 
 from rapidfuzz.distance import LCSseq
 
-from ...core import MissingExtra, Output, Requirement, Sample, Score, UsageError
+from ...core import Output, Requirement, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
+from ..options import check_option, library
 from .normalize_text import ascii_words, cjk_words
 
 _NAMES = ("rouge1", "rouge2", "rougeL")
+_ROUGE_SCORE = Requirement("rouge_score", "rouge-score", "assay[metrics]")
 
 
 @scorers.register("rouge")
@@ -33,16 +35,14 @@ class Rouge:
     lsum: bool = False
     """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.words not in ("ascii", "cjk"):
-            raise UsageError(f"scorer 'rouge' cannot count {self.words!r}", fix="words: ascii, or words: cjk")
+        check_option("rouge", "words", self.words, ("ascii", "cjk"))
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
         """The library, for the parts of it that are taken over."""
-        return (Requirement("rouge_score", "rouge-score", "assay[metrics]"),) if self.stemmer or self.lsum else ()
+        return (_ROUGE_SCORE,) if self.stemmer or self.lsum else ()
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -66,15 +66,12 @@ class Rouge:
 
     def rouge_l(self, reference: str, answer: str) -> float:
         """ROUGE-L of one pair of texts alone."""
-        wanted, said = self._tokens(reference), self._tokens(answer)
-        return _f_measure(_common(wanted, said), len(wanted), len(said))[0]
+        wanted, answer_tokens = self._tokens(reference), self._tokens(answer)
+        return _f_measure(_common(wanted, answer_tokens), len(wanted), len(answer_tokens))[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
-        try:
-            from rouge_score.rouge_scorer import RougeScorer
-        except ImportError as error:
-            raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `lsum`") from error
-        found = RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
+        module = library("rouge_score.rouge_scorer", _ROUGE_SCORE, "scorer 'rouge', option `lsum`")
+        found = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
         return float(found.fmeasure), float(found.precision), float(found.recall)
 
     def _tokens(self, text: str) -> list[str]:
@@ -107,14 +104,14 @@ def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
 
 
 def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
-    wanted, said = _ngrams(reference, n), _ngrams(answer, n)
+    wanted, grams = _ngrams(reference, n), _ngrams(answer, n)
     left = Counter(wanted)
     shared = 0
-    for gram in said:
+    for gram in grams:
         if left[gram] > 0:
             left[gram] -= 1
             shared += 1
-    return _f_measure(shared, len(wanted), len(said))
+    return _f_measure(shared, len(wanted), len(grams))
 
 
 def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
@@ -131,8 +128,5 @@ def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, f
 
 @cache
 def _stemmed() -> Callable[[str], str]:
-    try:
-        from nltk.stem.porter import PorterStemmer  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `stemmer`") from error
-    return lru_cache(maxsize=65536)(PorterStemmer().stem)
+    module = library("nltk.stem.porter", _ROUGE_SCORE, "scorer 'rouge', option `stemmer`")
+    return lru_cache(maxsize=65536)(module.PorterStemmer().stem)

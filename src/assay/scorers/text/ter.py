@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from ...core import MissingExtra, Output, Requirement, Sample, Score
+from ...core import Output, Requirement, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, no_target, with_counts
+from ..options import library
+from .translation import SACREBLEU
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
@@ -34,7 +36,7 @@ class Ter:
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
     summarizers: ClassVar[tuple[str, ...]] = ("ter",)
-    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
+    requires: ClassVar[tuple[Requirement, ...]] = (SACREBLEU,)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -48,8 +50,7 @@ class Ter:
             "references": len(references),
             "signature": self._signature(),
         }
-        silence = no_answer(output)
-        return Score(score, silence.outcome, details=details) if silence else Score(score, details=details)
+        return with_counts(score, output, details)
 
     def _signature(self) -> str:
         import sacrebleu
@@ -69,8 +70,8 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()
         expected = [metric._preprocess_segment(reference).split() for reference in references]
-        seen = set(words)
-        if all(one and len(words) > len(one) and seen.isdisjoint(one) for one in expected):
+        vocabulary = set(words)
+        if all(one and len(words) > len(one) and vocabulary.isdisjoint(one) for one in expected):
             length = sum(map(len, expected)) / len(expected)
             return 100 * len(words) / length, float(len(words)), length
     found = metric.sentence_score(text, list(references))
@@ -79,8 +80,7 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
 
 @cache
 def _ter(normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool) -> "TER":
-    try:
-        from sacrebleu.metrics.ter import TER
-    except ImportError as error:
-        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'ter'") from error
-    return TER(normalized=normalized, no_punct=no_punct, asian_support=asian_support, case_sensitive=case_sensitive)
+    module = library("sacrebleu.metrics.ter", SACREBLEU, "scorer 'ter'")
+    settings = {"no_punct": no_punct, "asian_support": asian_support, "case_sensitive": case_sensitive}
+    metric: TER = module.TER(normalized=normalized, **settings)
+    return metric

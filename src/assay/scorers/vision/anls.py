@@ -5,11 +5,12 @@ counts.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
+from ..options import check_option
 
 Lengths = Literal["definition", "vlmevalkit"]
 THRESHOLD = 0.5
@@ -17,24 +18,17 @@ THRESHOLD = 0.5
 
 @scorers.register("anls")
 @dataclass(frozen=True)
-class Anls:
+class Anls(AgainstTargets):
     """Normalized edit similarity to the best target, 0 below one half."""
 
     v: Lengths = "definition"
     """`vlmevalkit` measures lengths before blanks are squeezed, so that extra blanks raise the score."""
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.v not in get_args(Lengths):
-            raise UsageError(f"scorer 'anls' has no variant {self.v!r}", fix="v: definition, or v: vlmevalkit")
+        check_option("anls", "v", self.v, get_args(Lengths))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer against the best target."""
         answer = output.text
         best = max(similarity(target, answer, self.v) for target in targets)
         return Score(kept(best), answer=squeezed(answer), details={"similarity": best, "v": self.v})
@@ -44,12 +38,9 @@ def similarity(target: str, answer: str, v: Lengths = "definition") -> float:
     """1 - edits / longer length; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
-    wanted, said = squeezed(target), squeezed(answer)
-    if v == "vlmevalkit":
-        length = max(len(target), len(answer))
-    else:
-        length = max(len(wanted), len(said))
-    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+    wanted, plain = squeezed(target), squeezed(answer)
+    length = max(map(len, (target, answer) if v == "vlmevalkit" else (wanted, plain)))
+    return 1.0 - int(Levenshtein.distance(wanted, plain)) / length if length else 1.0
 
 
 def kept(similar: float) -> float:

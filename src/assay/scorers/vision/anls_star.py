@@ -32,7 +32,6 @@ class AnlsStar:
     """ANLS over a structured answer: the output's JSON, or JSON in its text; a plain text for a plain target."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         target = sample.target
@@ -87,23 +86,23 @@ def _fit_records(target: Mapping[str, Any], answer: Mapping[str, Any]) -> Fit:
 
 
 def _fit_lists(target: list[Any], answer: list[Any]) -> Fit:
-    fits = [[_fit(wanted, said) for said in answer] for wanted in target]
+    fits = [[_fit(wanted, found) for found in answer] for wanted in target]
     # Among pairings of equal worth, those that join equal things come first.
     worth = [
-        [_mean(fit) + _EQUAL_FIRST * _is_same(wanted, said) for fit, said in zip(row, answer, strict=True)]
+        [_mean(fit) + _EQUAL_FIRST * _is_same(wanted, found) for fit, found in zip(row, answer, strict=True)]
         for row, wanted in zip(fits, target, strict=True)
     ]
     pairs = best_pairs(worth)
     total = sum(fits[row][column][0] for row, column in pairs)
     leaves = sum(fits[row][column][1] for row, column in pairs)
-    taken, used = {row for row, _ in pairs}, {column for _, column in pairs}
-    leaves += sum(_leaves(wanted) for row, wanted in enumerate(target) if row not in taken)
-    leaves += sum(_leaves(said) for column, said in enumerate(answer) if column not in used)
+    target_rows, used = {row for row, _ in pairs}, {column for _, column in pairs}
+    leaves += sum(_leaves(wanted) for row, wanted in enumerate(target) if row not in target_rows)
+    leaves += sum(_leaves(found) for column, found in enumerate(answer) if column not in used)
     return total, leaves
 
 
-def _is_same(wanted: Any, said: Any) -> bool:
-    return any(_is_same(option, said) for option in wanted) if isinstance(wanted, tuple) else bool(wanted == said)
+def _is_same(wanted: Any, found: Any) -> bool:
+    return any(_is_same(option, found) for option in wanted) if isinstance(wanted, tuple) else bool(wanted == found)
 
 
 def _leaves(tree: Any) -> int:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import named, no_answer, no_target
+from ..answers import data_error, named, no_answer, no_target
+from ..options import check_option
 
 Scale = Literal["pixels", "unit", "thousand"]
 Corners = Literal["xyxy", "xywh"]
@@ -40,19 +41,11 @@ class BoxIou:
     target_corners: Corners = "xyxy"
     threshold: float = 0.5
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        for option, known in (("scale", Scale), ("target_scale", Scale), ("corners", Corners)):
-            if getattr(self, option) not in get_args(known):
-                raise UsageError(
-                    f"scorer 'box_iou' cannot read {option}: {getattr(self, option)!r}",
-                    fix=f"one of {', '.join(get_args(known))}",
-                )
-        if self.target_corners not in get_args(Corners):
-            raise UsageError(
-                f"scorer 'box_iou' cannot read target_corners: {self.target_corners!r}", fix="xyxy, or xywh"
-            )
+        for option, words in {"scale": Scale, "corners": Corners}.items():
+            for name in (option, f"target_{option}"):
+                check_option("box_iou", name, getattr(self, name), get_args(words))
 
     @property
     def accuracy(self) -> str:
@@ -65,19 +58,18 @@ class BoxIou:
             return no_target(sample, "target box of four numbers")
         size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
         if size is None:
-            reason = "columns width and height are needed to compare boxes of unlike scale"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error("columns width and height are needed to compare boxes of unlike scale")
         if silence := no_answer(output):
             return named(silence, self.accuracy, "iou")
-        said = as_box(output.json) or find_box(output.text)
-        if said is None:
+        box = as_box(output.json) or find_box(output.text)
+        if box is None:
             return Score({self.accuracy: 0.0, "iou": 0.0}, Outcome.UNPARSED, details={"reason": "no box in the answer"})
         overlap = iou(
-            _in_shares(corners_of(said, self.corners), self.scale, size),
+            _in_shares(corners_of(box, self.corners), self.scale, size),
             _in_shares(corners_of(wanted, self.target_corners), self.target_scale, size),
         )
         value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
-        return Score(value, answer=", ".join(f"{edge:g}" for edge in said))
+        return Score(value, answer=", ".join(f"{edge:g}" for edge in box))
 
 
 def find_box(text: str) -> Box | None:

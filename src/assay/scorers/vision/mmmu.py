@@ -73,11 +73,11 @@ def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
     """Whether a piece contains a reference as text, or has a number that equals one to two decimals."""
     wanted = [form for gold in golds for form in _forms(gold)]
     numbers = [number for piece in pieces for pattern in _NUMBERS for number in pattern.findall(piece)]
-    for given in (form for text in (*pieces, *numbers) for form in _forms(text)):
-        if isinstance(given, float):
-            if given in wanted:
+    for candidate in (form for text in (*pieces, *numbers) for form in _forms(text)):
+        if isinstance(candidate, float):
+            if candidate in wanted:
                 return True
-        elif any(isinstance(form, str) and form in given for form in wanted):
+        elif any(isinstance(form, str) and form in candidate for form in wanted):
             return True
     return False
 

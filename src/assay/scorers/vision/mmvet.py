@@ -5,16 +5,20 @@ asked for again at a higher temperature, five times in all; then the item is a j
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
-from ...core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
+from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, Sample, Score
 from ...registry import scorers
-from ..answers import no_answer, no_target
+from ..answers import no_answer, no_target, no_verdict
+from ..given_models import GivenModels
 from ..judge.exchange import exchanges
 
+T = TypeVar("T")
 TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
+HOTTER = tuple(DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES)
+"""How a judge is asked, and asked again."""
 _NUMBER = re.compile(r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?")
 _GRADE = re.compile(r"\+?(?:\d+(?:\.\d+)?|\.\d+)")
 _EXAMPLES = (
@@ -27,14 +31,12 @@ _EXAMPLES = (
 
 @scorers.register("mmvet")
 @dataclass(frozen=True)
-class MmVet:
+class MmVet(GivenModels):
     """The judge's grade of one answer, from 0 to 1."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     name: ClassVar[str] = "mmvet"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -43,18 +45,31 @@ class MmVet:
         if silence := no_answer(output):
             return silence
         prompt = grading_prompt(exchanges(sample, output)[-1].question, _reference(sample), output.text)
-        replies: list[str] = []
-        for temperature in TEMPERATURES:
-            reply: Output = await self.models["judge"].ask(prompt, DEFAULT_OPTIONS.set(temperature=temperature))
-            if reply.error is not None:
-                details = {"reason": reply.error.message, "replies": replies}
-                return Score(None, Outcome.JUDGE_ERROR, details=details)
-            replies.append(reply.text[:200])
-            grade = read_grade(reply.text)
-            if grade is not None:
-                return Score(grade, answer=output.text, details={"replies": replies})
-        details = {"reason": f"no grade in {len(replies)} replies", "replies": replies}
-        return Score(None, Outcome.JUDGE_ERROR, details=details)
+        grade, replies = await ask_again(self.models, prompt, HOTTER, read_grade)
+        if isinstance(grade, Score):
+            return grade
+        if grade is None:
+            return no_verdict(f"no grade in {len(replies)} replies", replies=replies)
+        return Score(grade, answer=output.text, details={"replies": replies})
+
+
+async def ask_again(
+    models: Mapping[str, Any], prompt: Prompt, tries: Sequence[GenerateOptions], read: Callable[[str], T | None]
+) -> tuple[T | Score | None, list[str]]:
+    """What can be read in the first of several replies that says something, and the replies.
+
+    A score where the judge failed, `None` where no reply could be read.
+    """
+    replies: list[str] = []
+    for options in tries:
+        reply: Output = await models["judge"].ask(prompt, options)
+        if reply.error is not None:
+            return no_verdict(reply.error.message, replies=replies), replies
+        replies.append(reply.text[:200])
+        found = read(reply.text)
+        if found is not None:
+            return found, replies
+    return None, replies
 
 
 def grading_prompt(question: str, reference: str, answer: str) -> Prompt:

@@ -21,7 +21,6 @@ class OcrBench:
     category: str = "category"
     """The column that says which samples are formulas."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

@@ -6,42 +6,35 @@ equals `0`.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ...core import Output, Sample, Score, UsageError
+from ...core import Output, Score, UsageError
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import AgainstTargets
 
 
 @scorers.register("relaxed_accuracy")
 @dataclass(frozen=True)
-class RelaxedAccuracy:
+class RelaxedAccuracy(AgainstTargets):
     """1 if the answer is within `tolerance` of a numeric target, or equals another one apart from case."""
 
     tolerance: float = 0.05
     """The share of the target by which a number may be off."""
-    reads: ClassVar[tuple[str, ...]] = ("text", "target")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
             raise UsageError("scorer 'relaxed_accuracy' cannot be less than exact", fix="tolerance: 0 or more")
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        targets = accepted(sample)
-        if not targets:
-            return no_target(sample)
-        if silence := no_answer(output):
-            return silence
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """The score of an answer against the best target."""
         answer = output.text.strip()
         return Score(float(any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)), answer=answer)
 
 
 def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
     """Whether the answer is close to a number other than 0, or equal to a text."""
-    wanted, said = _number(target), _number(answer)
-    if wanted and said is not None:
-        return abs(said - wanted) / abs(wanted) <= tolerance
+    wanted, number = _number(target), _number(answer)
+    if wanted and number is not None:
+        return abs(number - wanted) / abs(wanted) <= tolerance
     return answer.lower() == target.lower()
 
 

@@ -4,9 +4,7 @@ It needs Java, the program of the `pycocoevalcap` package, and the two jars of S
 with: no package carries those. All captions are judged at once, since the parser is slow to start.
 """
 
-import importlib.util
 import json
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from ...core import MissingExtra, Output, Sample, ScorerError, UsageError, trust
+from ...core import Output, Requirement, Sample, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted
+from ..options import java_command, package_folder
 
+_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap")
 JAR = "spice-1.0.jar"
 PARSER = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 ARCHIVE = "stanford-corenlp-full-2015-12-09.zip"
@@ -33,26 +33,25 @@ class Spice:
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self._command()  # what is missing is said before the run, not at its end
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
         """SPICE's own mean over all captions; one without a reference is left out."""
-        asked = [
+        captions = [
             {"image_id": sample.id, "test": output.text, "refs": list(accepted(sample))}
             for sample, output in rows
             if sample.targets
         ]
-        if not asked:
+        if not captions:
             return {}
         command = self._command()
-        with TemporaryDirectory() as made:
-            given, answered = Path(made) / "captions.json", Path(made) / "scores.json"
-            given.write_text(json.dumps(asked), encoding="utf-8")
+        with TemporaryDirectory() as folder:
+            request, answered = Path(folder) / "captions.json", Path(folder) / "scores.json"
+            request.write_text(json.dumps(captions), encoding="utf-8")
             done = subprocess.run(
-                [*command, str(given), "-out", str(answered), "-subset", "-silent"],
+                [*command, str(request), "-out", str(answered), "-subset", "-silent"],
                 cwd=self._place(),
                 capture_output=True,
                 encoding="utf-8",
@@ -70,18 +69,10 @@ class Spice:
         if self.folder:
             trust.check(Path(self.folder) / JAR)
             return Path(self.folder).expanduser()
-        found = importlib.util.find_spec("pycocoevalcap")
-        if found is None or not found.submodule_search_locations:
-            raise MissingExtra("pycocoevalcap, which has SPICE's program,", "pycocoevalcap", where="scorer 'spice'")
-        return Path(found.submodule_search_locations[0]) / "spice"
+        return package_folder(_CARRIER, "scorer 'spice'") / "spice"
 
     def _command(self) -> list[str]:
-        java = shutil.which("java")
-        if java is None:
-            raise UsageError(
-                "scorer 'spice' needs Java, and there is no `java` on the PATH",
-                fix="install a Java runtime; a headless one will do",
-            )
+        java = java_command("spice")
         place = self._place()
         if not (place / JAR).is_file():
             raise UsageError(f"there is no {JAR}", where=str(place), fix="folder: the one that holds it")
@@ -101,7 +92,7 @@ def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
     means: dict[str, float] = {}
     for kind in kinds:
         values = [float(score[kind]["f"]) for score in scores if kind in score]
-        known = [value for value in values if value == value]  # NaN: no such statement in caption or references
-        if known:
-            means["" if kind == "All" else kind.lower()] = sum(known) / len(known)
+        numbers = [value for value in values if value == value]  # NaN: no such statement in caption or references
+        if numbers:
+            means["" if kind == "All" else kind.lower()] = sum(numbers) / len(numbers)
     return means

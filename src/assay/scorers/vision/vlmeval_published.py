@@ -7,33 +7,32 @@ gives no reply at all is a judge error, which there was a draw too. The question
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any, ClassVar
 
-from ...core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
+from ...core import DEFAULT_OPTIONS, Message, Outcome, Output, Prompt, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, no_target
 from ..choice.choice_vlmeval import NONE, match_as_vlmeval
-from ..choice.yes_no import read_words
+from ..choice.yes_no import Verdict, read_words
+from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..vision.mmvet import TEMPERATURES, grading_prompt
+from .mmvet import HOTTER, ask_again, grading_prompt
 
-TRIES = 3
+TRIES = (DEFAULT_OPTIONS, *(DEFAULT_OPTIONS.set(seed=again) for again in (1, 2)))
 SEED = 2680
 """The seed of VLMEvalKit's draws in its documented revision."""
 
 
 @scorers.register("choice_vlmeval_judged")
 @dataclass(frozen=True)
-class ChoiceVlmevalJudged:
+class ChoiceVlmevalJudged(GivenModels):
     """1 if the letter is right: by exact matching, else by the judge, asked three times, else drawn by chance."""
 
     seed: int = SEED
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
@@ -42,77 +41,60 @@ class ChoiceVlmevalJudged:
         letter, rule = match_as_vlmeval(output.text, options)
         if letter is not None:
             return _verdict(letter, sample, rule=rule)
-        replies: list[str] = []
-        for again in range(TRIES):
-            chosen = DEFAULT_OPTIONS.set(seed=again) if again else DEFAULT_OPTIONS
-            reply: Output = await self.models["judge"].ask(which_option(sample, options, output.text), chosen)
-            if reply.error is not None:
-                return _judge_error(reply, replies)
-            replies.append(reply.text[:200])
-            letter, _ = match_as_vlmeval(reply.text, {**options, NONE: ""})
-            if letter is not None:
-                return _verdict(letter, sample, rule="judge", replies=replies)
+        read, replies = await ask_again(
+            self.models, which_option(sample, options, output.text), TRIES,
+            lambda reply: match_as_vlmeval(reply, {**options, NONE: ""})[0],
+        )  # fmt: skip
+        if isinstance(read, Score):
+            return read
+        if read is not None:
+            return _verdict(read, sample, rule="judge", replies=replies)
         draw = random.Random(f"{self.seed}/{sample.id}")
         return _verdict(draw.choice([*options, NONE]), sample, rule="drawn", replies=replies)
 
 
 @scorers.register("yes_no_vlmeval")
 @dataclass(frozen=True)
-class YesNoVlmeval:
+class YesNoVlmeval(GivenModels):
     """1 if only the target's word, yes or no, is among the words; an answer with both or neither goes to the judge."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
         gold = targets[0].strip().lower()
-        said = read_words(output.text)
+        answer: Verdict | Score | None = read_words(output.text)
         details: dict[str, Any] = {"rule": "words"}
-        replies: list[str] = []
-        for temperature in TEMPERATURES if said is None else ():
-            chosen = DEFAULT_OPTIONS.set(temperature=temperature)
-            reply: Output = await self.models["judge"].ask(yes_or_no(sample, output.text), chosen)
-            if reply.error is not None:
-                return _judge_error(reply, replies)
-            replies.append(reply.text[:200])
-            said, details = read_words(reply.text), {"rule": "judge", "replies": replies}
-            if said is not None:
-                break
-        if said is None:
-            return Score(0.0, Outcome.UNPARSED, details=details)
-        return Score(float(said == gold), answer=said, details=details)
+        if answer is None:
+            answer, replies = await ask_again(self.models, yes_or_no(sample, output.text), HOTTER, read_words)
+            details = {"rule": "judge", "replies": replies}
+        if answer is None or isinstance(answer, Score):
+            return answer or Score.unparsed(**details)
+        return Score(float(answer == gold), answer=answer, details=details)
 
 
 @scorers.register("mmvet_vlmeval")
 @dataclass(frozen=True)
-class MmVetVlmeval:
+class MmVetVlmeval(GivenModels):
     """The judge's grade from 0 to 1 where its whole reply is one; 0 after five replies that are none."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
             return no_target(sample)
         prompt = grading_prompt(question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text)
-        replies: list[str] = []
-        for temperature in TEMPERATURES:
-            reply: Output = await self.models["judge"].ask(prompt, DEFAULT_OPTIONS.set(temperature=temperature))
-            if reply.error is not None:
-                return _judge_error(reply, replies)
-            replies.append(reply.text[:200])
-            grade = whole_grade(reply.text)
-            if grade is not None:
-                return Score(grade, answer=output.text, details={"replies": replies})
-        return Score(0.0, answer=output.text, details={"replies": replies, "rule": "no grade is 0"})
+        grade, replies = await ask_again(self.models, prompt, HOTTER, whole_grade)
+        if isinstance(grade, Score):
+            return grade
+        if grade is None:
+            return Score(0.0, answer=output.text, details={"replies": replies, "rule": "no grade is 0"})
+        return Score(grade, answer=output.text, details={"replies": replies})
 
 
 def whole_grade(reply: str) -> float | None:
@@ -150,8 +132,3 @@ def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
     score = Score(float(letter == sample.target), answer=letter, details=details)
     is_none = letter == NONE and details["rule"] in ("judge", "rejected")
     return replace(score, outcome=Outcome.UNPARSED) if is_none else score
-
-
-def _judge_error(reply: Output, replies: list[str]) -> Score:
-    assert reply.error is not None
-    return Score(None, Outcome.JUDGE_ERROR, details={"reason": reply.error.message, "replies": replies})

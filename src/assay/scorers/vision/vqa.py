@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import accepted, data_error, no_answer, no_target
+from ..options import check_option
 from ..text.vqa_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]
@@ -28,24 +29,20 @@ class VqaAccuracy:
     answers: str = "answers"
     """The column with one answer for each annotator; without it, the targets are those."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.v not in get_args(Behaviour):
-            fix = "v: always, v: a013f00, or v: vlmevalkit"
-            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix=fix)
+        check_option("vqa_accuracy", "v", self.v, get_args(Behaviour))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         answers = annotations(sample, self.answers)
         if not answers:
             return no_target(sample)
         if len(answers) == 1:
-            reason = "one annotator only: leaving that one out leaves nobody to agree with"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error("one annotator only: leaving that one out leaves nobody to agree with")
         if silence := no_answer(output):
             return silence
-        said, given = compared(output.text, answers, self.v)
-        return Score(agreement(said, given), answer=said, details={"v": self.v, "matches": given.count(said)})
+        answer, normal = compared(output.text, answers, self.v)
+        return Score(agreement(answer, normal), answer=answer, details={"v": self.v, "matches": normal.count(answer)})
 
 
 def vqa_accuracy(prediction: str, answers: Sequence[str], v: Behaviour = "always") -> float:
@@ -64,11 +61,11 @@ def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str
     return vqa_normal(prediction, as_vlmeval=as_vlmeval), [normal[answer] for answer in flat]
 
 
-def agreement(said: str, given: Sequence[str]) -> float:
+def agreement(prediction: str, answers: Sequence[str]) -> float:
     """The mean over annotators of min(1, matches among the others / 3)."""
-    matches = given.count(said)
-    others = (matches - (answer == said) for answer in given)
-    return sum(min(1.0, count / 3) for count in others) / len(given)
+    matches = answers.count(prediction)
+    others = (matches - (answer == prediction) for answer in answers)
+    return sum(min(1.0, count / 3) for count in others) / len(answers)
 
 
 def annotations(sample: Sample, column: str) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bet
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .clusters import finite
 from .estimate import Estimate
 
 METHOD = "betting confidence sequence"
@@ -71,9 +70,9 @@ class BettingSequence:
         # Both sides excluding everything happens with probability below alpha; the last interval then stands.
         if low < high:
             self._low, self._high = low, high
-            kept = (self._candidates >= low) & (self._candidates <= high)
-            self._candidates = self._candidates[kept]
-            self._up, self._down = self._up[:, kept], self._down[:, kept]
+            inside = (self._candidates >= low) & (self._candidates <= high)
+            self._candidates = self._candidates[inside]
+            self._up, self._down = self._up[:, inside], self._down[:, inside]
 
     def _is_rich(self, capital: Any) -> Any:
         """The candidates against which a gambler's capital, the sum over his bets, has grown enough."""
@@ -98,11 +97,24 @@ class BettingSequence:
         return Estimate(value, stderr, low, high, n, None, METHOD)
 
 
-def betting_sequence(
-    values: Sequence[float], *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0
-) -> Estimate:
-    """The betting confidence sequence at one look after these scores."""
-    bets = BettingSequence(alpha=alpha, minimum=minimum, maximum=maximum)
-    for value in finite(values):
-        bets.add(value)
-    return bets.estimate
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """Stop once the confidence sequence is narrow enough; goes into the run's log with its schedule."""
+
+    half_width: float
+    first_look: int = 50
+    look_every: int = 10
+
+    def looks_at(self, t: int) -> bool:
+        """Whether the rule is asked after `t` scores."""
+        return t >= self.first_look and (t - self.first_look) % self.look_every == 0
+
+    def stops(self, now: Estimate, *, shuffle_seed: int | None) -> bool:
+        """Whether the run may stop at this estimate; `shuffle_seed` is what its order was drawn with."""
+        if shuffle_seed is None:
+            raise ValueError("early stopping needs samples in random order: shuffle the dataset with a seed")
+        if now.method != METHOD and now.low is not None:
+            raise ValueError(f"early stopping needs a confidence sequence, not a fixed-n interval ({now.method})")
+        if now.low is None or now.high is None or not self.looks_at(now.n):
+            return False
+        return (now.high - now.low) / 2 <= self.half_width

@@ -37,8 +37,6 @@ class Comparison:
     mean_b: float
     difference: Estimate
     """a - b over the common samples, with the paired standard error and an interval cut to what the scale allows."""
-    unpaired_stderr: float | None
-    """What the error would be had the models seen different samples; pairing is worth the gap."""
     p: float
     """How often equal models would differ this much; below 1 - level exactly where the interval excludes 0."""
     test: str
@@ -86,18 +84,16 @@ def compare_paired(
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
         # One sample has no interval, and the mid-p of one is no evidence either.
-        p, test = mcnemar(wins, losses).mid_p if n > 1 else 1.0, "McNemar mid-p"
+        p, test = mcnemar(wins, losses) if n > 1 else 1.0, "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
         p = difference_p(difference)
         test = "paired t" if clusters is None else "paired t on clusters"
 
-    apart = (mean_interval(first).stderr, mean_interval(second).stderr)
     return Comparison(
         mean_a=math.fsum(first) / n,
         mean_b=math.fsum(second) / n,
         difference=_cut(difference, ends),
-        unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
         p=p,
         test=test,
         wins=wins,
@@ -148,12 +144,12 @@ def _mean_difference(
 ) -> Estimate:
     """The mean difference with its t interval, or, where all are equal, with the one the ends of the scale allow."""
     if clusters is None:
-        made = mean_interval(differences, level)
+        estimate = mean_interval(differences, level)
     else:
-        made = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
-    if made.stderr != 0.0:
-        return made
-    return without_spread(made.value, made.n, made.clusters, ends, level)
+        estimate = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
+    if estimate.stderr != 0.0:
+        return estimate
+    return without_spread(estimate.value, estimate.n, estimate.clusters, ends, level)
 
 
 def cluster_keys(ids: Sequence[str], clusters: Mapping[str, Hashable]) -> list[Hashable]:

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
 from .distributions import t_quantile
-from .estimate import Estimate, flag_few_units
-from .jackknife import jackknife, jackknife_spread, unit_sums
+from .estimate import Estimate, Floats, flag_few_units
+from .jackknife import jackknife_spread, unit_sums, value_of
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 TEST = "paired jackknife t"
 RESAMPLES = 1000
@@ -47,7 +44,7 @@ def compare_corpus(
     width = first.shape[1]
     keys = None if clusters is None else cluster_keys(common, clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = [jackknife(table, function, keys, level=level) for table in (first, second)]
+        values = [value_of(function, table.sum(axis=0)) for table in (first, second)]
         each = np.asarray(function(first), float) - np.asarray(function(second), float)
     units, _ = unit_sums(np.hstack([first, second]), keys, None)
     total = units.sum(axis=0)
@@ -57,10 +54,9 @@ def compare_corpus(
 
     difference = _difference(gap, total, units, n, None if keys is None else len(units), level)
     return Comparison(
-        mean_a=apart[0].value,
-        mean_b=apart[1].value,
+        mean_a=values[0],
+        mean_b=values[1],
         difference=difference,
-        unpaired_stderr=_joint(apart[0].stderr, apart[1].stderr),
         p=difference_p(difference),
         test=TEST if keys is None else f"{TEST} on clusters",
         wins=int((each > 0).sum()),
@@ -107,10 +103,6 @@ def _difference(
     half = t_quantile((1 + level) / 2, spread.df) * stderr
     method = "jackknife t" if count is None else "jackknife t on clusters"
     return flag_few_units(Estimate(value, stderr, value - half, value + half, n, count, method, spread=spread))
-
-
-def _joint(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else math.hypot(first, second)
 
 
 def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":

@@ -1,4 +1,4 @@
-"""The few distributions the intervals and tests need: normal, Student t, beta, chi-square with one degree.
+"""The few distributions the intervals and tests need: normal, Student t, beta.
 
 Written on the regularised incomplete beta function, so that the base install needs no scipy.
 """
@@ -22,11 +22,6 @@ def normal_quantile(p: float) -> float:
 def normal_cdf(z: float) -> float:
     """P(Z <= z)."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
-
-
-def chi_square_tail(statistic: float) -> float:
-    """P(X >= statistic) for a chi-square with one degree of freedom."""
-    return math.erfc(math.sqrt(max(statistic, 0.0) / 2.0))
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:

@@ -1,9 +1,16 @@
 """An estimate: a number with what is known about its error, and whether its interval can be relied on."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Ends = tuple[float, float]
 """The lowest and the highest value a number can have."""
+Floats: TypeAlias = "NDArray[np.float64]"
+"""An array; its name is quoted, since importing this package must not import numpy."""
 FEWEST_UNITS = 12
 """Below this many clusters, or samples without clusters, no method that rests on their spread covers 93.5 % throughout
 (docs/development/coverage.md has the figures)."""

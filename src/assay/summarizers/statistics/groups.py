@@ -1,10 +1,8 @@
-"""Aggregates over groups of samples or over tasks: micro, macro, pooled errors, and the median."""
+"""Aggregates over groups of samples or over tasks: micro, macro and pooled errors."""
 
 import math
 from collections.abc import Sequence
-from statistics import median as _middle
 
-from .clusters import finite
 from .estimate import Estimate, Spread, flag_few_units
 from .proportions import unseen_spread
 from .spreads import limits
@@ -42,13 +40,13 @@ def weighted_mean(parts: Sequence[Estimate], weights: Sequence[float], method: s
     lone = [share for share, part in zip(shares, parts, strict=True) if part.stderr is None]
     if lone and scale is None:
         return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: a part has no interval")
-    known = [(share, part) for share, part in zip(shares, parts, strict=True) if part.stderr is not None]
-    if not known:
+    with_error = [(share, part) for share, part in zip(shares, parts, strict=True) if part.stderr is not None]
+    if not with_error:
         return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: no part has an interval", scale)
     widest = 0.0 if scale is None else max(0.0, (value - scale[0]) * (scale[1] - value))
     unknown = math.fsum(share * share for share in lone) * widest
     spread = _joint_spread([(share, part) for share, part in zip(shares, parts, strict=True)], unknown)
-    stderr = math.sqrt(math.fsum((share * (part.stderr or 0.0)) ** 2 for share, part in known) + unknown)
+    stderr = math.sqrt(math.fsum((share * (part.stderr or 0.0)) ** 2 for share, part in with_error) + unknown)
     if scale is None and not stderr:
         return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: no spread seen")
     if scale is not None and not scale[0] < value < scale[1]:
@@ -62,21 +60,21 @@ def _joint_spread(parts: Sequence[tuple[float, Estimate]], unknown: float) -> Sp
     """The spread of a weighted sum; `unknown` is the variance of the parts that show none of their own."""
     variances, bases, fourths, freedoms, priors = [unknown], [], [0.0], [0.0], []
     for share, part in parts:
-        own = part.spread or _spread_of(part)
-        variance = share**2 * own.variance
+        spread = part.spread or _spread_of(part)
+        variance = share**2 * spread.variance
         variances.append(variance)
-        bases.append(share**2 / own.base)
-        priors.append(own.prior * share**2 / own.base)
+        bases.append(share**2 / spread.base)
+        priors.append(spread.prior * share**2 / spread.base)
         if variance:
-            fourths.append(variance**2 / own.seen)
-            freedoms.append(variance**2 / own.df)
-    known, base = math.fsum(variances[1:]), math.fsum(bases)
+            fourths.append(variance**2 / spread.seen)
+            freedoms.append(variance**2 / spread.df)
+    variance_sum, base = math.fsum(variances[1:]), math.fsum(bases)
     return Spread(
-        variance=known + unknown,
+        variance=variance_sum + unknown,
         base=1 / base,
         prior=math.fsum(priors) / base,
-        seen=known**2 / math.fsum(fourths) if known else 0.0,
-        df=max(1.0, known**2 / math.fsum(freedoms)) if known else math.fsum(part.n for _, part in parts),
+        seen=variance_sum**2 / math.fsum(fourths) if variance_sum else 0.0,
+        df=max(1.0, variance_sum**2 / math.fsum(freedoms)) if variance_sum else math.fsum(part.n for _, part in parts),
     )
 
 
@@ -84,8 +82,3 @@ def _spread_of(part: Estimate) -> Spread:
     """The spread of an estimate that says no more than its standard error."""
     units = part.n if part.clusters is None else part.clusters
     return Spread((part.stderr or 0.0) ** 2, part.n, seen=units, df=max(1, units - 1))
-
-
-def median(values: Sequence[float]) -> float:
-    """The middle of the sorted values; of an even number, halfway between the two in the middle."""
-    return float(_middle(finite(values)))

@@ -63,12 +63,12 @@ def mean_interval(values: Sequence[float], level: float = 0.95, *, ends: Ends | 
     scale = _known(ends, numbers)
     if _has_no_spread(math.sqrt(variance), numbers):
         return replace(without_spread(mean, n, None, ends, level), scale=scale, spread=Spread(0.0, n, df=n - 1))
-    seen = seen_units(squares)
+    units = seen_units(squares)
     # Between ends the prior allows for what was not seen; on an open scale only the degrees of freedom can.
-    spread = Spread(variance, n, 1.0, seen, fourth_moment_df(seen, n) if scale is None else n - 1)
+    spread = Spread(variance, n, 1.0, units, fourth_moment_df(units, n) if scale is None else n - 1)
     low, high = limits(mean, spread, scale, level)
-    made = Estimate(mean, math.sqrt(variance), low, high, n, None, "t" if scale is None else "score", scale, spread)
-    return flag_few_units(made) if scale is None else made
+    estimate = Estimate(mean, math.sqrt(variance), low, high, n, None, "t" if scale is None else "score", scale, spread)
+    return flag_few_units(estimate) if scale is None else estimate
 
 
 def proportion(values: Sequence[float], level: float = 0.95) -> Estimate:
@@ -83,8 +83,9 @@ def proportion(values: Sequence[float], level: float = 0.95) -> Estimate:
     (low, high), method = share_interval(k, n, level)
     # The squares of k residuals (n - k) / n and of n - k residuals k / n, in units of 1 / n².
     fourth = k * (n - k) ** 4 + (n - k) * k**4
-    seen = (k * (n - k) * n) ** 2 / fourth if fourth else 0.0
-    return Estimate(k / n, math.sqrt(variance), low, high, n, None, method, UNIT, Spread(variance, n, 1.0, seen, n - 1))
+    units = (k * (n - k) * n) ** 2 / fourth if fourth else 0.0
+    spread = Spread(variance, n, 1.0, units, n - 1)
+    return Estimate(k / n, math.sqrt(variance), low, high, n, None, method, UNIT, spread)
 
 
 def clustered_mean(
@@ -116,11 +117,11 @@ def clustered_mean(
     squares = [residual**2 for residual in cluster_sums([number - mean for number in numbers], codes)]
     stderr = math.sqrt(math.fsum(squares) * count / (count - 1)) / n
     if _has_no_spread(stderr, numbers):
-        made = without_spread(mean, n, count, UNIT if binary else ends, level)
-        return replace(made, scale=scale, spread=Spread(0.0, n, prior, df=count - 1))
+        estimate = without_spread(mean, n, count, UNIT if binary else ends, level)
+        return replace(estimate, scale=scale, spread=Spread(0.0, n, prior, df=count - 1))
     variance = math.fsum(square / (1 - size / n) for square, size in zip(squares, sizes, strict=True)) / n**2
-    seen = seen_units(squares)
-    spread = Spread(variance, n, prior, seen, fourth_moment_df(seen, count))
+    units = seen_units(squares)
+    spread = Spread(variance, n, prior, units, fourth_moment_df(units, count))
     low, high = limits(mean, spread, scale, level)
     method = "t on clusters" if scale is None else "score on clusters"
     return flag_few_units(Estimate(mean, stderr, low, high, n, count, method, scale, spread))
@@ -144,9 +145,9 @@ def estimate_mean(
         return clustered_mean(values, clusters, level, binary=binary, ends=ends)
     if binary is None:
         binary = _all_binary(finite(values))
-    made = proportion(values, level) if binary else mean_interval(values, level, ends=ends)
+    estimate = proportion(values, level) if binary else mean_interval(values, level, ends=ends)
     # Where each sample is a cluster of its own they are independent.
-    return made if clusters is None else replace(made, clusters=made.n)
+    return estimate if clusters is None else replace(estimate, clusters=estimate.n)
 
 
 def _all_binary(numbers: Sequence[float]) -> bool:

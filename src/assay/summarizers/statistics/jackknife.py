@@ -11,15 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .clusters import cluster_codes
-from .estimate import Ends, Estimate, Spread, flag_few_units, flag_rare
+from .estimate import Ends, Estimate, Floats, Spread, flag_few_units, flag_rare
 from .intervals import UNIT, estimate_mean, is_constant, without_spread
 from .spreads import cluster_prior, fourth_moment_df, limits, stretched_limits
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 POSITIVE: Ends = (0.0, math.inf)
 """The scale of an error rate or a perplexity."""
@@ -47,7 +45,7 @@ def jackknife(
     n = len(table)
     units, labels = unit_sums(table, clusters, strata)
     total = table.sum(axis=0)
-    value = _value(function, total)
+    value = value_of(function, total)
     count = len(units) if clusters is not None else None
     sizes = np.bincount(labels)
     if sizes.min() < 2:
@@ -64,9 +62,9 @@ def jackknife(
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen", ends)
     (low, high), scale = stretched_limits(value, spread, ends, level)
     method = f"jackknife {scale}" + ("" if clusters is None else " on clusters")
-    made = flag_few_units(Estimate(value, stderr, low, high, n, count, method, ends, spread))
+    estimate = flag_few_units(Estimate(value, stderr, low, high, n, count, method, ends, spread))
     is_open = ends is not None and math.isinf(ends[1])
-    return flag_rare(made, float(np.abs(without - value).max())) if is_open else made
+    return flag_rare(estimate, float(np.abs(without - value).max())) if is_open else estimate
 
 
 def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> Spread:
@@ -79,9 +77,9 @@ def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> S
     variance, largest = float(squares.sum()), float(squares.max())
     if not largest:
         return Spread(0.0, n)
-    seen = variance**2 / float((squares**2).sum())
+    units = variance**2 / float((squares**2).sum())
     free = len(without) - len(sizes) + 1
-    return Spread(variance, n, seen=seen, df=max(1.0, min(free - 1, fourth_moment_df(seen, len(without)))))
+    return Spread(variance, n, seen=units, df=max(1.0, min(free - 1, fourth_moment_df(units, len(without)))))
 
 
 def ratio_estimate(
@@ -104,11 +102,11 @@ def ratio_estimate(
     table = _checked(np.column_stack([np.asarray(numerators, float), np.asarray(denominators, float)]))
     if ends is None or math.isinf(ends[1]):
         return jackknife(table, ratio_of_sums, clusters, ends=_open_scale(table, ends), level=level)
-    value = _value(ratio_of_sums, table.sum(axis=0))
+    value = value_of(ratio_of_sums, table.sum(axis=0))
     counting = table[:, 1] != 0
     if ends == UNIT and np.isin(table, (0.0, 1.0)).all():
-        own = None if clusters is None else [key for key, counts in zip(clusters, counting, strict=True) if counts]
-        return replace(estimate_mean(table[counting, 0].tolist(), own, level, binary=True), n=len(table))
+        keys = None if clusters is None else [key for key, counts in zip(clusters, counting, strict=True) if counts]
+        return replace(estimate_mean(table[counting, 0].tolist(), keys, level, binary=True), n=len(table))
     return _bounded_ratio(table, clusters, value, ends, level)
 
 
@@ -132,15 +130,15 @@ def _bounded_ratio(
     prior = 1.0 if clusters is None else cluster_prior(base, base_of_units)
     if is_constant(1.0, 1.0 + math.sqrt(variance) / (ends[1] - ends[0])):
         trials = max(1, int(base_of_units))
-        made = without_spread(value, n, trials if clusters is not None or trials < n else None, ends, level)
-        return replace(made, clusters=count, spread=Spread(0.0, base, prior))
-    seen = variance**2 / float((squares**2).sum())
-    df = len(weighing) - 1 if clusters is None else fourth_moment_df(seen, len(weighing))
-    spread = Spread(variance, base, prior, seen, df)
+        estimate = without_spread(value, n, trials if clusters is not None or trials < n else None, ends, level)
+        return replace(estimate, clusters=count, spread=Spread(0.0, base, prior))
+    effective_units = variance**2 / float((squares**2).sum())
+    df = len(weighing) - 1 if clusters is None else fourth_moment_df(effective_units, len(weighing))
+    spread = Spread(variance, base, prior, effective_units, df)
     low, high = limits(value, spread, ends, level)
     method = "score" if clusters is None else "score on clusters"
-    made = Estimate(value, math.sqrt(variance), low, high, n, count, method, ends, spread)
-    return made if clusters is None else flag_few_units(made)
+    estimate = Estimate(value, math.sqrt(variance), low, high, n, count, method, ends, spread)
+    return estimate if clusters is None else flag_few_units(estimate)
 
 
 def ratio_of_sums(sums: "Floats") -> "Floats":
@@ -188,7 +186,8 @@ def _checked(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
     return table
 
 
-def _value(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
+def value_of(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
+    """The value of a metric from the sums of its counts; an error where it has none."""
     value = float(function(total[None, :])[0])
     if not math.isfinite(value):
         raise ValueError("the statistic is undefined on the full data: is the denominator 0?")

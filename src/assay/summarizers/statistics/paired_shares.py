@@ -38,7 +38,7 @@ def _scaling(wins: int, losses: int) -> float:
     """What the score statistic at a difference of 0 is multiplied with to give the mid-p."""
     if wins == losses:
         return 1.0
-    p = mcnemar(wins, losses).mid_p
+    p = mcnemar(wins, losses)
     if p < _CERTAIN:
         return 1.0
     return -normal_quantile(p / 2) / (abs(wins - losses) / math.sqrt(wins + losses))

@@ -1,29 +1,15 @@
 """McNemar's test of a paired difference of shares, and Holm's correction for many tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from .distributions import chi_square_tail
 
 
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """The p-values of b pairs only the first got right against c pairs only the second did."""
-
-    exact: float
-    mid_p: float
-    chi_square: float
-    """Without the continuity correction."""
-    chi_square_corrected: float
-
-
-def mcnemar(b: int, c: int) -> McNemar:
-    """All four versions; `exact` is the one to report."""
+def mcnemar(b: int, c: int) -> float:
+    """The mid-p of b pairs that only the first got right against c pairs that only the second did."""
     if b < 0 or c < 0:
         raise ValueError(f"counts of pairs cannot be negative, got {b} and {c}")
     n = b + c
     if not n:
-        return McNemar(1.0, 1.0, 1.0, 1.0)
+        return 1.0
     fewer = min(b, c)
     whole = 1 << n
     # Binomial terms, each from the one before; whole numbers until the last division, so exact for any n.
@@ -31,12 +17,7 @@ def mcnemar(b: int, c: int) -> McNemar:
     for i in range(fewer):
         term = term * (n - i) // (i + 1)
         tail += term
-    return McNemar(
-        exact=min(whole, 2 * tail) / whole,
-        mid_p=(2 * tail - term) / whole,
-        chi_square=chi_square_tail((b - c) ** 2 / n),
-        chi_square_corrected=chi_square_tail(max(0, abs(b - c) - 1) ** 2 / n),
-    )
+    return (2 * tail - term) / whole
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -12,29 +12,12 @@ from functools import lru_cache
 from .distributions import incomplete_beta, normal_quantile, t_power
 
 
-def sample_size(
-    difference: float,
-    between: float,
-    *,
-    noise_a: float = 0.0,
-    noise_b: float = 0.0,
-    repeats_a: int = 1,
-    repeats_b: int = 1,
-    alpha: float = 0.05,
-    power: float = 0.8,
-) -> int:
-    """Questions needed to show `difference` between two models.
-
-    `between` is the variance over questions of the true difference, `noise_a` and `noise_b` the variance of
-    one model's answers to one question, which asking each question `repeats` times divides.
-    """
+def sample_size(difference: float, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Questions needed to show `difference` between two models; `variance` is that of a question's difference."""
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")
-    if repeats_a < 1 or repeats_b < 1:
-        raise ValueError(f"each question is asked at least once, got {repeats_a} and {repeats_b} repeats")
-    if min(between, noise_a, noise_b) < 0:
+    if variance < 0:
         raise ValueError("a variance cannot be negative")
-    variance = between + noise_a / repeats_a + noise_b / repeats_b
     if not variance:
         return 2
     start = normal_size(abs(difference) / math.sqrt(variance), alpha, power)
@@ -117,22 +100,6 @@ def _first(reaches: Callable[[int], bool], start: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
     return high
-
-
-def sample_size_correlated(
-    difference: float,
-    sd_a: float,
-    sd_b: float,
-    correlation: float,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-) -> int:
-    """Samples needed when the two models' scores have these standard deviations and this correlation."""
-    if not -1 <= correlation <= 1:
-        raise ValueError(f"a correlation lies in [-1, 1], got {correlation}")
-    variance = max(0.0, sd_a**2 + sd_b**2 - 2 * correlation * sd_a * sd_b)
-    return sample_size(difference, variance, alpha=alpha, power=power)
 
 
 def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:

@@ -25,8 +25,8 @@ def judge_weight(labels: Sequence[float], judged: Sequence[float], others: Seque
     spread = _variance([*judged, *others])
     if n < 2 or not rest or spread <= 0:
         return 0.0
-    mean, own = math.fsum(labels) / n, math.fsum(judged) / n
-    together = math.fsum((y - mean) * (f - own) for y, f in zip(labels, judged, strict=True)) / n
+    mean, judge_mean = math.fsum(labels) / n, math.fsum(judged) / n
+    together = math.fsum((y - mean) * (f - judge_mean) for y, f in zip(labels, judged, strict=True)) / n
     return min(1.0, max(0.0, together / ((1 + n / rest) * spread)))
 
 
@@ -49,10 +49,10 @@ def prediction_powered_mean(
     # One degree of freedom is spent on the mean of the residuals, one on the weight. On a scale with ends the rare
     # errors of a good judge may not be among the labels: the variance allows for one more, as bad as can be.
     feared = UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2 if ends is not None else 0.0
-    own = (_variance(residuals) * (n - 1) + feared) / max(n - 2, 1) / n
-    variance = own + weight**2 * _variance(others) / len(others)
+    label_variance = (_variance(residuals) * (n - 1) + feared) / max(n - 2, 1) / n
+    variance = label_variance + weight**2 * _variance(others) / len(others)
     stderr = math.sqrt(variance)
-    df = max(n - 2, 1) * (variance / own) ** 2 if own > 0 else math.inf
+    df = max(n - 2, 1) * (variance / label_variance) ** 2 if label_variance > 0 else math.inf
     reach = t_quantile(0.975, min(df, 1e6)) * stderr
     low, high = value - reach, value + reach
     if ends is not None:

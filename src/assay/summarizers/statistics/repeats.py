@@ -26,8 +26,6 @@ class Decomposition:
     estimate: Estimate
     within: float | None
     """Variance between the answers to one question, pooled over questions."""
-    means_variance: float | None
-    """Variance of the question means (ddof = 1)."""
     between: float | None
     """Variance between questions with the sampling noise taken out; 0 where the noise explains it all."""
     stderr_at_infinity: float | None
@@ -66,16 +64,16 @@ def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | No
         squares = ((x - mean) ** 2 for row, mean in zip(answers, means, strict=True) for x in row)
         within = math.fsum(squares) / spare
     if n < 2:
-        return Decomposition(estimate, within, None, None, None, None)
+        return Decomposition(estimate, within, None, None, None)
+    if within is None:
+        return Decomposition(estimate, None, None, None, None)
     centre = math.fsum(means) / n
     means_variance = math.fsum((mean - centre) ** 2 for mean in means) / (n - 1)
-    if within is None:
-        return Decomposition(estimate, None, means_variance, None, None, None)
     noise = within * math.fsum(1 / len(row) for row in answers) / n
     between = max(0.0, means_variance - noise)
     total = between + within
     limit = None if estimate.stderr is None else math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
-    return Decomposition(estimate, within, means_variance, between, limit, between / total if total else None)
+    return Decomposition(estimate, within, between, limit, between / total if total else None)
 
 
 @dataclass(frozen=True, slots=True)

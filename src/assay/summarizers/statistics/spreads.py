@@ -36,10 +36,10 @@ def seen_units(squares: Sequence[float]) -> float:
     return math.fsum(shares) ** 2 / math.fsum(share * share for share in shares)
 
 
-def fourth_moment_df(seen: float, units: int) -> float:
-    """Degrees of freedom of a variance of `units` squares that rests on `seen` of them; at most units - 1."""
-    rest = 1 - seen / units
-    return units - 1 if rest <= 0 else max(1.0, min(units - 1, 2 * seen / rest))
+def fourth_moment_df(effective: float, units: int) -> float:
+    """Degrees of freedom of a variance of `units` squares that rests on `effective` of them; at most units - 1."""
+    rest = 1 - effective / units
+    return units - 1 if rest <= 0 else max(1.0, min(units - 1, 2 * effective / rest))
 
 
 def cluster_prior(base: float, base_of_clusters: float) -> float:
@@ -56,8 +56,8 @@ def limits(value: float, spread: Spread, ends: Ends | None, level: float) -> tup
     width = ends[1] - ends[0]
     share = (value - ends[0]) / width
     ratio = spread.variance / width**2 * spread.base / (share * (1 - share))
-    drawn = (spread.seen * ratio + UNSEEN * spread.prior) / (spread.seen + UNSEEN)
-    low, high = score_limits(share, spread.base / max(ratio, drawn), quantile)
+    ratio_with_prior = (spread.seen * ratio + UNSEEN * spread.prior) / (spread.seen + UNSEEN)
+    low, high = score_limits(share, spread.base / max(ratio, ratio_with_prior), quantile)
     return ends[0] + low * width, ends[0] + high * width
 
 

@@ -4,6 +4,7 @@
 the user's consent. With upstream's rules, tables are read and written by pandas, with all its guesses.
 """
 
+import csv
 import hashlib
 import json
 import mimetypes
@@ -18,13 +19,18 @@ from ....core import AssayError, UsageError
 from ....store.file_ledger import FileLedger
 from ...declared_fetch import fetch_declared
 from ..base64_images import decode_base64_to_image_file
-from ..own_pickles import is_ours, sign
 from ..rules import as_upstream
 from ..state import current
 from ..suffix_files import dump_by_suffix, load_by_suffix
-from ..upstream_tables import dump_table, is_table, load_table
+
+__all__ = [
+    "download_file", "dump", "file_size", "last_modified", "LMUDataRoot", "load", "ls", "md5", "mrlines",
+    "mwlines", "NumpyEncoder", "parquet_to_tsv", "parse_file",
+]  # fmt: skip
 
 LONGEST_PATH = 4096
+_TABLES = {"xlsx": "", "csv": ",", "tsv": "\t"}
+"""Suffixes of tables that pandas reads and writes with upstream's rules, and what separates their cells."""
 _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 
 
@@ -49,10 +55,9 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
         return served()
     path = _downloaded(f) if isinstance(f, str) and is_url(f) else Path(f).expanduser()
     kind = (fmt or path.suffix).lstrip(".").lower()
-    if as_upstream() and is_table(path, fmt) and path.is_file():
-        return load_table(path, fmt)
-    trust = surroundings.trust_pickle or (kind == "pkl" and path.is_file() and is_ours(path))
-    return load_by_suffix(path, fmt, trust_pickle=trust)
+    if as_upstream() and kind in _TABLES and path.is_file():
+        return _table_by_pandas(path, kind)
+    return load_by_suffix(path, fmt, trust_pickle=surroundings.trust_pickle)
 
 
 def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
@@ -63,13 +68,27 @@ def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
     folder = surroundings.work_folder
     if folder is not None and path.is_relative_to(folder):
         FileLedger(folder).claim(path)
-    kind = str(kwargs.get("fmt") or path.suffix).lstrip(".").lower()
-    if as_upstream() and is_table(path, None) and hasattr(data, "to_csv"):
-        dump_table(data, path)
+    if as_upstream() and path.suffix[1:].lower() in _TABLES and hasattr(data, "to_csv"):
+        _dump_by_pandas(data, path)
     else:
         dump_by_suffix(data, path, kwargs.get("fmt"))
-    if kind == "pkl":
-        sign(path)
+
+
+def _table_by_pandas(path: Path, kind: str) -> Any:
+    """Whatever pandas makes of a table's cells, `NA`, `1` and `True` included."""
+    import pandas
+
+    return pandas.read_excel(path) if kind == "xlsx" else pandas.read_csv(path, sep=_TABLES[kind])
+
+
+def _dump_by_pandas(data: Any, path: Path) -> None:
+    """A data frame as a table, every cell of a text table in quotes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kind = path.suffix[1:].lower()
+    if kind == "xlsx":
+        data.to_excel(path, index=False)
+    else:
+        data.to_csv(path, sep=_TABLES[kind], index=False, encoding="utf-8", quoting=csv.QUOTE_ALL)
 
 
 def is_url(text: str) -> bool:
@@ -120,8 +139,8 @@ def ls(dirname: str = ".", match: str | Sequence[str] = (), mode: str = "all", l
     if level > 1:
         return [path for inner in paths if os.path.isdir(inner) for path in ls(inner, match, mode, level - 1)]
     wanted = [piece for piece in ([match] if isinstance(match, str) else match) if piece]
-    kept = [p for p in paths if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)]
-    return [path for path in kept if mode == "all" or os.path.isdir(path) == (mode == "dir")]
+    matches = [p for p in paths if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)]
+    return [path for path in matches if mode == "all" or os.path.isdir(path) == (mode == "dir")]
 
 
 def mrlines(fname: str, sp: str = "\n") -> list[str]:

@@ -20,6 +20,11 @@ from .texts import toliststr
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
+__all__ = [
+    "decode_base64_to_image", "decode_base64_to_image_file", "encode_image_file_to_base64",
+    "encode_image_to_base64", "isimg", "mmqa_display", "read_ok", "rescale_img", "resize_image_by_factor",
+]  # fmt: skip
+
 ALPHA = ("RGBA", "P", "LA")
 LARGEST = 10**9
 

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from types import ModuleType
 from typing import Any
 
 PLACES = {
@@ -21,9 +22,10 @@ PLACES = {
 """Short names, and where they come from; of one that is not installed nothing is offered."""
 
 
-def offered() -> list[str]:
-    """The names whose library is installed."""
-    return [name for name, place in PLACES.items() if _is_installed(place.partition(":")[0].partition(".")[0])]
+def offered(*modules: ModuleType) -> list[str]:
+    """What a star import takes: the names of modules, and the short names whose library is installed."""
+    names = [name for module in modules for name in getattr(module, "__all__", vars(module)) if name[0] != "_"]
+    return names + [name for name, place in PLACES.items() if _is_installed(place.partition(":")[0].partition(".")[0])]
 
 
 def _is_installed(top: str) -> bool:

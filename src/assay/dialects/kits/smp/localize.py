@@ -7,6 +7,8 @@ from ..base64_images import decode_base64_to_image_file
 from .files import LMUDataRoot, load
 from .texts import toliststr
 
+__all__ = ["decode_img_omni", "localize_df", "MMBenchOfficialServer"]
+
 SHORTEST_IMAGE = 64
 """A cell that is no longer is the index of the row whose image is meant."""
 
@@ -43,10 +45,10 @@ def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
         places = list(data["image_path"])
     else:
         places = [f"{_owner(index, images)}.jpg" for index in images]
-    made = [decode_img_omni((root, image, place)) for image, place in zip(data["image"], places, strict=True)]
+    files_by_row = [decode_img_omni((root, image, place)) for image, place in zip(data["image"], places, strict=True)]
     data.pop("image")
     if "image_path" not in data:
-        data["image_path"] = [files[0] if len(files) == 1 else files for files in made]
+        data["image_path"] = [files[0] if len(files) == 1 else files for files in files_by_row]
     return data
 
 

@@ -29,14 +29,10 @@ def get_logger(
 
 
 def setup_logger(
-    log_file: str | None = None,
-    log_level: str = "INFO",
-    console: bool = True,
-    reset: bool = False,
-    root: str = "vlmeval",
+    log_file: str | None = None, log_level: str = "INFO", console: bool = True, reset: bool = False
 ) -> logging.Logger:
     """The kit's own logger, with a console and a file as asked; one that is set up already stays."""
-    logger = logging.getLogger(root)
+    logger = logging.getLogger("vlmeval")
     if logger.handlers and not reset:
         return logger
     logger.handlers.clear()
@@ -46,9 +42,9 @@ def setup_logger(
     return _with(logger, handlers, log_level.upper())
 
 
-def setup_subprocess_logger(log_file: str, root: str = "vlmeval") -> logging.Logger:
+def setup_subprocess_logger(log_file: str) -> logging.Logger:
     """The kit's own logger in a child process: everything into one file."""
-    logger = logging.getLogger(root)
+    logger = logging.getLogger("vlmeval")
     logger.handlers.clear()
     return _with(logger, [_file_handler(log_file)], "DEBUG")
 

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "get_cache_path", "get_cuda_visible_devices", "get_gpu_memory", "get_rank_and_world_size", "githash",
+    "load_env", "modelscope_flag_set", "pip_install_robust", "proxy_set", "run_command", "version_cmp",
+    "youtube_dl",
+]  # fmt: skip
+
 _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
@@ -112,7 +118,7 @@ def gpt_key_set() -> bool:
     """Whether a judge can be asked: one was given to this run, or the environment has a key."""
     from ..state import current
 
-    if current().judge is not None or current().ask_judge is not None:
+    if current().judge is not None:
         return True
     key = os.environ.get("OPENAI_API_KEY")
     return key.startswith("sk-") if key is not None else "AZURE_OPENAI_API_KEY" in os.environ

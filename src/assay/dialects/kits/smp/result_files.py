@@ -4,6 +4,11 @@ import os
 
 from ....core import UsageError
 
+__all__ = [
+    "get_eval_file_format", "get_eval_file_path", "get_file_extension", "get_intermediate_file_path",
+    "get_pred_file_format", "get_pred_file_path",
+]  # fmt: skip
+
 FORMATS = ("xlsx", "tsv", "json")
 EVALUATION_FORMATS = ("csv", "json")
 _PICKLED = ("_tmp", "_response", "_processed")

@@ -13,6 +13,13 @@ from typing import Any
 
 from .files import dump, load, ls
 
+__all__ = [
+    "build_eval_id", "copy_prediction_file", "fetch_aux_files", "find_prediction_files",
+    "get_infer_aux_file_names", "INFER_FAIL_MSG", "is_eval_run_id", "is_prediction_complete",
+    "LEGACY_EVAL_ID_PATTERN", "list_eval_run_dirs", "NEW_EVAL_ID_PATTERN", "prepare_reuse_files",
+    "RUN_STATUS_NAME", "select_reuse_run",
+]  # fmt: skip
+
 NEW_EVAL_ID_PATTERN = re.compile(r"^T\d{8}-\d{6}$")
 LEGACY_EVAL_ID_PATTERN = re.compile(r"^T\d{8}_G([0-9a-fA-F]+)$")
 RUN_STATUS_NAME = "status.json"
@@ -35,8 +42,8 @@ def list_eval_run_dirs(root_dir: str, current_run_dir: str | None = None) -> lis
         return []
     here = os.path.abspath(current_run_dir) if current_run_dir is not None else None
     found = [os.path.join(root_dir, name) for name in os.listdir(root_dir) if is_eval_run_id(name)]
-    kept = [path for path in found if os.path.isdir(path) and os.path.abspath(path) != here]
-    return sorted(kept, key=os.path.getmtime, reverse=True)
+    folders = [path for path in found if os.path.isdir(path) and os.path.abspath(path) != here]
+    return sorted(folders, key=os.path.getmtime, reverse=True)
 
 
 def find_prediction_files(run_dir: str, model_name: str, dataset_name: str) -> list[str]:

@@ -9,6 +9,11 @@ from typing import Any
 from .files import NumpyEncoder
 from .reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, find_prediction_files, prediction_table
 
+__all__ = [
+    "collect_run_benchmark_report", "flatten_summary_metrics", "is_number", "load_run_status", "to_number",
+    "upsert_dataset_status", "upsert_run_status",
+]  # fmt: skip
+
 ORDER = {"pending": 0, "infer": 1, "eval": 2, "done": 3}
 _KEPT = "keep what is there"
 
@@ -96,10 +101,10 @@ def _flatten_table(table: Any, prefix: str, found: dict[str, Any]) -> None:
     for label, row in table.iterrows():
         texts = [name for name in table.columns if name not in numeric and row[name] == row[name]]
         cells = [(str(name).strip() or "value", str(row[name]).strip()) for name in texts]
-        told = "|".join(f"{name}={text}" for name, text in cells if text)
+        words = "|".join(f"{name}={text}" for name, text in cells if text)
         for name in numeric:
             if (number := _number(row[name])) is not None:
-                key = _joined(_joined(prefix, told), str(name).strip() or "value")
+                key = _joined(_joined(prefix, words), str(name).strip() or "value")
                 found[f"{key}#{label}" if key in found else key] = number
 
 

@@ -10,15 +10,16 @@ from typing import Any
 
 from ....datasets.faults import RowFault
 from ....datasets.list_literals import as_text_list
+from ....scorers.text.vqa_text import strip_marks
 from ..rules import as_upstream
+
+__all__ = [
+    "bincount", "cn_string", "colored", "d2df", "dict_merge", "extract_json_objects", "fg", "h2r", "istype",
+    "listinstr", "process_punctuation", "r2h", "splitlen", "timestr", "toliststr",
+]  # fmt: skip
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _KEPT = {"second": 14, "minute": 12, "hour": 10, "day": 8}
-_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-_COMMA = re.compile(r"\d,\d")
-_PERIOD = re.compile(r"(?<!\d)\.(?!\d)")
-_AT_MOST = 32
-"""Full stops that are taken out: upstream hands a flag to the place of the count, and its numbers rest on it."""
 
 
 def listinstr(lst: Iterable[str], s: str) -> bool:
@@ -122,12 +123,7 @@ def extract_json_objects(text: str, decoder: json.JSONDecoder | None = None) -> 
 
 def process_punctuation(inText: str) -> str:
     """A text without punctuation, as the VQA metric wants it: a mark beside a space goes, any other becomes one."""
-    text = inText
-    has_comma = _COMMA.search(inText) is not None
-    for mark in _PUNCTUATION:
-        is_at_a_gap = f"{mark} " in inText or f" {mark}" in inText
-        text = text.replace(mark, "" if is_at_a_gap or has_comma else " ")
-    return _PERIOD.sub("", text, count=_AT_MOST)
+    return strip_marks(inText, as_vlmeval=True)
 
 
 def h2r(value: str) -> tuple[int, ...]:

@@ -108,15 +108,15 @@ class UnknownRegistered(UnknownName, ValueError):
 
 def _check(dataset: str, path: str, evaluator: str) -> None:
     """Refuses names that nobody registered, and a file that is not there, with the errors scripts expect."""
-    for kind, name, known in (
+    for kind, name, names in (
         ("dataset", dataset, DatasetRegistry.list_datasets()),
         ("evaluator", evaluator, EvaluatorRegistry.list_evaluators()),
     ):
         found = DatasetRegistry.get(name) if kind == "dataset" else EvaluatorRegistry.get(name)
         if found is None and is_upstream("pipeline"):
-            raise ValueError(f"{kind} {name!r} is not registered. Available: {known}")
+            raise ValueError(f"{kind} {name!r} is not registered. Available: {names}")
         if found is None:
-            raise UnknownRegistered(kind, name, known, hint=HINT)
+            raise UnknownRegistered(kind, name, names, hint=HINT)
     if is_shipped(dataset) and not Path(path).expanduser().exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 

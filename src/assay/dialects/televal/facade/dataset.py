@@ -29,12 +29,13 @@ class NoSuchData(UsageError, NotImplementedError):
     """A path that leads to no rows."""
 
 
-@dataclass(eq=False, init=False)
+@dataclass(eq=False)
 class BatchLoader:
     """Rows in lists of `batch_size`; clips in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
 
     file: str | Path
     key_col: str = "key"
+    do_infer: Any = True
     ref_col: str | None = None
     query_col: str | None = None
     extra_col: list[str] | None = None
@@ -45,57 +46,40 @@ class BatchLoader:
     save_query_audio_dir: str | None = field(default=None, compare=False)
     """Keeps the WAV files there for the next run; without it they are deleted after this one."""
     tuple_decode: bool = True
-    do_infer: bool = True
     is_local: bool | None = None
 
-    def __init__(
-        self,
-        file: str | Path,
-        key_col: str = "key",
-        do_infer: Any = True,
-        ref_col: str | None = None,
-        query_col: str | None = None,
-        extra_col: list[str] | None = None,
-        batch_size: int = 1,
-        start: int = 0,
-        limit: int = 0,
-        save_query_audio_dir: str | None = None,
-        tuple_decode: bool = True,
-        is_local: bool | None = None,
-    ) -> None:
-        if not isinstance(do_infer, bool):
+    def __post_init__(self) -> None:
+        if not isinstance(self.do_infer, bool):
             # The first era has no `do_infer`: by position, the columns come one place earlier.
-            do_infer, ref_col, query_col, extra_col = True, do_infer, ref_col, query_col  # type: ignore[assignment]
-        self.file = _place(file)
-        self.key_col, self.ref_col, self.query_col = key_col, ref_col, query_col
-        self.extra_col = [extra_col] if isinstance(extra_col, str) else extra_col
-        self.batch_size, self.start, self.limit = batch_size, start, limit
-        self.save_query_audio_dir, self.tuple_decode = save_query_audio_dir, tuple_decode
-        self.do_infer, self.is_local = do_infer, is_local
+            columns = (self.do_infer, self.ref_col, self.query_col)
+            self.do_infer, (self.ref_col, self.query_col, self.extra_col) = True, columns  # type: ignore[assignment]
+        source = self.file
+        self.file = _place(source)
+        self.extra_col = [self.extra_col] if isinstance(self.extra_col, str) else self.extra_col
         self.index = 0
         self._assay_df: Any = None
-        kept = Path(save_query_audio_dir).expanduser() if save_query_audio_dir else None
-        self.sounds = AudioFolder(kept / self._assay_label if kept else None)
-        self.keeps_audio = kept is not None
-        self._assay_check_place(file)
+        folder = Path(self.save_query_audio_dir).expanduser() if self.save_query_audio_dir else None
+        self.sounds = AudioFolder(folder / self._assay_label if folder else None)
+        self.keeps_audio = folder is not None
+        self._assay_check_place(source)
         if is_upstream("televal"):
             self._assay_df = self._assay_table()
 
-    def _assay_check_place(self, given: str | Path) -> None:
+    def _assay_check_place(self, source: str | Path) -> None:
         """Raises at once for what can hold no rows; a name on the hub is asked for when rows are wanted."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
-        known = path.exists() and str(given) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
-        parts = str(given).removeprefix("hf://").strip("/").split("/")
-        if self.do_infer and (known or (len(parts) > 2 and not self.is_jsonl and not Path(given).is_absolute())):
+        is_data = path.exists() and str(source) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
+        parts = str(source).removeprefix("hf://").strip("/").split("/")
+        if self.do_infer and (is_data or (len(parts) > 2 and not self.is_jsonl and not Path(source).is_absolute())):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         if is_upstream("televal"):
             raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(
-                f"no rows in {given}; {fix}"
+                f"no rows in {source}; {fix}"
             )
-        raise NoSuchData(f"no rows in {given}", fix=fix)
+        raise NoSuchData(f"no rows in {source}", fix=fix)
 
     @property
     def is_jsonl(self) -> bool:
@@ -128,16 +112,16 @@ class BatchLoader:
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
         """A row with its tuples restored and its clips named by path, and those clips by the path they will have."""
-        made = dict(row)
+        columns = dict(row)
         if self.tuple_decode:
-            for name, value in made.items():
+            for name, value in columns.items():
                 if type(value) in (dict, list):
-                    made[name] = decoded(value)
+                    columns[name] = decoded(value)
         if self.is_jsonl:
-            return made, {}
-        if self.tuple_decode and isinstance(made.get("answer"), str):
-            made["answer"] = _structured(made["answer"])
-        return made, self._assay_place_audio(made)
+            return columns, {}
+        if self.tuple_decode and isinstance(columns.get("answer"), str):
+            columns["answer"] = _structured(columns["answer"])
+        return columns, self._assay_place_audio(columns)
 
     def __iter__(self) -> Iterator[list[Row]]:
         self.index = 0
@@ -200,10 +184,10 @@ class BatchLoader:
 
     def _assay_ready(self) -> Iterator[Row]:
         for row in self._assay_rows():
-            made, clips = self.prepare(row)
+            columns, clips = self.prepare(row)
             for path, audio in () if self.keeps_audio else clips.items():
-                made.update({name: str(self.write_audio(path, audio)) for name, v in made.items() if v == path})
-            yield made
+                columns.update({name: str(self.write_audio(path, audio)) for name, v in columns.items() if v == path})
+            yield columns
 
     def write_audio(self, path: str, audio: Audio) -> Path:
         """The file of an audio clip that so far was only named."""

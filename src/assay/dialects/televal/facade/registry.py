@@ -18,6 +18,21 @@ from . import utils
 SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
 
 
+def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
+    """A method of a registry that gives what a name of one kind stands for."""
+
+    def get(self: "Registry", name: str, **kwargs: Any) -> Any:
+        return self._dereference(name, getattr(self, f"_{kind}"), kind.replace("_", " "), **fixed, **kwargs)
+
+    get.__doc__ = what
+    return get
+
+
+def _entries_of(kind: str) -> Any:
+    """The entries of one kind, as an attribute of a registry."""
+    return property(lambda registry: registry._entries[kind])
+
+
 class Registry:
     """Entries of some registry folders; a name stands for one thing of its kind."""
 
@@ -42,37 +57,14 @@ class Registry:
         except TypeError as error:
             raise TypeError(f"{object} {name!r}: {error}") from error
 
-    def get_model(self, name: str, **kwargs: Any) -> Any:
-        """The model of a name, built."""
-        return self._dereference(name, self._model, "model", **kwargs)
-
-    def get_model_cfg(self, name: str, **kwargs: Any) -> Any:
-        """The arguments of a model."""
-        return self._dereference(name, self._model, "model", config_only=True, **kwargs)
-
-    def get_evaluator(self, name: str, **kwargs: Any) -> Any:
-        """The evaluator of a name, built."""
-        return self._dereference(name, self._evaluator, "evaluator", **kwargs)
-
-    def get_eval_task(self, name: str, **kwargs: Any) -> Any:
-        """The configuration of an eval_task."""
-        return self._dereference(name, self._eval_task, "eval task", **kwargs)
-
-    def get_infer_task(self, name: str, **kwargs: Any) -> Any:
-        """The configuration of an infer_task."""
-        return self._dereference(name, self._infer_task, "infer task", **kwargs)
-
-    def get_dataset(self, name: str, **kwargs: Any) -> Any:
-        """The dataset of a name, built."""
-        return self._dereference(name, self._dataset, "dataset", **kwargs)
-
-    def get_template(self, name: str, **kwargs: Any) -> Any:
-        """The template of a name, built."""
-        return self._dereference(name, self._template, "template", **kwargs)
-
-    def get_summarizer(self, name: str, **kwargs: Any) -> Any:
-        """The summarizer of a name, built."""
-        return self._dereference(name, self._summarizer, "summarizer", **kwargs)
+    get_model = _getter("model", "The model of a name, built.")
+    get_model_cfg = _getter("model", "The arguments of a model.", config_only=True)
+    get_evaluator = _getter("evaluator", "The evaluator of a name, built.")
+    get_eval_task = _getter("eval_task", "The configuration of an eval_task.")
+    get_infer_task = _getter("infer_task", "The configuration of an infer_task.")
+    get_dataset = _getter("dataset", "The dataset of a name, built.")
+    get_template = _getter("template", "The template of a name, built.")
+    get_summarizer = _getter("summarizer", "The summarizer of a name, built.")
 
     @cached_property
     def _entries(self) -> dict[str, dict[str, Any]]:
@@ -95,33 +87,13 @@ class Registry:
                 }
         return found
 
-    @property
-    def _model(self) -> dict[str, Any]:
-        return self._entries["model"]
-
-    @property
-    def _dataset(self) -> dict[str, Any]:
-        return self._entries["dataset"]
-
-    @property
-    def _evaluator(self) -> dict[str, Any]:
-        return self._entries["evaluator"]
-
-    @property
-    def _template(self) -> dict[str, Any]:
-        return self._entries["template"]
-
-    @property
-    def _eval_task(self) -> dict[str, Any]:
-        return self._entries["eval_task"]
-
-    @property
-    def _infer_task(self) -> dict[str, Any]:
-        return self._entries["infer_task"]
-
-    @property
-    def _summarizer(self) -> dict[str, Any]:
-        return self._entries["summarizer"]
+    _model = _entries_of("model")
+    _dataset = _entries_of("dataset")
+    _evaluator = _entries_of("evaluator")
+    _template = _entries_of("template")
+    _eval_task = _entries_of("eval_task")
+    _infer_task = _entries_of("infer_task")
+    _summarizer = _entries_of("summarizer")
 
 
 def _as_upstream(fault: AssayError) -> Exception:

@@ -18,14 +18,14 @@ class BaseTask:
         from ....runner.options import RunOptions
         from ..command import Asked, execute, truth
 
-        given = {name: value for name, value in self.kwargs.items() if value is not None}
+        options = {name: value for name, value in self.kwargs.items() if value is not None}
         for name in ("save_pred_audio", "keep_meta_info"):
-            if isinstance(given.get(name), str):
-                given[name] = truth(given[name])
-        if "bsz" in given:
-            given["bsz"] = int(given["bsz"])
-        asked = Asked(self.mode, self.task, self.registry, save_dir=self.save_dir or ".", **given)
-        return execute(asked, RunOptions(), Silent())[0]
+            if isinstance(options.get(name), str):
+                options[name] = truth(options[name])
+        if "bsz" in options:
+            options["bsz"] = int(options["bsz"])
+        command_line = Asked(self.mode, self.task, self.registry, save_dir=self.save_dir or ".", **options)
+        return execute(command_line, RunOptions(), Silent())[0]
 
 
 class InferenceTask(BaseTask):

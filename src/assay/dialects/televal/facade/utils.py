@@ -58,9 +58,9 @@ def parallel_batch(default_workers: int = DEFAULT_WORKERS) -> Callable[[Callable
         def evaluate(
             self: Any, preds: list[Any], refs: list[Any], pred_info_list: list[Any], **options: Any
         ) -> list[Any]:
-            for name, given in (("preds", preds), ("refs", refs), ("pred_info_list", pred_info_list)):
-                if not isinstance(given, list):
-                    raise ValueError(f"evaluate takes lists; {name} is a {type(given).__name__}")
+            for name, values in (("preds", preds), ("refs", refs), ("pred_info_list", pred_info_list)):
+                if not isinstance(values, list):
+                    raise ValueError(f"evaluate takes lists; {name} is a {type(values).__name__}")
             if not len(preds) == len(refs) == len(pred_info_list):
                 raise ValueError(f"{len(preds)} preds, {len(refs)} refs and {len(pred_info_list)} infos do not match")
             if not preds and not is_upstream("televal"):

@@ -1,12 +1,52 @@
 """`ulmeval.config`: models by name. Guest files add theirs; every model that assay knows is there too."""
 
+import asyncio
+import inspect
+import io
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..core_models import CoreUlm, is_known
+from ....core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
+from ....models import build_model
+from ...kits.judging import is_known
+from ..messages import as_prompt
+from .ulm.base import BaseModel
 
 __all__ = ["api_models", "partial", "supported_ULM"]
+
+
+class CoreUlm(BaseModel):
+    """A model of assay that makes images, as a guest's script uses it."""
+
+    INTERLEAVE = True
+
+    def __init__(self, name: str, **args: Any) -> None:
+        super().__init__()
+        self.name = name
+        try:
+            self._model: Model = build_model(name, args)
+        except UnknownName as error:
+            raise KeyError(str(error)) from error
+        if "image" not in self._model.abilities.produces:
+            kinds = ", ".join(sorted(self._model.abilities.produces))
+            raise UsageError(f"model {name!r} makes {kinds}, not images", fix="`assay ls models` says what each makes")
+
+    def batch_generate_inner(self, message: Any, dataset: str | None, num_generations: int) -> list[Any]:
+        """All images from one request."""
+        from PIL import Image as pillow
+
+        request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
+        outputs = self._model.generate([request])
+        output = (asyncio.run(_awaited(outputs)) if inspect.isawaitable(outputs) else outputs)[0]
+        if output.error is not None:
+            raise RuntimeError(f"{self.name}: {output.error.kind}: {output.error.message}")
+        media = [medium for candidate in output.candidates for medium in candidate.media]
+        return [pillow.open(io.BytesIO(medium.data())) for medium in media]
+
+
+async def _awaited(outputs: Any) -> Any:
+    return await outputs
 
 
 class Supported(dict[str, Callable[..., Any]]):

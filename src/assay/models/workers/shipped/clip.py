@@ -40,20 +40,20 @@ class Clip:
         """Projected features of one image, as a row."""
         import torch
 
-        given = self.processor(images=image, return_tensors="pt").to(self.device)
+        inputs = self.processor(images=image, return_tensors="pt").to(self.device)
         with torch.inference_mode():
-            seen = self.model.vision_model(pixel_values=given["pixel_values"].to(self.model.dtype))
-            return self.model.visual_projection(seen.pooler_output)
+            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype))
+            return self.model.visual_projection(vision.pooler_output)
 
     def words(self, texts: list[str]) -> Any:
         """Projected features of texts, a row each; what is longer than the model reads is cut, as everyone does."""
         import torch
 
-        given = self.processor(
+        inputs = self.processor(
             text=texts, return_tensors="pt", padding=True, truncation=True, max_length=self.longest
         ).to(self.device)
         with torch.inference_mode():
-            read = self.model.text_model(input_ids=given["input_ids"], attention_mask=given["attention_mask"])
+            read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
             return self.model.text_projection(read.pooler_output)
 
 

@@ -95,21 +95,16 @@ class Detector:
 
     def _zero_shot(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Of a detector that is told in words what to look for."""
-        given = self._words_and_image(image, names)
-        outputs = self._run(given)
-        sizes = [image.size[::-1]]
-        if "input_ids" in given and self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
-            (result,) = self.processor.post_process_grounded_object_detection(
-                outputs,
-                given["input_ids"],
-                threshold=self.threshold,
-                text_threshold=self.text_threshold,
-                target_sizes=sizes,
-            )
-        else:
-            (result,) = self.processor.post_process_grounded_object_detection(
-                outputs, threshold=self.threshold, target_sizes=sizes, text_labels=[names]
-            )
+        is_grounded = self.model.config.model_type in ("grounding-dino", "mm-grounding-dino")
+        text = ". ".join(names) + "." if is_grounded else [names]
+        inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
+        outputs = self._run(inputs)
+        further: dict[str, Any] = {"text_labels": [names]}
+        if is_grounded:
+            further = {"input_ids": inputs["input_ids"], "text_threshold": self.text_threshold}
+        (result,) = self.processor.post_process_grounded_object_detection(
+            outputs, threshold=self.threshold, target_sizes=[image.size[::-1]], **further
+        )
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(result["scores"], result["text_labels"], result["boxes"], strict=True):
             # Grounding DINO gives back the words it grounded, at times of two classes at once: those count for neither.
@@ -117,11 +112,6 @@ class Detector:
             if len(meant) == 1:
                 found[meant[0]].append({"box": box.tolist(), "score": float(score)})
         return ranked(found)
-
-    def _words_and_image(self, image: Any, names: list[str]) -> Any:
-        if self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
-            return self.processor(images=image, text=". ".join(names) + ".", return_tensors="pt").to(self.device)
-        return self.processor(images=image, text=[names], return_tensors="pt").to(self.device)
 
     def _segments(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Of an instance segmenter: a box is what its mask spans, a score the class's times the mask's own."""
@@ -149,20 +139,20 @@ class Detector:
 
     def number_of(self, name: str) -> int:
         """The class a name stands for; one the detector was never taught cannot be judged missing."""
-        for known in (name, OTHER_NAMES.get(name, name)):
-            if known.lower() in self.labels:
-                return self.labels[known.lower()]
+        for label in (name, OTHER_NAMES.get(name, name)):
+            if label.lower() in self.labels:
+                return self.labels[label.lower()]
         raise ValueError(f"the detector was not taught the class {name!r}")
 
     def _look(self, image: Any) -> Any:
         return self._run(self.processor(images=image, return_tensors="pt").to(self.device))
 
-    def _run(self, given: Any) -> Any:
+    def _run(self, inputs: Any) -> Any:
         import torch
 
         with torch.inference_mode():
-            given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
-            return self.model(**given)
+            inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
+            return self.model(**inputs)
 
 
 class Colors:
@@ -181,10 +171,10 @@ class Colors:
         """The colour of one thing that was found."""
         import torch
 
-        given = self.processor(images=cut_out(image, thing), return_tensors="pt").to(self.device)
+        inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(self.device)
         with torch.inference_mode():
-            seen = self.model.vision_model(pixel_values=given["pixel_values"].to(self.model.dtype))
-            picture = _unit(self.model.visual_projection(seen.pooler_output))
+            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype))
+            picture = _unit(self.model.visual_projection(vision.pooler_output))
         return COLORS[int((picture @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> Any:
@@ -193,9 +183,9 @@ class Colors:
 
         if name not in self._known:
             texts = [phrase.format(color=color, name=name) for color in COLORS for phrase in PHRASES]
-            given = self.processor(text=texts, return_tensors="pt", padding=True, truncation=True).to(self.device)
+            inputs = self.processor(text=texts, return_tensors="pt", padding=True, truncation=True).to(self.device)
             with torch.inference_mode():
-                read = self.model.text_model(input_ids=given["input_ids"], attention_mask=given["attention_mask"])
+                read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
                 rows = _unit(self.model.text_projection(read.pooler_output))
             self._known[name] = _unit(rows.reshape(len(COLORS), len(PHRASES), -1).mean(1))
         return self._known[name]

@@ -62,20 +62,20 @@ class Inception:
     def _block(self, block: str, branches: Any, values: Any) -> Any:
         import torch
 
-        made = []
+        outputs = []
         for branch in branches:
-            seen = values
+            features = values
             for name, shape in branch:
                 if name == "max":
-                    seen = _max(seen)
+                    features = _max(features)
                 elif name == "pool":
-                    seen = _pool(seen, block)
+                    features = _pool(features, block)
                 elif name == "double":
-                    seen = torch.cat([self.convolve(f"{block}.{own}", seen, form) for own, form in shape], 1)
+                    features = torch.cat([self.convolve(f"{block}.{part}", features, form) for part, form in shape], 1)
                 else:
-                    seen = self.convolve(f"{block}.{name}", seen, shape)
-            made.append(seen)
-        return torch.cat(made, 1)
+                    features = self.convolve(f"{block}.{name}", features, shape)
+            outputs.append(features)
+        return torch.cat(outputs, 1)
 
     def convolve(self, name: str, values: Any, shape: Any) -> Any:
         """A convolution, its batch statistics, and what is below zero cut off."""
@@ -84,25 +84,25 @@ class Inception:
         _, _, stride, padding = shape
         values = functional.conv2d(values, self.weights[f"{name}.conv.weight"], stride=stride, padding=padding)
         mean, variance, weight, bias = (
-            self.weights[f"{name}.bn.{own}"] for own in ("running_mean", "running_var", "weight", "bias")
+            self.weights[f"{name}.bn.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
         )
         return functional.relu(functional.batch_norm(values, mean, variance, weight, bias, eps=0.001))
 
 
 def blocks() -> list[tuple[str, list[list[tuple[str, Any]]]]]:
     """The eleven blocks in order."""
-    made = [(f"Mixed_5{letter}", _wide(pool)) for letter, pool in zip("bcd", (32, 64, 64), strict=True)]
-    made.append(
+    listed = [(f"Mixed_5{letter}", _wide(pool)) for letter, pool in zip("bcd", (32, 64, 64), strict=True)]
+    listed.append(
         ("Mixed_6a", [[("branch3x3", (384, 3, 2, 0))], [*_double(64, 96), ("branch3x3dbl_3", (96, 3, 2, 0))], [_MAX]])
     )
-    made += [(f"Mixed_6{letter}", _long(width)) for letter, width in zip("bcde", (128, 160, 160, 192), strict=True)]
+    listed += [(f"Mixed_6{letter}", _long(width)) for letter, width in zip("bcde", (128, 160, 160, 192), strict=True)]
     seven = [
         ("branch7x7x3_1", (192, 1, 1, 0)), ("branch7x7x3_2", (192, (1, 7), 1, (0, 3))),
         ("branch7x7x3_3", (192, (7, 1), 1, (3, 0))), ("branch7x7x3_4", (192, 3, 2, 0)),
     ]  # fmt: skip
-    made.append(("Mixed_7a", [[("branch3x3_1", (192, 1, 1, 0)), ("branch3x3_2", (320, 3, 2, 0))], seven, [_MAX]]))
-    made += [(f"Mixed_7{letter}", _split()) for letter in "bc"]
-    return made
+    listed.append(("Mixed_7a", [[("branch3x3_1", (192, 1, 1, 0)), ("branch3x3_2", (320, 3, 2, 0))], seven, [_MAX]]))
+    listed += [(f"Mixed_7{letter}", _split()) for letter in "bc"]
+    return listed
 
 
 _MAX: tuple[str, Any] = ("max", None)
@@ -166,7 +166,7 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
             inside = channels
             for name, form in branch:
                 if name == "double":
-                    inside = sum(note(f"{block}.{own}", inside, shape) for own, shape in form)
+                    inside = sum(note(f"{block}.{part}", inside, shape) for part, shape in form)
                 elif form is not None:
                     inside = note(f"{block}.{name}", inside, form)
             total += inside
@@ -176,8 +176,8 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
 
 def names_of_weights() -> list[str]:
     """Every tensor the network needs."""
-    own = ("conv.weight", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")
-    return [f"{name}.{part}" for name in shapes_of_weights() for part in own]
+    parts = ("conv.weight", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")
+    return [f"{name}.{part}" for name in shapes_of_weights() for part in parts]
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:

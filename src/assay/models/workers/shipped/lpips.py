@@ -71,14 +71,14 @@ class Lpips:
         """What AlexNet sees after each of its five convolutions."""
         from torch.nn import functional
 
-        seen = []
+        layers = []
         for place, _, _, _, stride, padding, pools in CONVOLUTIONS:
             if pools:
                 values = functional.max_pool2d(values, 3, 2)
             weight, bias = (self.backbone[f"features.{place}.{name}"] for name in ("weight", "bias"))
             values = functional.relu(functional.conv2d(values, weight, bias, stride=stride, padding=padding))
-            seen.append(values)
-        return seen
+            layers.append(values)
+        return layers
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:

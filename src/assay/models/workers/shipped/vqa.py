@@ -54,7 +54,7 @@ class Vqa:
                 raise ValueError("there is no text to hold the image against")
             yes, _ = self.weigh(image, self.question.format(request.text))
             return {"score": yes}
-        weighed = {key: self.weigh(image, f"{asked}{self.suffix}") for key, asked in questions.items()}
+        weighed = {key: self.weigh(image, f"{question}{self.suffix}") for key, question in questions.items()}
         return {
             "answers": {key: "yes" if yes > no else "no" for key, (yes, no) in weighed.items()},
             "yes": {key: yes / max(yes + no, 1e-30) for key, (yes, no) in weighed.items()},
@@ -65,22 +65,22 @@ class Vqa:
         """The decoder's first word after its start."""
         import torch
 
-        given = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+        inputs = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
         with torch.inference_mode():
-            seen = self.model.vision_model(pixel_values=given["pixel_values"].to(self.model.dtype)).last_hidden_state
+            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype)).last_hidden_state
             read = self.model.text_encoder(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
-                encoder_hidden_states=seen,
-                encoder_attention_mask=torch.ones(seen.shape[:-1], dtype=torch.long, device=self.device),
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                encoder_hidden_states=vision,
+                encoder_attention_mask=torch.ones(vision.shape[:-1], dtype=torch.long, device=self.device),
             )[0]
             start = torch.full((1, 1), self.model.decoder_start_token_id, device=self.device)
-            said = self.model.text_decoder(
+            decoder = self.model.text_decoder(
                 input_ids=start,
                 encoder_hidden_states=read,
-                encoder_attention_mask=given["attention_mask"],
+                encoder_attention_mask=inputs["attention_mask"],
             )
-        return self._yes_and_no(said.logits[0, -1], ("yes",), ("no",))
+        return self._yes_and_no(decoder.logits[0, -1], ("yes",), ("no",))
 
     def _classifier(self, image: Any, question: str) -> tuple[float, float]:
         """The answers yes and no among all the classifier knows."""
@@ -89,9 +89,9 @@ class Vqa:
         labels = {str(label).lower(): int(number) for number, label in self.model.config.id2label.items()}
         if "yes" not in labels or "no" not in labels:
             raise ValueError("this classifier knows neither yes nor no among its answers")
-        given = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+        inputs = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
         with torch.inference_mode():
-            probable = self.model(**given).logits[0].float().softmax(-1)
+            probable = self.model(**inputs).logits[0].float().softmax(-1)
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
 
     def _writer(self, image: Any, question: str) -> tuple[float, float]:
@@ -100,11 +100,11 @@ class Vqa:
 
         turn = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
         text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
-        given = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
-        given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
+        inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
         with torch.inference_mode():
-            said = self.model(**given)
-        return self._yes_and_no(said.logits[0, -1], ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
+            outputs = self.model(**inputs)
+        return self._yes_and_no(outputs.logits[0, -1], ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
 
     def _yes_and_no(self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[float, float]:
         """The probabilities of the first tokens of the two words, each spelling once."""

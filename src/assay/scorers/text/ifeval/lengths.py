@@ -36,8 +36,8 @@ def nth_paragraph_starts_with(
     if nth_paragraph < 1:
         raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")
     paragraphs = response.split("\n\n")
-    written = sum(1 for paragraph in paragraphs if paragraph.strip())
-    if written != num_paragraphs or nth_paragraph > written:
+    count = sum(1 for paragraph in paragraphs if paragraph.strip())
+    if count != num_paragraphs or nth_paragraph > count:
         return False
     return _first_word(paragraphs[nth_paragraph - 1]) == first_word.lower()
 

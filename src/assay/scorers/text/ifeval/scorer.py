@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ....core import MissingExtra, Outcome, Output, Sample, Score
 from ....registry import scorers
-from ...answers import no_answer
+from ...answers import data_error, no_answer
 from .verdict import follows
 
 
@@ -21,7 +21,6 @@ class IfEval:
     """`prompt_strict` and `prompt_loose` of one response; the summarizer `instructions` adds both by instruction."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "instructions")
 
     def __post_init__(self) -> None:
@@ -33,12 +32,11 @@ class IfEval:
         names: Sequence[str] | None = sample.fields.get("instruction_id_list")
         arguments: Sequence[Mapping[str, Any]] | None = sample.fields.get("kwargs")
         if not names or arguments is None:
-            reason = f"sample {sample.id!r} has no instruction_id_list with kwargs"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(f"sample {sample.id!r} has no instruction_id_list with kwargs")
         try:
             verdict = follows(output.text, names, arguments)
         except ValueError as fault:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": str(fault)})
+            return data_error(str(fault))
         silence = no_answer(output)
         return Score(
             {"prompt_strict": float(verdict.prompt_strict), "prompt_loose": float(verdict.prompt_loose)},

@@ -58,7 +58,7 @@ def loose_versions(response: str) -> tuple[str, ...]:
     The response itself comes first; versions that coincide are given once.
     """
     lines = response.split("\n")
-    shortened = ["\n".join(kept).strip() for kept in (lines[1:], lines[:-1], lines[1:-1])]
+    shortened = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
     with_marks = [response, *shortened]
     return tuple(dict.fromkeys([*with_marks, *(version.replace("*", "") for version in with_marks)]))
 
@@ -69,12 +69,12 @@ def _passes(check: Callable[[str], bool], version: str) -> bool:
 
 def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bool]:
     check = check_for(instruction_id)
-    given = {name: _whole(value) for name, value in kwargs.items() if value is not None}
+    arguments = {name: _whole(value) for name, value in kwargs.items() if value is not None}
     try:
-        inspect.signature(check).bind("", **given)
+        inspect.signature(check).bind("", **arguments)
     except TypeError as fault:
         raise ValueError(f"arguments of IFEval instruction {instruction_id!r}: {fault}") from None
-    return partial(check, **given)
+    return partial(check, **arguments)
 
 
 def _whole(value: Any) -> Any:

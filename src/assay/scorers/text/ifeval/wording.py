@@ -10,12 +10,13 @@ from .tokens import count_capital_words
 
 def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
     """Every keyword somewhere, whatever its case, also inside a longer word."""
-    return all(_occurrences(word, response, limit=1) for word in keywords)
+    return all(re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords)
 
 
 def has_keyword_often(response: str, *, keyword: str, frequency: int, relation: str) -> bool:
     """At least, or less than, so often, whatever its case, also inside a longer word."""
-    return holds(_occurrences(keyword.strip(), response), relation, frequency)
+    count = len(re.findall(re.escape(keyword.strip()), response, flags=re.IGNORECASE))
+    return holds(count, relation, frequency)
 
 
 def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
@@ -55,12 +56,3 @@ def is_in_language(response: str, *, language: str) -> bool:
 def has_no_comma(response: str) -> bool:
     """Only the ASCII comma counts: `，` and `、` are allowed."""
     return "," not in response
-
-
-def _occurrences(keyword: str, response: str, *, limit: int | None = None) -> int:
-    count = 0
-    for _ in re.finditer(re.escape(keyword), response, flags=re.IGNORECASE):
-        count += 1
-        if count == limit:
-            break
-    return count

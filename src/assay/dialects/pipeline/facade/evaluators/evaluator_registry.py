@@ -59,13 +59,13 @@ class EvaluatorRegistry:
         config = cls.get(name)
         if config is None:
             raise ValueError(f"Evaluator {name!r} is not registered. Available: {cls.list_evaluators()}")
-        made = config.evaluator(engine, data, **kwargs)
+        metrics = config.evaluator(engine, data, **kwargs)
         left_out = getattr(data, "left_out", 0)
-        if not left_out or not isinstance(made, Mapping):
-            return made
+        if not left_out or not isinstance(metrics, Mapping):
+            return metrics
         rows = f"{left_out} of {len(data) + left_out} rows"
         warnings.warn(f"{name}: the numbers leave out {rows}, which could not be loaded (`left_out`)", stacklevel=2)
-        return {**made, "left_out": left_out}
+        return {**metrics, "left_out": left_out}
 
 
 _CHOSEN = ("accuracy", "correct", "total", "subject_accuracies", "num_subjects")

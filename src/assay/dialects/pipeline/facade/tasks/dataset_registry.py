@@ -1,13 +1,15 @@
 """`dataset_registry`: loaders and prompt templates by the name of their dataset."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ....protocol import is_upstream
 from ... import checkout, prompts
-from ...rows import Unusable, read_json, read_lines, read_rows, read_test_split, reference_as_upstream
+from ...rows import Unusable, read_rows, read_test_split, reference_as_upstream
+from ...rows import load_json as load_json
+from ...rows import load_jsonl as load_jsonl
 
 
 @dataclass
@@ -95,16 +97,6 @@ class DatasetRegistry:
         return rows
 
 
-def load_jsonl(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSONL file; blank lines do not count."""
-    return read_lines(path)
-
-
-def load_json(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSON file: a list, the list under `data` or `examples`, or one object."""
-    return read_json(path)
-
-
 _LOADERS = {**dict.fromkeys(("cot", "math"), load_json), **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split)}
 _shipped: dict[str, DatasetConfig] = {}
 _theirs: dict[str, DatasetConfig] = {}
@@ -129,11 +121,11 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
         before = dict(DatasetRegistry._registry)
         try:
             Guest.of_file("pipeline", NAMES, file).load(file)
-            made = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
+            registered = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
         finally:
             DatasetRegistry._registry.clear()
             DatasetRegistry._registry.update(before)
-        _theirs.update({f"{file}:{name}": one for name, one in made.items()})
+        _theirs.update({f"{file}:{name}": one for name, one in registered.items()})
     return _theirs.get(f"{file}:{config.name}", config)
 
 

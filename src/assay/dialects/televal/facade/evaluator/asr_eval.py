@@ -78,14 +78,14 @@ class Compared:
 def compared(heard: str, text: str, whole_case: bool) -> Compared:
     """A transcript against the text; a text of which nothing is left cannot be compared with."""
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
-    wanted, said = clean(text), clean(heard)
+    wanted, transcript = clean(text), clean(heard)
     if not wanted:
         raise ValueError("the text has no characters to compare with")
     counts = dict.fromkeys(EDITS, 0)
-    for edit in Levenshtein.editops(wanted, said):
+    for edit in Levenshtein.editops(wanted, transcript):
         counts[edit.tag] += 1
     edits = {EDITS[tag]: count for tag, count in counts.items()}
-    return Compared(" ".join(wanted), " ".join(said), ref_len=len(wanted), **edits)
+    return Compared(" ".join(wanted), " ".join(transcript), ref_len=len(wanted), **edits)
 
 
 class ASR(BuiltInEvaluator):

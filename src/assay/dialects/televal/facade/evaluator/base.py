@@ -70,11 +70,11 @@ class WithPunctuation:
         return score if is_there else Score(0.0, details={"rule": "punctuation differs"})
 
 
-def _holds(wanted: Any, said: list[str]) -> bool:
+def _holds(wanted: Any, tokens_there: list[str]) -> bool:
     if isinstance(wanted, (list, tuple)):
-        return (all if isinstance(wanted, tuple) else any)(_holds(one, said) for one in wanted)
+        return (all if isinstance(wanted, tuple) else any)(_holds(one, tokens_there) for one in wanted)
     tokens = _with_marks(str(wanted))
-    return any(said[n : n + len(tokens)] == tokens for n in range(len(said) - len(tokens) + 1))
+    return any(tokens_there[n : n + len(tokens)] == tokens for n in range(len(tokens_there) - len(tokens) + 1))
 
 
 def _with_marks(text: str) -> list[str]:

@@ -60,8 +60,8 @@ class HeardFeeling:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        own = sample.fields.get(WANTED)
-        labels = own if isinstance(own, (list, tuple)) else sample.targets if own is None else (own,)
+        cell = sample.fields.get(WANTED)
+        labels = cell if isinstance(cell, (list, tuple)) else sample.targets if cell is None else (cell,)
         if not labels:
             reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})

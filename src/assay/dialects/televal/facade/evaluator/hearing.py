@@ -1,20 +1,11 @@
 """Models that listen: funasr's where it is installed, as TELEVAL has them; else a helper that the run gives by role."""
 
-import importlib.util
+import importlib
 import sys
 from typing import Any
 
 from .....core import UsageError
-
-
-def is_installed(package: str) -> bool:
-    """Whether a package can be imported, or was put into `sys.modules`."""
-    if package in sys.modules:
-        return True
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
+from ....guest import module_exists
 
 
 def recogniser(name: Any, **options: Any) -> Any:
@@ -34,7 +25,7 @@ class Recogniser:
     @property
     def can_hear(self) -> bool:
         """Whether funasr is there."""
-        return self._package is not None or is_installed("funasr")
+        return self._package is not None or "funasr" in sys.modules or module_exists("funasr")
 
     def generate(self, *inputs: Any, **options: Any) -> Any:
         """As funasr's `AutoModel.generate`."""

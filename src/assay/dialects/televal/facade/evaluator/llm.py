@@ -58,13 +58,13 @@ def read_score(reply: str, *, whole: bool = False) -> tuple[float, str]:
     """
     start, end = reply.find("{"), reply.rfind("}")
     try:
-        said = json.loads(reply[start : end + 1])
-        score = float(said["Score"])
+        verdict = json.loads(reply[start : end + 1])
+        score = float(verdict["Score"])
     except (ValueError, KeyError, TypeError) as error:
         raise NoScore(f"the judge gave no JSON with `Score`: {shorten(reply)}") from error
     if not 0.0 <= score <= FULL_MARKS:
         raise NoScore(f"the judge's score {score:g} lies outside 0 … 5")
-    return float(int(score)) if whole else score, str(said.get("Explanation", ""))
+    return float(int(score)) if whole else score, str(verdict.get("Explanation", ""))
 
 
 @dataclass(frozen=True)
@@ -131,24 +131,23 @@ class LLMScorer(Evaluator):
         with self.lock:
             turn = next(self.key_cycle, None)
         if turn is None:
-            raise UsageError(
-                f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL"
-            )
+            raise self._no_key()
         return *turn, self.urls[turn[0]]
+
+    def _no_key(self) -> UsageError:
+        return UsageError(f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL")
 
     def api_generate(self, temp: str, api_key: str, url: str) -> str:
         """The judge's reply to a prompt."""
         if api_key in PLACEHOLDERS:
-            raise UsageError(
-                f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL"
-            )
+            raise self._no_key()
         body = {"model": self.llm_name, "messages": [{"role": "user", "content": temp}]}
         headers = {"Content-Type": "application/json", "api-key": api_key, "Authorization": f"Bearer {api_key}"}
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
-                said = json.load(reply)
-            return str(said["choices"][0]["message"]["content"]).strip()
+                body_of_reply = json.load(reply)
+            return str(body_of_reply["choices"][0]["message"]["content"]).strip()
         except (urllib.error.URLError, KeyError, IndexError, ValueError) as error:
             raise RuntimeError(without_secrets(f"the judge did not answer: {error}", (api_key,))) from None
 
@@ -174,8 +173,8 @@ class LLMScorer(Evaluator):
     @staticmethod
     def result_of(line: Mapping[str, Any], score: Any, details: Mapping[str, Any]) -> dict[str, Any]:
         """What `evaluate` returns for a score that a model of assay gave."""
-        said = {name: line[name] for name in ("key", "pred", "ref")}
-        return {**said, "score": score, "reason": details.get("reason")}
+        columns = {name: line[name] for name in ("key", "pred", "ref")}
+        return {**columns, "score": score, "reason": details.get("reason")}
 
     def _url(self, name: str) -> str:
         if self.base_url:

@@ -63,11 +63,11 @@ class SimpleTokenizer:
     @classmethod
     def has_answer(cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False) -> bool:
         """Whether one of the references occurs: of a list any, of a tuple all."""
-        said = cls.tokenize(pred, uncased, keep_punc)
+        tokens = cls.tokenize(pred, uncased, keep_punc)
 
         def holds(wanted: Any) -> bool:
             if isinstance(wanted, str):
-                return cls._match_tokens(said, wanted, uncased, keep_punc)
+                return cls._match_tokens(tokens, wanted, uncased, keep_punc)
             if isinstance(wanted, (list, tuple)):
                 return (all if isinstance(wanted, tuple) else any)(map(holds, wanted))
             raise ValueError(f"a reference is a text, a list or a tuple, not a {type(wanted).__name__}")
@@ -160,8 +160,8 @@ class LLMExtractor:
         """The score first; cut to a whole number where upstream's rule was chosen, else with its decimals."""
         number: Any = int if is_upstream("televal") else _number
         try:
-            said = json.loads(llm_output.strip("`json"))
-            return number(said[score_col]), said[explain_col]
+            verdict = json.loads(llm_output.strip("`json"))
+            return number(verdict[score_col]), verdict[explain_col]
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             # No JSON, other JSON, or a score that is no number: the reply is read as text, and if that fails too the
             # first error is the one to tell.

@@ -19,9 +19,8 @@ from jinja2.utils import missing
 from .....core import shorten
 from .....rendering import PlainSandbox, plain_values
 from ....protocol import is_upstream
-from ...eras import era_here
+from ...eras import SEED, Era, era_here
 from ...references import decoded, encoded
-from .as_upstream import as_upstream
 
 Row = Mapping[str, Any]
 Render = Callable[[Row], Any]
@@ -33,11 +32,11 @@ _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 @lru_cache(maxsize=1)
 def _environment() -> PlainSandbox:
-    made = PlainSandbox(undefined=jinja2.StrictUndefined)
-    made.globals["getvar"] = _getvar
+    environment = PlainSandbox(undefined=jinja2.StrictUndefined)
+    environment.globals["getvar"] = _getvar
     # References that must all be there are tuples; plain JSON would turn them into alternatives.
-    made.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
-    return made
+    environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
+    return environment
 
 
 class DataTemplate:
@@ -46,9 +45,9 @@ class DataTemplate:
     def __init__(self, template: Any) -> None:
         self.template = template
         if is_upstream("televal"):
-            self._render = as_upstream(template, era_here())
+            self._render = _compile(template, _upstream_leaf(era_here()))
         else:
-            self._render = _whole(template) if isinstance(template, str) else _compile(template)
+            self._render = _whole(template) if isinstance(template, str) else _compile(template, _leaf)
 
     def load(self, **row: Any) -> Any:
         """The structure for one row; a column that the row does not have is a `ValueError` with the row."""
@@ -62,16 +61,52 @@ class DataTemplate:
             raise ValueError(f"{error.message}; the row has the columns {', '.join(map(str, row))}") from error
 
 
-def _compile(piece: Any, place: str = "") -> Render:
+def _compile(piece: Any, leaf: Callable[[str, str], Render], place: str = "") -> Render:
+    """A structure whose texts are rendered as `leaf` says of a text and the key it stands under."""
     if isinstance(piece, str):
-        return _structure(piece) if place in STRUCTURAL else _text(piece)
+        return leaf(piece, place)
     if isinstance(piece, Mapping):
-        parts = [(key, _compile(value, str(key))) for key, value in piece.items()]
+        parts = [(key, _compile(value, leaf, str(key))) for key, value in piece.items()]
         return lambda row: {key: render(row) for key, render in parts}
     if isinstance(piece, list):
-        items = [_compile(item) for item in piece]
+        items = [_compile(item, leaf) for item in piece]
         return lambda row: [render(row) for render in items]
     return lambda row: piece
+
+
+def _leaf(text: str, place: str) -> Render:
+    return _structure(text) if place in STRUCTURAL else _text(text)
+
+
+def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
+    """As TELEVAL renders a text: whatever comes out is tried as JSON, and what is no number stays `nan`."""
+    environment = PlainSandbox(undefined=jinja2.StrictUndefined)
+
+    def leaf(text: str, place: str) -> Render:
+        template = environment.from_string(text)
+
+        def render(row: Row) -> Any:
+            rendered = template.render({**row, "getvar": _upstream_getvar(row, era)})
+            try:
+                return json.loads(rendered)
+            except json.JSONDecodeError:
+                return rendered
+
+        return render
+
+    return leaf
+
+
+def _upstream_getvar(row: Row, era: Era) -> Callable[..., Any]:
+    """A column that may be absent; the newest era takes no default and gives nothing for what is no number."""
+    if era == SEED:
+        return lambda name, default=None: row.get(name, default)
+    return lambda name: _without_gap(row.get(name))
+
+
+def _without_gap(value: Any) -> Any:
+    """A value; a number that is none, as tables have it for a gap, is nothing."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _text(text: str) -> Render:
@@ -94,8 +129,8 @@ def _rendering(text: str) -> Callable[[Row], str]:
 
 
 def _known(row: Row, names: Iterable[str]) -> dict[str, Any]:
-    """Columns of a row; a number that is none, as tables have it for a gap, is nothing."""
-    return {name: None if (v := row[name]) != v and isinstance(v, float) else v for name in names if name in row}
+    """Those columns that a row has."""
+    return {name: _without_gap(row[name]) for name in names if name in row}
 
 
 def _column(name: str) -> Render:
@@ -106,7 +141,7 @@ def _column(name: str) -> Render:
             raise jinja2.UndefinedError(f"{name!r} is undefined") from None
         if value is None or type(value) is str:
             return value
-        return None if isinstance(value, float) and math.isnan(value) else str(value)
+        return None if _without_gap(value) is None else str(value)
 
     return read
 
@@ -116,11 +151,11 @@ def _structure(text: str) -> Render:
     render = _text(text)
 
     def read(row: Row) -> Any:
-        made = render(row)
+        text = render(row)
         try:
-            return decoded(json.loads(made)) if isinstance(made, str) else made
+            return decoded(json.loads(text)) if isinstance(text, str) else text
         except ValueError:
-            return made
+            return text
 
     return read
 
@@ -130,11 +165,11 @@ def _whole(text: str) -> Render:
     render = _rendering(text)
 
     def read(row: Row) -> Any:
-        made = render(row)
+        rendered = render(row)
         try:
-            structure = decoded(json.loads(made))
+            structure = decoded(json.loads(rendered))
         except ValueError as error:
-            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(made)}") from error
+            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(rendered)}") from error
         if not isinstance(structure, (dict, list)):
             raise ValueError(f"the template must render to a list of roles or a dialogue, not {shorten(structure)}")
         return structure
@@ -148,4 +183,4 @@ def _getvar(context: Context, name: str, default: Any = None) -> Any:
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):
         return default
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return _without_gap(value)

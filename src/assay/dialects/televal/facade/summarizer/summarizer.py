@@ -100,13 +100,13 @@ class AvgThreshold(Summarizer):
         self.threshold = threshold
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        shown = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
+        bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
         if nothing := _nothing(scores, "AVG: no scores"):
-            return {**nothing, "above_threshold": f"above{shown}: 0"}
+            return {**nothing, "above_threshold": f"above{bar}: 0"}
         self._check_scores(scores)
         values = [self.rescale_func(float(score)) for score in scores]
         above = sum(value > self.threshold for value in values)
-        return {"score": f"AVG: {sum(values) / len(values):.2f}", "above_threshold": f"above{shown}: {above}"}
+        return {"score": f"AVG: {sum(values) / len(values):.2f}", "above_threshold": f"above{bar}: {above}"}
 
     @property
     def results(self) -> Sequence[Any]:

@@ -54,22 +54,22 @@ def prepare_dataloader(
         return chunk_loader(datasets, batch_size, num_shots, num_per_dataset, collate_fn, samplers, **kwargs)
     # A list holds datasets, unless it holds rows: then it is one.
     holds_datasets = isinstance(datasets, (list, tuple)) and not (datasets and isinstance(datasets[0], Mapping))
-    given = list(datasets) if holds_datasets else [datasets]
+    several = list(datasets) if holds_datasets else [datasets]
     sampler = kwargs.pop("sampler", None)
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
     chosen = samplers if isinstance(samplers, (list, tuple)) or samplers is None else [samplers]
     chosen = [sampler] if sampler is not None else chosen
-    counts = _counts(given, num_shots, num_per_dataset)
-    if chosen is not None and len(chosen) != len(given):
-        raise ValueError(f"samplers should be a list of the same length as datasets: {len(chosen)} for {len(given)}")
+    counts = _counts(several, num_shots, num_per_dataset)
+    if chosen is not None and len(chosen) != len(several):
+        raise ValueError(f"samplers should be a list of the same length as datasets: {len(chosen)} for {len(several)}")
     settings = {name: kwargs.pop(name) for name in ("shuffle", "drop_last", "seed") if name in kwargs}
     unknown = [name for name in kwargs if name not in PASSED_ON]
     if unknown:
         raise TypeError(f"prepare_dataloader has no option {unknown[0]!r}")
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
-    return ContextLoader(given, counts, batch_size, samplers=chosen, collate_fn=collate_fn, **settings)
+    return ContextLoader(several, counts, batch_size, samplers=chosen, collate_fn=collate_fn, **settings)
 
 
 def _counts(datasets: Sequence[Any], num_shots: int | None, num_per_dataset: Any) -> list[int]:

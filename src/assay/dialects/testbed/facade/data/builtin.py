@@ -30,8 +30,8 @@ def caption(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
 def hateful_meme(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
     """A meme, and whether it is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
-    shown = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
-    return [_images(1), _text("question", question), _answer("answer", is_last, shown, "verdict")], item["img"]
+    row = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
+    return [_images(1), _text("question", question), _answer("answer", is_last, row, "verdict")], item["img"]
 
 
 def lettered_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:

@@ -29,19 +29,19 @@ def chunk_loader(
     """A torch `DataLoader` whose batches are lists of contexts, the query last."""
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
-    given = datasets if isinstance(datasets, list) else [datasets]
+    several = datasets if isinstance(datasets, list) else [datasets]
     size = _context_size(num_shots, num_per_dataset)
-    counts = _one_each("num_per_dataset", [size] if num_per_dataset is None else num_per_dataset, given)
-    chosen = _one_each("samplers", [sampler] if sampler is not None else samplers or [None] * len(given), given)
+    counts = _one_each("num_per_dataset", [size] if num_per_dataset is None else num_per_dataset, several)
+    chosen = _one_each("samplers", [sampler] if sampler is not None else samplers or [None] * len(several), several)
     if sum(counts) != size:
         raise ValueError(f"num_per_dataset sums to {sum(counts)}, and num_shots + 1 is {size}")
-    chunked = [_chunks(*one, shuffle) for one in zip(given, chosen, counts, strict=False)]
+    chunked = [_chunks(*one, shuffle) for one in zip(several, chosen, counts, strict=False)]
 
     def contexts(rows: list[Any]) -> Any:
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
         return collate_fn(batch) if collate_fn is not None else batch
 
-    return _loader_class()(given, counts, chosen, chunked, contexts, batch_size, drop_last, options)
+    return _loader_class()(several, counts, chosen, chunked, contexts, batch_size, drop_last, options)
 
 
 def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
@@ -52,12 +52,12 @@ def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
     return num_per_dataset if isinstance(num_per_dataset, int) else sum(num_per_dataset)
 
 
-def _one_each(name: str, given: Any, datasets: Sequence[Any]) -> list[Any]:
-    if not isinstance(given, list):
-        return [given]
-    if len(given) != len(datasets):
-        raise ValueError(f"{name} should be a list of the same length as datasets, got {given!r}")
-    return given
+def _one_each(name: str, values: Any, datasets: Sequence[Any]) -> list[Any]:
+    if not isinstance(values, list):
+        return [values]
+    if len(values) != len(datasets):
+        raise ValueError(f"{name} should be a list of the same length as datasets, got {values!r}")
+    return values
 
 
 def _chunks(dataset: Any, sampler: Any, size: int, shuffle: bool) -> Any:

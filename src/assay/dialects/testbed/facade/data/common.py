@@ -62,7 +62,7 @@ def split_generators(
     found, lacking = [], []
     for split in names:
         paths = {kind: expand_path_fn(kind, split) for kind, files in type_split_file_dict.items() if split in files}
-        missing = [path for given in paths.values() for path in _as_list(given) if not Path(path).exists()]
+        missing = [path for files in paths.values() for path in _as_list(files) if not Path(path).exists()]
         if missing:
             lacking += missing
             if verbose:

@@ -28,19 +28,19 @@ def prepare_input(dataset_name: Any, batch: Sequence[Sequence[Any]], instruction
         rest: Extras = []
         for at, (item, name) in enumerate(zip(context, names, strict=True)):
             is_last = item == context[-1] if is_upstream("testbed") else at == len(context) - 1
-            made = DATASET_RETRIEVER_MAPPING[name](item, is_last)
-            messages += made[0] if isinstance(made, tuple) else made
-            rest.append(tuple(made[1:]) if isinstance(made, tuple) else None)
+            retrieved = DATASET_RETRIEVER_MAPPING[name](item, is_last)
+            messages += retrieved[0] if isinstance(retrieved, tuple) else retrieved
+            rest.append(tuple(retrieved[1:]) if isinstance(retrieved, tuple) else None)
         conversations.append(messages)
         extras.append(rest)
     return _with_extras(conversations, extras)
 
 
-def _named_contexts(given: Any, batch: Sequence[Sequence[Any]]) -> Iterator[tuple[Sequence[Any], list[str]]]:
+def _named_contexts(dataset_names: Any, batch: Sequence[Sequence[Any]]) -> Iterator[tuple[Sequence[Any], list[str]]]:
     if not is_upstream("testbed"):
-        return zip(batch, _names_by_row(given, batch), strict=True)
-    names = [given] * len(batch) if isinstance(given, str) else list(given)
-    if not isinstance(given, str) and len(names) != len(batch[0]):
+        return zip(batch, _names_by_row(dataset_names, batch), strict=True)
+    names = [dataset_names] * len(batch) if isinstance(dataset_names, str) else list(dataset_names)
+    if not isinstance(dataset_names, str) and len(names) != len(batch[0]):
         raise ValueError(f"{len(names)} dataset names for contexts of {len(batch[0])} rows")
     _check_known(names)
     annotations = {repr(inspect.signature(DATASET_RETRIEVER_MAPPING[name]).return_annotation) for name in names}
@@ -73,15 +73,15 @@ def _check_known(names: Sequence[str]) -> None:
             raise ValueError(f"the retriever of {name!r} is not registered, use `register_dataset_retriever` first")
 
 
-def _names_by_row(given: Any, batch: Sequence[Sequence[Any]]) -> list[list[str]]:
-    if isinstance(given, str):
-        names = [[given] * len(context) for context in batch]
-    elif given and not isinstance(given[0], str):
-        names = [list(row_names) for row_names in given]
+def _names_by_row(dataset_names: Any, batch: Sequence[Sequence[Any]]) -> list[list[str]]:
+    if isinstance(dataset_names, str):
+        names = [[dataset_names] * len(context) for context in batch]
+    elif dataset_names and not isinstance(dataset_names[0], str):
+        names = [list(row_names) for row_names in dataset_names]
         if [len(row_names) for row_names in names] != [len(context) for context in batch]:
             raise ValueError("the lists of names must have one list for each context, and in it a name for each row")
     else:
-        names = _spread(list(given), batch)
+        names = _spread(list(dataset_names), batch)
     _check_known([name for row_names in names for name in row_names])
     return names
 

@@ -6,6 +6,7 @@ the shots of a query depend on the seed and its place alone. Samplers of the use
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -26,29 +27,21 @@ MADE: list["ContextLoader"] = []
 """Every loader in the order in which they were made: whoever runs a file learns which ones it made."""
 
 
+@dataclass(eq=False, repr=False)
 class ContextLoader:
     """Batches of contexts; a context is a list of rows of which the last is the query."""
 
-    def __init__(
-        self,
-        datasets: Sequence[Any],
-        counts: Sequence[int],
-        batch_size: int,
-        *,
-        samplers: Sequence[Any] | None = None,
-        collate_fn: Callable[[list[list[Any]]], Any] | None = None,
-        shuffle: bool = False,
-        drop_last: bool = False,
-        seed: int = 0,
-    ) -> None:
-        self.datasets = list(datasets)
-        self.counts = list(counts)
-        self.batch_size = batch_size
-        self.samplers = samplers
-        self.collate_fn = collate_fn
-        self.shuffle = shuffle
-        self.drop_last = drop_last
-        self.seed = seed
+    datasets: Sequence[Any]
+    counts: Sequence[int]
+    batch_size: int
+    samplers: Sequence[Any] | None = None
+    collate_fn: Callable[[list[list[Any]]], Any] | None = None
+    shuffle: bool = False
+    drop_last: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.datasets, self.counts = list(self.datasets), list(self.counts)
         self._assay_places: list[tuple[Place, ...]] | None = None
         MADE.append(self)
 
@@ -76,24 +69,24 @@ class ContextLoader:
         return whole + (1 if rest and not self.drop_last else 0)
 
     def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
-        asked = max(at for at, count in enumerate(self.counts) if count)
-        self._assay_check_sizes(asked)
-        queries = list(range(len(self.datasets[asked])))
+        query_dataset = max(at for at, count in enumerate(self.counts) if count)
+        self._assay_check_sizes(query_dataset)
+        queries = list(range(len(self.datasets[query_dataset])))
         if self.shuffle:
             random.Random(self.seed).shuffle(queries)
         for query in queries:
             shots: list[Place] = []
             for at, dataset in enumerate(self.datasets):
-                wanted = self.counts[at] - (at == asked)
+                wanted = self.counts[at] - (at == query_dataset)
                 order = shuffled(len(dataset), self.seed, f"{at}:{query}")
-                allowed = (index for index in order if not (dataset is self.datasets[asked] and index == query))
+                allowed = (index for index in order if not (dataset is self.datasets[query_dataset] and index == query))
                 shots += [(at, index) for index in islice(allowed, wanted)]
-            yield (*shots, (asked, query))
+            yield (*shots, (query_dataset, query))
 
-    def _assay_check_sizes(self, asked: int) -> None:
+    def _assay_check_sizes(self, query_dataset: int) -> None:
         for at, dataset in enumerate(self.datasets):
-            own = dataset is self.datasets[asked]
-            needed = self.counts[at] + (own and at != asked)
+            has_query = dataset is self.datasets[query_dataset]
+            needed = self.counts[at] + (has_query and at != query_dataset)
             if len(dataset) < needed:
                 raise ValueError(
                     f"dataset {at} has {len(dataset)} rows, and each context needs {needed} different ones"
@@ -101,26 +94,26 @@ class ContextLoader:
 
     def _assay_sampled(self) -> Iterator[tuple[Place, ...]]:
         assert self.samplers is not None
-        drawn = [
+        chunks = [
             _chunks(sampler if sampler is not None else range(len(dataset)), count)
             for sampler, dataset, count in zip(self.samplers, self.datasets, self.counts, strict=True)
         ]
-        for indices in zip(*drawn, strict=False):
+        for indices in zip(*chunks, strict=False):
             yield tuple((at, index) for at, chunk in enumerate(indices) for index in chunk)
 
 
 def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
     """What a sampler yields, as lists of `size` indices; a rest that does not fill one is dropped."""
     chunk: list[int] = []
-    for given in sampler:
-        if isinstance(given, (list, tuple)):
-            if len(given) != size or not all(_is_index(index) for index in given):
-                raise ValueError(f"the sampler {sampler!r} yielded {given!r}; it must yield lists of {size} indices")
-            yield [int(index) for index in given]
+    for entry in sampler:
+        if isinstance(entry, (list, tuple)):
+            if len(entry) != size or not all(_is_index(index) for index in entry):
+                raise ValueError(f"the sampler {sampler!r} yielded {entry!r}; it must yield lists of {size} indices")
+            yield [int(index) for index in entry]
             continue
-        if not _is_index(given):
-            raise ValueError(f"the sampler {sampler!r} yielded {given!r}; it must yield an index or {size} of them")
-        chunk.append(int(given))
+        if not _is_index(entry):
+            raise ValueError(f"the sampler {sampler!r} yielded {entry!r}; it must yield an index or {size} of them")
+        chunk.append(int(entry))
         if len(chunk) == size:
             yield chunk
             chunk = []

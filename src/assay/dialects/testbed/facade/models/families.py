@@ -48,10 +48,10 @@ class Family(ModelBase):
             **common_args,
         )
 
-    def _assay_own_template(self, known: str) -> str:
+    def _assay_own_template(self, names: str) -> str:
         """The model's own chat template, with a warning: its name is none that the family has a template for."""
         warnings.warn(
-            f"{self.model_name!r} is none of {known}: its own chat template is used; set `prompt_template`, or"
+            f"{self.model_name!r} is none of {names}: its own chat template is used; set `prompt_template`, or"
             " `model_name` to one of these",
             stacklevel=3,
         )
@@ -77,10 +77,10 @@ class Idefics(Family):
         if isinstance(text, str) or (is_conversation(text) and isinstance(text[0], Mapping)):
             text, images = [text], None if images is None else [images]
         prompts = self._assay_rendered(text, prompt_template) if is_conversation(text) else list(text)
-        shown: Sequence[Any] = [() for _ in prompts] if images is None else images
-        if len(prompts) != len(shown):
-            raise ValueError(f"{len(prompts)} prompts and {len(shown)} lists of images")
-        pieces = [list(_interleaved(at, *pair)) for at, pair in enumerate(zip(prompts, shown, strict=True))]
+        images_by_prompt: Sequence[Any] = [() for _ in prompts] if images is None else images
+        if len(prompts) != len(images_by_prompt):
+            raise ValueError(f"{len(prompts)} prompts and {len(images_by_prompt)} lists of images")
+        pieces = [list(_interleaved(at, *pair)) for at, pair in enumerate(zip(prompts, images_by_prompt, strict=True))]
         padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
         return self.processor(text=pieces, padding=padding, return_tensors=tensors, **kwargs)
 
@@ -141,7 +141,7 @@ class LLaVa(Family):
     ) -> Any:
         """The images of a batch in one list, as its processor wants them."""
         if text is not None and images is not None:
-            images = [one for own in images for one in (own if isinstance(own, (list, tuple)) else [own])]
+            images = [one for entry in images for one in (entry if isinstance(entry, (list, tuple)) else [entry])]
         return super().process_input(images, text, prompt_template, **kwargs)
 
 

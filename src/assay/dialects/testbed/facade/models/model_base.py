@@ -100,14 +100,14 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         apply = self._assay_apply(chosen)
         if tokenize:
             return apply(messages, tokenize=True, **kwargs)
-        return in_either_form(messages, lambda given: str(apply(given, tokenize=False, **kwargs)))
+        return in_either_form(messages, lambda form: str(apply(form, tokenize=False, **kwargs)))
 
     apply_prompt_tempalte = apply_prompt_template
     """As the how-to document spells it."""
 
     def _assay_default_template(self) -> str:
-        given: Any = self.default_prompt_template
-        return str(given() if callable(given) else given)
+        template: Any = self.default_prompt_template
+        return str(template() if callable(template) else template)
 
     @property
     def _assay_speaks_own_template(self) -> bool:
@@ -120,10 +120,10 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         if apply is not None:
             return apply if template is None else partial(apply, chat_template=template)
 
-        def rendered(given: Sequence[Any], *, tokenize: bool, **kwargs: Any) -> str:
+        def rendered(conversation: Sequence[Any], *, tokenize: bool, **kwargs: Any) -> str:
             if tokenize:
                 raise RuntimeError(f"{type(self.processor).__name__} cannot tokenize a conversation")
-            return render(template or self._assay_default_template(), given, **kwargs)
+            return render(template or self._assay_default_template(), conversation, **kwargs)
 
         return rendered
 
@@ -135,9 +135,9 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
             images, text = None, images
         if is_conversation(text):
             text = self._assay_rendered(text, prompt_template)
-        shown = {} if images is None else {"images": images}
+        image_arguments = {} if images is None else {"images": images}
         padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
-        return self.processor(**shown, text=text, padding=padding, return_tensors=tensors, **kwargs)
+        return self.processor(**image_arguments, text=text, padding=padding, return_tensors=tensors, **kwargs)
 
     def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
         """Conversations as prompts that ask someone to speak; whichever spelling a subclass overrides is used."""
@@ -174,12 +174,12 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         return self.model(**self._assay_processed(inputs, processor_args or {}), **kwargs)
 
     def _assay_processed(self, inputs: Sequence[Any], processor_args: Mapping[str, Any]) -> Any:
-        given = list(inputs)
+        arguments = list(inputs)
         try:
-            inspect.signature(self.process_input).bind(*given, **processor_args)
+            inspect.signature(self.process_input).bind(*arguments, **processor_args)
         except TypeError:
-            given.insert(0, None)  # a subclass that insists on images is told that there are none
-        processed = self.process_input(*given, **processor_args)
+            arguments.insert(0, None)  # a subclass that insists on images is told that there are none
+        processed = self.process_input(*arguments, **processor_args)
         if not hasattr(processed, "to"):
             return processed
         moved = processed.to(self.device)
@@ -202,5 +202,5 @@ def _instantiate(kind: Any, model_root: str, args: Mapping[str, Any]) -> Any:
 
 def _no_gradients() -> AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
-    made: AbstractContextManager[Any] = torch.no_grad() if torch is not None else nullcontext()
-    return made
+    context: AbstractContextManager[Any] = torch.no_grad() if torch is not None else nullcontext()
+    return context

@@ -21,6 +21,12 @@ else:
     except ImportError:
         Module = object
 
+HOOKS = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+)
 CHANGES_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_")
 
 
@@ -37,8 +43,8 @@ class WhiteBox(Module):  # type: ignore[misc]
                 return super().__getattr__(name)
             except AttributeError:
                 pass
-        held = self.__dict__
-        model = held.get("model") or (held.get("_modules") or {}).get("model")
+        attributes = self.__dict__
+        model = attributes.get("model") or (attributes.get("_modules") or {}).get("model")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)
@@ -76,29 +82,13 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def _assay_hook(self, method: str, *args: Any, **options: Any) -> Any:
         if callable(args[0]):
-            own = getattr(super(), method, None) or getattr(self.model, method)
-            return own(*args, **options)
+            register = getattr(super(), method, None) or getattr(self.model, method)
+            return register(*args, **options)
         wanted, hook = args[0], args[1]
         return [
             getattr(module, method)(try_inject_params(hook, module_name=name), **options)
             for name, module in self._assay_named(wanted).items()
         ]
-
-    def register_forward_hook(self, *args: Any, **options: Any) -> Any:
-        """`(hook)` on the model, or `(names, hook)` on modules of it; the hook may take `module_name`."""
-        return self._assay_hook("register_forward_hook", *args, **options)
-
-    def register_forward_pre_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, before a module runs."""
-        return self._assay_hook("register_forward_pre_hook", *args, **options)
-
-    def register_full_backward_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, when gradients of a module are computed."""
-        return self._assay_hook("register_full_backward_hook", *args, **options)
-
-    def register_full_backward_pre_hook(self, *args: Any, **options: Any) -> Any:
-        """The same, before gradients of a module are computed."""
-        return self._assay_hook("register_full_backward_pre_hook", *args, **options)
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
         """Lets a tracker follow modules; passes of the model move it on."""
@@ -112,12 +102,12 @@ class WhiteBox(Module):  # type: ignore[misc]
         """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
         found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
-            made: Sequence[Any] = [new(**init_args) for _ in found]
+            modules: Sequence[Any] = [new(**init_args) for _ in found]
         else:
-            made = list(new) if isinstance(new, (list, tuple)) else [new]
-        if len(made) != len(found):
-            raise ValueError(f"{len(found)} modules match and {len(made)} are given")
-        for (name, old), module in zip(found.items(), made, strict=True):
+            modules = list(new) if isinstance(new, (list, tuple)) else [new]
+        if len(modules) != len(found):
+            raise ValueError(f"{len(found)} modules match and {len(modules)} are given")
+        for (name, old), module in zip(found.items(), modules, strict=True):
             if strict:
                 _check_parameters(old.forward, module.forward, name)
             holder = self.model
@@ -160,6 +150,21 @@ def _forwarded(name: str) -> Callable[..., Any]:
     return change
 
 
+def _hooked(name: str) -> Callable[..., Any]:
+    """torch's method of this name: `(hook)` on the model, or `(names, hook)` on modules of it.
+
+    The hook may take `module_name`.
+    """
+
+    def register(self: WhiteBox, *args: Any, **options: Any) -> Any:
+        return self._assay_hook(name, *args, **options)
+
+    register.__name__ = name
+    return register
+
+
+for _name in HOOKS:
+    setattr(WhiteBox, _name, _hooked(_name))
 for _name in CHANGES_ITSELF:
     setattr(WhiteBox, _name, _forwarded(_name))
 if Module is object:

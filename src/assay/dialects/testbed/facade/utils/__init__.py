@@ -17,12 +17,12 @@ def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., An
 
 def clone_to_device(obj: Any, device: Any = "cpu", check_cycles: bool = False, max_recur_depth: int = 1) -> Any:
     """A copy whose tensors lie on a device, looked for so many levels deep; what lies deeper stays as it is."""
-    seen: set[int] = set()
+    identities: set[int] = set()
 
     def moved(value: Any, depth: int) -> Any:
-        if depth > max_recur_depth or (check_cycles and id(value) in seen):
+        if depth > max_recur_depth or (check_cycles and id(value) in identities):
             return value
-        seen.add(id(value))
+        identities.add(id(value))
         if hasattr(value, "detach") and hasattr(value, "to"):
             return value.to(device)
         if isinstance(value, Mapping):

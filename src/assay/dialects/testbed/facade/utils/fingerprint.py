@@ -30,10 +30,10 @@ class Hasher:
     @classmethod
     def hash_bytes(cls, value: bytes | list[bytes], method: str) -> str:
         """The digest of bytes, or of several one after another."""
-        made = cls.new(method)
+        digest = cls.new(method)
         for piece in [value] if isinstance(value, bytes) else value:
-            made.update(piece)
-        return str(made.hexdigest())
+            digest.update(piece)
+        return str(digest.hexdigest())
 
     @classmethod
     def hash(cls, value: Any, method: str) -> str:

@@ -148,7 +148,7 @@ class ForwardTracker(TrackerBase):
         super().__init__(self.kept, on_device)
 
     def _attach(self, module: Any) -> Any:
-        return module.register_forward_hook(lambda own, args, output: self.keep(own, inputs=args, outputs=output))
+        return module.register_forward_hook(lambda source, args, output: self.keep(source, inputs=args, outputs=output))
 
 
 class GradTracker(TrackerBase):
@@ -160,8 +160,8 @@ class GradTracker(TrackerBase):
         super().__init__(self.kept, on_device)
 
     def _attach(self, module: Any) -> Any:
-        def keep(own: Any, grad_input: Any, grad_output: Any) -> None:
-            self.keep(own, grad_inputs=grad_input, grad_outputs=grad_output)
+        def keep(source: Any, grad_input: Any, grad_output: Any) -> None:
+            self.keep(source, grad_inputs=grad_input, grad_outputs=grad_output)
 
         return module.register_full_backward_hook(keep)
 

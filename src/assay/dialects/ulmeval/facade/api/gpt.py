@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ...judging import Judge
+from ....kits.judging import Judge, assay_name
+from ...messages import as_prompt
 from .base import BaseAPI
 
 
@@ -17,11 +18,13 @@ class OpenAIWrapper(BaseAPI):
         options: dict[str, Any] = {name: kwargs.pop(name) for name in ("temperature", "max_tokens") if name in kwargs}
         super().__init__(retry=retry, **kwargs)
         self.model = model
-        self._assay_judge = Judge(model, options)
+        self._assay_judge = Judge(assay_name(model), options)
 
-    def generate_inner(self, inputs: Any, **kwargs: Any) -> tuple[int, Any, Any]:
+    def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
+        self, inputs: Any, **kwargs: Any
+    ) -> tuple[int, Any, Any]:
         """One question; assay's scheduler has already tried again where that may help."""
-        output = self._assay_judge.ask(inputs, self.system_prompt, kwargs)
+        output = self._assay_judge.ask(as_prompt(inputs).messages, self.system_prompt, kwargs)
         if output.error is not None:
             return -1, None, f"{output.error.kind}: {output.error.message}"
         return 0, output.text, "answered"

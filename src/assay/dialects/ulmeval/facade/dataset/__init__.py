@@ -32,8 +32,8 @@ SHIPPED = frozenset(DATASET_CLASSES)
 
 def _class_of(name: str) -> Any:
     added = [cls for cls in (*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET) if cls not in SHIPPED]
-    known = (*added, *(cls for cls in reversed(CLASSES) if cls not in SHIPPED), *DATASET_CLASSES)
-    return next((cls for cls in known if name in cls.supported_datasets()), None)
+    classes = (*added, *(cls for cls in reversed(CLASSES) if cls not in SHIPPED), *DATASET_CLASSES)
+    return next((cls for cls in classes if name in cls.supported_datasets()), None)
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
@@ -60,5 +60,5 @@ def infer_dataset_basename(dataset_name: str) -> str:
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
         everything = (*DATASET_CLASSES, *CLASSES)
-        return list(dict.fromkeys(known for cls in everything for known in cls.supported_datasets()))
+        return list(dict.fromkeys(dataset for cls in everything for dataset in cls.supported_datasets()))
     raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

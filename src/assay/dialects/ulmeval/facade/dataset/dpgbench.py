@@ -5,36 +5,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..smp.file import dump, load
-from .shipped import each_image, own_part, rank_and_size, table_url
-from .text_base import TextBaseDataset
+from ..smp.misc import get_rank_and_world_size
+from .shipped import ShippedPrompts, each_image, own_part, table_url
 from .utils import build_judge
 
 STANDS_IN = True
 __all__ = ["DPGBench"]
 
 
-class DPGBench(TextBaseDataset):
+class DPGBench(ShippedPrompts):
     """DPG-Bench: four images for each dense prompt."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
     DATASET_URL: ClassVar[dict[str, str]] = {"DPGBench": table_url("DPG_Bench")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"DPGBench": "c1551e34ea5477eaee81153eae19c8bc"}
 
-    def __init__(self, dataset: str = "DPGBench", skip_noimg: bool = True) -> None:
-        self.meta_only = True
-        super().__init__(dataset)
-
-    def build_prompt(self, line: Any) -> Any:
-        """The text."""
-        return [{"type": "text", "value": self._assay_line(line)["text"]}]
+    meta_only = True
+    _assay_prompts = ("text",)
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:
         """The share of true propositions: of all, by broad category, by detailed category."""
-        rank, size = rank_and_size()
+        rank, size = get_rank_and_world_size()
         storage = eval_file.replace(".pkl", "_score.pkl")
-        rows = each_image(own_part(load(eval_file), rank, size))
+        rows = each_image(own_part(load(eval_file)))
         model = build_judge(**{"model": "mplug", **judge_kwargs})
         found: list[tuple[str, str, float]] = []
         with open(eval_file.replace(".pkl", f"_eval_{rank}.csv"), "a", encoding="utf-8") as log:
@@ -44,7 +37,7 @@ class DPGBench(TextBaseDataset):
              storage.replace(".pkl", f"_{rank}.pkl"))  # fmt: skip
         if rank != 0:
             return None
-        parts = [load(storage.replace(".pkl", f"_{own}.pkl")) for own in range(size)]
+        parts = [load(storage.replace(".pkl", f"_{number}.pkl")) for number in range(size)]
         everything = [score for part in parts for score in part["global_score"]]
         score = {
             "global_score": sum(everything) / len(everything),

@@ -4,11 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .....core import MissingExtra
+from ....kits.extras import library
 from ....kits.rules import as_upstream
 from ..smp.file import dump, load
-from .shipped import each_image, own_part, rank_and_size, table_url
-from .text_base import TextBaseDataset
+from .shipped import ShippedPrompts, each_image, gathered, own_part, table_url
 
 STANDS_IN = True
 __all__ = ["TAG_GROUPS", "GenAI_Bench"]
@@ -22,26 +21,19 @@ t2v_metrics: Any = None
 """The library that scores, loaded when it is needed."""
 
 
-class GenAI_Bench(TextBaseDataset):
+class GenAI_Bench(ShippedPrompts):
     """GenAI-Bench: one image for each prompt."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
     NUM_GENERATIONS = 1
     DATASET_URL: ClassVar[dict[str, str]] = {"GenAI_Bench": table_url("GenAI_Bench")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenAI_Bench": "c400de695ecf172df4b92514e5e17049"}
 
-    def __init__(self, dataset: str = "GenAI_Bench") -> None:
-        super().__init__(dataset)
-        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
+    _assay_prompts = ("prompt",)
+    _assay_text_index = True
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """The table; upstream takes what the URL gives, whatever lies in `$LMUData`."""
         return load(url) if as_upstream() else super().prepare_tsv(url, file_md5)
-
-    def build_prompt(self, line: Any) -> Any:
-        """The prompt."""
-        return [{"type": "text", "value": self._assay_line(line)["prompt"]}]
 
     @staticmethod
     def calculate_category_scores(
@@ -52,13 +44,13 @@ class GenAI_Bench(TextBaseDataset):
         """Mean, count and scores of each skill, and of all."""
         groups: dict[str, list[float]] = {name: [] for names in tag_groups.values() for name in names}
         for index, score in global_score.items():
-            for name, own in groups.items():
+            for name, scores in groups.items():
                 if name in index_to_labels.get(index, []):
-                    own.append(score.item())
+                    scores.append(score.item())
         groups["all"] = [score.item() for score in global_score.values()]
         return {
-            name: {"average": sum(own) / len(own) if own else 0.0, "count": len(own), "scores": own}
-            for name, own in groups.items()
+            name: {"average": sum(scores) / len(scores) if scores else 0.0, "count": len(scores), "scores": scores}
+            for name, scores in groups.items()
         }
 
     @staticmethod
@@ -67,19 +59,19 @@ class GenAI_Bench(TextBaseDataset):
         names = dict.fromkeys(name for results in all_rank_results for name in results)
         merged = {}
         for name in names:
-            own = [results[name] for results in all_rank_results if name in results]
-            count = sum(result["count"] for result in own)
-            total = sum(result["average"] * result["count"] for result in own)
+            parts = [results[name] for results in all_rank_results if name in results]
+            count = sum(result["count"] for result in parts)
+            total = sum(result["average"] * result["count"] for result in parts)
             merged[name] = {"average": total / count if count else 0.0, "count": count}
         return merged
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:
         """VQAScore by skill and of all; `_score.pkl` beside the predictions."""
-        rank, size = rank_and_size()
-        storage = eval_file.replace(".pkl", "_score.pkl")
-        rows = each_image(own_part(load(eval_file), rank, size))
-        scorer = _library().VQAScore(model="clip-flant5-xxl")
+        rows = each_image(own_part(load(eval_file)))
+        what = "t2v_metrics, which makes GenAI-Bench's VQAScore,"
+        metrics = t2v_metrics or library("t2v_metrics.t2v_metrics", what, "t2v_metrics")
+        scorer = metrics.VQAScore(model="clip-flant5-xxl")
         # Upstream's folder is shared by all models that run in one working folder.
         folder = IMAGES if as_upstream() else os.path.join(os.path.dirname(eval_file), IMAGES)
         os.makedirs(folder, exist_ok=True)
@@ -88,23 +80,10 @@ class GenAI_Bench(TextBaseDataset):
             path = os.path.join(folder, f"{row['index']}.png")
             row["prediction"].save(path)
             scores[row["index"]] = scorer(images=[path], texts=[row["prompt"]]).cpu()
-        part = storage.replace(".pkl", f"_{rank}.pkl")
-        dump(cls.calculate_category_scores(scores, {row["index"]: row["labels"] for row in rows}), part)
-        if rank != 0:
+        part = cls.calculate_category_scores(scores, {row["index"]: row["labels"] for row in rows})
+        parts = gathered(part, eval_file, "_score")
+        if not parts:
             return None
-        parts = [storage.replace(".pkl", f"_{own}.pkl") for own in range(size)]
-        merged = cls.merge_category_scores_weighted([load(own) for own in parts])
-        dump(merged, storage)
-        for own in parts:
-            os.remove(own)
+        merged = cls.merge_category_scores_weighted(parts)
+        dump(merged, eval_file.replace(".pkl", "_score.pkl"))
         return merged
-
-
-def _library() -> Any:
-    if t2v_metrics is not None:
-        return t2v_metrics
-    try:
-        import t2v_metrics.t2v_metrics as library  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MissingExtra("t2v_metrics, which makes GenAI-Bench's VQAScore,", "t2v_metrics") from error
-    return library

@@ -1,30 +1,24 @@
 """`ulmeval.dataset.geneval`: objects, their numbers, colours and places, found by a detector and by CLIP."""
 
-import os
 from typing import Any, ClassVar
 
 from ..smp.file import dump, load
 from ..utils import track_progress_rich
-from .shipped import own_part, rank_and_size, table_url
-from .text_base import TextBaseDataset
+from .shipped import ShippedPrompts, gathered, own_part, table_url
 from .utils import build_judge
 
 STANDS_IN = True
 __all__ = ["GenEval"]
 
 
-class GenEval(TextBaseDataset):
+class GenEval(ShippedPrompts):
     """GenEval: four images for each prompt, each right or wrong."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
     NUM_GENERATIONS = 4
     DATASET_URL: ClassVar[dict[str, str]] = {"GenEval": table_url("GenEval")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenEval": "2c3a418e2b5a53a2d411b050aad834b4"}
 
-    def __init__(self, dataset: str = "GenEval", skip_noimg: bool = True) -> None:
-        self.meta_only = True
-        super().__init__(dataset)
+    meta_only = True
 
     def build_prompt(self, line: Any) -> Any:
         """The question, as a list of one string."""
@@ -37,24 +31,19 @@ class GenEval(TextBaseDataset):
 
         from .utils import geneval
 
-        rank, size = rank_and_size()
         nproc = judge_kwargs.pop("nproc", 4)
         data = load(eval_file)
         data = data.assign(prediction=[list(images) for images in data["prediction"]])
-        data = own_part(data.explode("prediction").reset_index(drop=True), rank, size)
+        data = own_part(data.explode("prediction").reset_index(drop=True))
         detector = build_judge(**{"model": "mask2former", **judge_kwargs})
         clip = build_judge(**{"model": "openclip-vit-l-14", **judge_kwargs})
         jobs = [(detector, clip, data.iloc[place]) for place in range(len(data))]
         found = track_progress_rich(geneval.GenEval_auxeval_score, jobs, nproc=nproc, keys=list(range(len(jobs))))
-        data = data.assign(**{name: [own[name] for own in found] for name in ("correct", "reason", "details")})
-        part = eval_file.replace(".pkl", f"_eval_{rank}.pkl")
-        dump(data, part)
-        if rank != 0:
+        data = data.assign(**{name: [verdict[name] for verdict in found] for name in ("correct", "reason", "details")})
+        parts = gathered(data, eval_file, "_eval")
+        if not parts:
             return None
-        parts = [eval_file.replace(".pkl", f"_eval_{own}.pkl") for own in range(size)]
-        whole = pandas.concat([load(own) for own in parts]).sort_values(by="index")
-        for own in parts:
-            os.remove(own)
+        whole = pandas.concat(parts).sort_values(by="index")
         storage = eval_file.replace(".pkl", "_eval.pkl")
         dump(whole, storage)
         score = geneval.GenEval_acc(storage)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..smp.ulm import encode_image_to_base64
-from .judged_prompts import JudgedPrompts
-from .shipped import FAIL_MSG, only_image, table_url
+from .shipped import FAIL_MSG, JudgedPrompts, only_image, table_url
 
 STANDS_IN = True
 __all__ = ["GenEvalPP"]
@@ -25,9 +24,6 @@ class GenEvalPP(JudgedPrompts):
 
     DATASET_URL: ClassVar[dict[str, str]] = {"GenEvalPP": table_url("GenEvalPP")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenEvalPP": "52907d369795a4ce06fe359174f72acf"}
-
-    def __init__(self, dataset: str = "GenEvalPP") -> None:
-        super().__init__(dataset)
 
     def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """How many the judge found right, of how many; a reply without a verdict counts as wrong."""

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..smp.ulm import encode_image_to_base64
-from .judged_prompts import JudgedPrompts
-from .shipped import FAIL_MSG, only_image, rounded_mean, table_url
+from .shipped import FAIL_MSG, JudgedPrompts, only_image, rounded_mean, table_url
 
 STANDS_IN = True
 __all__ = ["ImagineBench"]
@@ -28,24 +27,20 @@ class ImagineBench(JudgedPrompts):
     DATASET_URL: ClassVar[dict[str, str]] = {"ImagineBench": table_url("ImagineBench")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"ImagineBench": "dd65cfbb5672946a439b16b7696af2a0"}
 
-    def __init__(self, dataset: str = "ImagineBench") -> None:
-        super().__init__(dataset)
-
     def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """Ratings of each item, their means by type, and the mean of all; items without a reply are left out."""
         items, by_type = self._rated(rows, replies)
         weighted = [item[WEIGHTED] for item in items]
         return {
             "results": items,
-            "statistics_by_type": {kind: _statistics(own) for kind, own in by_type.items()},
+            "statistics_by_type": {kind: _statistics(ratings) for kind, ratings in by_type.items()},
             "overall_statistics": {"overall": {WEIGHTED: rounded_mean(weighted), "count": len(weighted)}},
         }
 
     def _rated(self, rows: Any, replies: Any) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, float]]]]:
         items: list[dict[str, Any]] = []
         by_type: dict[str, list[dict[str, float]]] = {}
-        for place in range(len(rows)):
-            row = rows.iloc[place]
+        for _, row in rows.iterrows():
             reply = replies.get(str(row["index"]), FAIL_MSG)
             if reply == FAIL_MSG:
                 continue
@@ -76,5 +71,5 @@ class ImagineBench(JudgedPrompts):
 
 
 def _statistics(ratings: list[dict[str, float]]) -> dict[str, float]:
-    means = {name: rounded_mean([own[name] for own in ratings]) for name in (*WEIGHTS, WEIGHTED)}
+    means = {name: rounded_mean([rating[name] for rating in ratings]) for name in (*WEIGHTS, WEIGHTED)}
     return {**means, "count": len(ratings)}

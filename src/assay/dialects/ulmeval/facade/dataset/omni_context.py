@@ -1,16 +1,13 @@
 """`ulmeval.dataset.omni_context`: images made from several others, judged for what was asked and for who is in them."""
 
 import json
-import os
 import re
 from typing import Any, ClassVar
 
-from ..smp.file import dump, load
 from ..smp.misc import toliststr
 from ..smp.ulm import encode_image_to_base64
 from .image_base import ImageBaseDataset
-from .shipped import FAIL_MSG, asked, joined, judge_settings, table_url
-from .utils import judge_util
+from .shipped import FAIL_MSG, Ask, rated, table_url
 
 STANDS_IN = True
 __all__ = ["OmniContext"]
@@ -29,8 +26,6 @@ TASKS = {"pf": "prompt_following", "sc": "subject_consistency"}
 class OmniContext(ImageBaseDataset):
     """OmniContext: an image from an instruction and one or more images."""
 
-    TYPE: ClassVar[str] = "IT2I"
-    MODALITY: ClassVar[str] = "IMAGE"
     NUM_GENERATIONS = 1
     DATASET_URL: ClassVar[dict[str, str]] = {"OmniContext": table_url("OmniContext")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"OmniContext": "be0a8174f0f84ca7e12bd66c2be4aedb"}
@@ -38,12 +33,9 @@ class OmniContext(ImageBaseDataset):
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Two ratings of each item, as means over its images; there is no total, as upstream has none."""
-        judge, nproc, settings = judge_settings(judge_kwargs)
-        target = eval_file.replace(".pkl", f"_{judge}_rating.json")
-        if os.path.exists(target):
-            return load(target)
-        rows = joined(self.data, eval_file)
-        model = judge_util.build_judge(**settings)
+        return rated(self.data, eval_file, judge_kwargs, self._assay_rated)
+
+    def _assay_rated(self, rows: Any, ask: Ask) -> Any:
         self.num_generations = len(rows["prediction"][0])
         replies = {}
         for short, task in TASKS.items():
@@ -52,20 +44,16 @@ class OmniContext(ImageBaseDataset):
                 for at in range(len(rows))
                 for number, prompt in enumerate(self.prepare_score_prompt(rows.iloc[at], task_type=task))
             }
-            kept = eval_file.replace(".pkl", f"_{judge}_tmp_{short}.pkl")
-            replies[short] = asked(model.generate, prompts, kept, nproc)
+            replies[short] = ask(prompts, f"_tmp_{short}")
         items = []
-        for at in range(len(rows)):
-            row = rows.iloc[at]
+        for _, row in rows.iterrows():
             keys = [f"{row['index']}_{number}" for number in range(len(row["prediction"]))]
             items.append({
                 "index": str(row["index"]), "key": row["key"], "task_type": row["task_type"],
                 "PF_scores": self._mean([replies["pf"].get(key, FAIL_MSG) for key in keys]),
                 "SC_scores": self._mean([replies["sc"].get(key, FAIL_MSG) for key in keys]),
             })  # fmt: skip
-        result = {"results": items}
-        dump(result, target)
-        return result
+        return {"results": items}
 
     def _mean(self, replies: list[str]) -> Any:
         scores = [self.extract_scores(reply)["score"] for reply in replies if reply != FAIL_MSG]
@@ -76,7 +64,7 @@ class OmniContext(ImageBaseDataset):
         if task_type not in RULES:
             raise ValueError(f"unknown task type {task_type!r}; known: {', '.join(RULES)}")
         row = dict(item)
-        made = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
+        images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
         rule = RULES[task_type]
         if task_type == "subject_consistency" and "scene" in row["task_type"]:
             rule += SCENE
@@ -89,7 +77,7 @@ class OmniContext(ImageBaseDataset):
                  "value": f"data:image/jpeg;base64,{encode_image_to_base64(image)}"},
                 {"role": "user", "type": "text", "value": f"{rule}\n\nInstruction: {row['question']}"},
             ]
-            for image in made
+            for image in images
         ]  # fmt: skip
 
     def extract_scores(self, evaluation_text: str) -> dict[str, Any]:
@@ -100,10 +88,10 @@ class OmniContext(ImageBaseDataset):
         if found is None:
             return {"score": 0, "reasoning": "Not implemented"}
         try:
-            said = json.loads(found[0])
+            reply = json.loads(found[0])
         except ValueError as error:
             return {"score": 0, "reasoning": f"Parsing failed: {error}"}
-        return {"score": said.get("score", 0), "reasoning": said.get("reasoning", "")}
+        return {"score": reply.get("score", 0), "reasoning": reply.get("reasoning", "")}
 
 
 def _sources(cell: Any) -> list[str]:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .....core import UsageError
-from .shipped import table_url
-from .text_base import TextBaseDataset
+from .shipped import ShippedPrompts, table_url
 
 STANDS_IN = True
 __all__ = ["T2ICompBench"]
@@ -22,23 +21,16 @@ _MD5 = {
 }
 
 
-class T2ICompBench(TextBaseDataset):
+class T2ICompBench(ShippedPrompts):
     """T2I-CompBench: ten images for each prompt."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
     NUM_GENERATIONS = 10
     DATASET_URL: ClassVar[dict[str, str]] = {name: table_url(name) for name in _MD5}
     DATASET_MD5: ClassVar[dict[str, str | None]] = dict(_MD5)
 
-    def build_prompt(self, line: Any) -> Any:
-        """The question."""
-        return [{"type": "text", "value": self._assay_line(line)["question"]}]
-
     def save_temp_images(self, data: Any, save_dir: str) -> None:
         """The images as files, named after the prompt and their number."""
-        for place in range(len(data)):
-            row = data.iloc[place]
+        for _, row in data.iterrows():
             images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
             for number, image in enumerate(images):
                 image.save(os.path.join(save_dir, f"{row['question']}_{number:0>6}.jpg"))

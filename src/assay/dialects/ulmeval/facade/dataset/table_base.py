@@ -1,39 +1,21 @@
 """What benchmarks of text and of images have in common: one table, known by name, with a row for each prompt."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
+from ....kits.table_rows import TableRows
 from ..smp.ulm import mmqa_display
 
 CLASSES: list[Any] = []
 """In the order they were defined: the newest that knows a name is the one that is meant."""
 
 
-class TableDataset:
+class TableDataset(TableRows):
     """A benchmark in a table, `self.data`; subclasses say where it is kept and what is asked."""
-
-    DATASET_URL: ClassVar[dict[str, str]] = {}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
-    data: Any
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         CLASSES.append(cls)
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def _assay_line(self, line: Any) -> Any:
-        """A row, given as its number or as itself."""
-        return self.data.iloc[line] if isinstance(line, int) else line
-
-    def __getitem__(self, idx: int) -> dict[str, Any]:
-        return dict(self.data.iloc[idx])
-
-    @classmethod
-    def supported_datasets(cls) -> list[str]:
-        """The names under which this class is known."""
-        return list(cls.DATASET_URL)
 
     def load_data(self, dataset: str) -> Any:
         """The table of a name as a data frame."""
@@ -43,12 +25,9 @@ class TableDataset:
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """The table behind a URL as a data frame."""
 
-    def post_build(self, dataset: str) -> None:
-        """Called when the data are there."""
-
     def display(self, line: Any) -> None:
         """Prints a row, and shows its images where it has any."""
-        mmqa_display(self.data.iloc[line] if isinstance(line, int) else line)
+        mmqa_display(self._assay_line(line))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """The numbers of a prediction file; every benchmark has its own."""

@@ -13,6 +13,8 @@ class TextBaseDataset(TableDataset):
 
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "T2I"
+    _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
+    """Columns that may hold the prompt."""
 
     def __init__(self, dataset: str = "", **kwargs: Any) -> None:
         self.dataset_name = dataset
@@ -30,7 +32,7 @@ class TextBaseDataset(TableDataset):
         return []
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
-        """The text of `question`, or of `prompt` where there is no such column."""
-        if isinstance(line, int):
-            line = self.data.iloc[line]
-        return [{"type": "text", "value": line["question" if "question" in line else "prompt"]}]
+        """The text of the first column of `question` and `prompt` that is there."""
+        line = self._assay_line(line)
+        column = next((name for name in self._assay_prompts if name in line), self._assay_prompts[-1])
+        return [{"type": "text", "value": line[column]}]

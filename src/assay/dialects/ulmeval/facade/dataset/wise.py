@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 from ....kits.rules import as_upstream
 from ..smp.file import dump
-from .shipped import FAIL_MSG, asked, joined, judge_settings, table_url
-from .text_base import TextBaseDataset
+from .shipped import FAIL_MSG, ShippedPrompts, asked, joined, judge_settings, table_url
 from .utils.judge_util import build_judge
 from .utils.wise import get_dimension_rating, prepare_response_prompt, prepare_score_prompt
 
@@ -14,24 +13,18 @@ STANDS_IN = True
 __all__ = ["WISE", "build_judge", "get_dimension_rating", "prepare_response_prompt", "prepare_score_prompt"]
 
 
-class WISE(TextBaseDataset):
+class WISE(ShippedPrompts):
     """WISE: prompts whose meaning needs knowledge of the world."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
     DATASET_URL: ClassVar[dict[str, str]] = {"WISE_all": table_url("WISE_all")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"WISE_all": "f4fb0fd05e83bd1c5ec48a37abe91735"}
     num_generations = 1
+    _assay_prompts = ("prompt",)
+    _assay_text_index = True
 
-    def __init__(self, dataset: str = "WISE_all") -> None:
-        super().__init__(dataset)
-        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
-        # Upstream means to weigh disciplines for the whole set, and misspells its name.
+    def post_build(self, dataset: str) -> None:
+        """Upstream means to weigh disciplines for the whole set, and misspells its name."""
         self.mode = 0 if as_upstream() else int(dataset == "WISE_all")
-
-    def build_prompt(self, line: Any) -> Any:
-        """The prompt."""
-        return [{"type": "text", "value": self._assay_line(line)["prompt"]}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Means by discipline and of all; `_<judge>_score.xlsx` and `_<judge>_rating.json` beside the predictions."""
@@ -42,15 +35,15 @@ class WISE(TextBaseDataset):
             model = build_judge(**settings)
             self.num_generations = len(rows["prediction"][0])
             prompts = [prompt for at in range(len(rows)) for prompt in prepare_score_prompt(rows.iloc[at])]
-            kept = eval_file.replace(".pkl", f"_{judge}_tmp.pkl")
-            replies = asked(model.generate, dict(zip(self._keys(rows), prompts, strict=True)), kept, nproc)
-            own = [
+            reply_file = eval_file.replace(".pkl", f"_{judge}_tmp.pkl")
+            replies = asked(model.generate, dict(zip(self._keys(rows), prompts, strict=True)), reply_file, nproc)
+            row_replies = [
                 [replies.get(f"{index}_{number}", FAIL_MSG) for number in range(self.num_generations)]
                 for index in rows["index"]
             ]
             for number in range(self.num_generations):
-                rows[f"score_{number}"] = [scores[number] for scores in own]
-            rows["score"] = own
+                rows[f"score_{number}"] = [scores[number] for scores in row_replies]
+            rows["score"] = row_replies
             dump(rows, score_file)
         rating = get_dimension_rating(self.mode, score_file)
         dump(rating, eval_file.replace(".pkl", f"_{judge}_rating.json"))

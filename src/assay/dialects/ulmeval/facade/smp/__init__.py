@@ -14,4 +14,4 @@ def __getattr__(name: str) -> Any:
     return libraries.library(name, "ulmeval.smp")
 
 
-__all__ = [*file.__all__, *log.__all__, *misc.__all__, *ulm.__all__, *libraries.offered()]
+__all__ = libraries.offered(file, log, misc, ulm)

@@ -11,10 +11,6 @@ __all__ = ["BaseAPI"]
 class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, without a dataset, as upstream has it
     """A model behind an API."""
 
-    def taken(self, message: Any) -> Any:
-        """A message as a list of dictionaries with local files."""
-        return self._assay_taken(message)
-
     def is_answer(self, answer: Any) -> bool:
         """Words that do not say that there is no answer."""
         return super().is_answer(answer) and self.fail_msg not in answer

@@ -20,7 +20,7 @@ class OpenAIWrapper(BaseAPI):
     def __init__(self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any) -> None:
         super().__init__(retry=retry, wait=wait, **kwargs)
         self.model = model
-        self._assay_judge = GuestJudge.of_session({"model": model, **kwargs})
+        self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
         """True: a judge that cannot answer says so at the question."""
@@ -28,7 +28,7 @@ class OpenAIWrapper(BaseAPI):
 
     def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Code, answer and log of one question."""
-        options = {name: own for name, own in kwargs.items() if name != "dataset"}
+        options = {name: value for name, value in kwargs.items() if name != "dataset"}
         return self._assay_judge.generate_inner(inputs, **options)
 
 

@@ -13,7 +13,7 @@ note_documented()
 
 def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: Any) -> GuestJudge:
     """The judge of this run; in a script the model of that name."""
-    return GuestJudge.of_session({"model": model, **settings})
+    return GuestJudge({"model": model, **settings})
 
 
 OpenAIWrapperInternal = OpenAIWrapper

@@ -57,8 +57,8 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
 
 def DATASET_MODALITY(dataset: str | None, *, default: str = "IMAGE") -> str:
     """`IMAGE`, `VIDEO` or `TEXT`: what the dataset's class says."""
-    known = _known().get(str(dataset), (default, ""))[0]
-    return str(getattr(_class_of(dataset), "MODALITY", known))
+    modality = _known().get(str(dataset), (default, ""))[0]
+    return str(getattr(_class_of(dataset), "MODALITY", modality))
 
 
 @cache
@@ -100,6 +100,6 @@ def infer_dataset_basename(dataset_name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
-        known = (*DATASET_CLASSES, *IMAGE_DATASET, *VIDEO_DATASET, *TEXT_DATASET, *CLASSES, *DATASET_COLLECTION)
-        return list(dict.fromkeys(dataset for cls in known for dataset in cls.supported_datasets()))
+        classes = (*DATASET_CLASSES, *IMAGE_DATASET, *VIDEO_DATASET, *TEXT_DATASET, *CLASSES, *DATASET_COLLECTION)
+        return list(dict.fromkeys(dataset for cls in classes for dataset in cls.supported_datasets()))
     raise AttributeError(f"the vlmeval dialect has no {name!r} in 'vlmeval.dataset'")

@@ -25,9 +25,9 @@ def evaluate_choice(dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], 
     """Accuracy by split and category; `_<judge>_result` and `_acc.csv` are written beside the predictions."""
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
-    asked = judge_kwargs.get("model", NO_JUDGE)
-    judge = None if asked == NO_JUDGE else build_judge(**judge_kwargs)
-    label = JUDGE_FILES.get(asked, asked)
+    judge_name = judge_kwargs.get("model", NO_JUDGE)
+    judge = None if judge_name == NO_JUDGE else build_judge(**judge_kwargs)
+    label = JUDGE_FILES.get(judge_name, judge_name)
     data = load(eval_file)
     is_circular = rotates and any(part in name.lower() for part in CIRCULAR)
     if is_circular:

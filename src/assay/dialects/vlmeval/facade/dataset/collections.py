@@ -2,13 +2,14 @@
 
 from typing import Any, ClassVar
 
+from ....kits.table_rows import TableRows
 from ..smp.file import dump, get_intermediate_file_path, load, localize_df
 from ..smp.misc import toliststr
 
 __all__ = ["ConcatDataset"]
 
 
-class ConcatDataset:
+class ConcatDataset(TableRows):
     """A set of datasets under one name; subclasses say which in `DATASET_SETS`."""
 
     DATASET_SETS: ClassVar[dict[str, list[str]]] = {
@@ -59,10 +60,10 @@ class ConcatDataset:
 
     def build_prompt(self, line: Any) -> Any:
         """The prompt that the row's own dataset makes."""
-        line = self.data.iloc[line] if isinstance(line, int) else line
-        own = self.dataset_map[line["SUB_DATASET"]]
-        rows = own.data
-        return own.build_prompt(rows[rows["index"] == line["original_index"]].iloc[0])
+        line = self._assay_line(line)
+        dataset = self.dataset_map[line["SUB_DATASET"]]
+        rows = dataset.data
+        return dataset.build_prompt(rows[rows["index"] == line["original_index"]].iloc[0])
 
     def dump_image(self, line: Any) -> list[str]:
         """The images of a row, which are files by now."""
@@ -74,9 +75,9 @@ class ConcatDataset:
 
         whole, tables, numbers = load(eval_file), [], {}
         for name in self.datasets:
-            own = whole[whole["SUB_DATASET"] == name].drop(columns=["index", "SUB_DATASET"])
+            part = whole[whole["SUB_DATASET"] == name].drop(columns=["index", "SUB_DATASET"])
             file = eval_file.replace(self.dataset_name, name)
-            dump(own.rename(columns={"original_index": "index"}), file)
+            dump(part.rename(columns={"original_index": "index"}), file)
             found = self.dataset_map[name].evaluate(file, **judge_kwargs)
             if isinstance(found, dict):
                 numbers.update({f"{name}:{key}": value for key, value in found.items()})
@@ -86,9 +87,3 @@ class ConcatDataset:
         result: Any = pandas.concat(tables) if tables else numbers
         dump(result, get_intermediate_file_path(eval_file, *(("_acc", "csv") if tables else ("_score", "json"))))
         return result
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, idx: int) -> dict[str, Any]:
-        return dict(self.data.iloc[idx])

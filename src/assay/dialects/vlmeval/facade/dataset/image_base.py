@@ -5,6 +5,7 @@ one at a time, and a file of any size stays on disk.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,10 +14,11 @@ from .....datasets.faults import RowFault
 from .....datasets.files import open_file
 from .....datasets.tsv_images import is_blank, pieces_of
 from ....declared_fetch import fetch_declared
+from ....kits.state import current
+from ....kits.suffix_files import objects
 from ...era import note_class, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
-from ...session import session
 from ...tables import shows_images
 from ..smp.file import load
 from .reporting import Reporting
@@ -32,17 +34,10 @@ class ImageBaseDataset(Reporting):
 
     MODALITY = "IMAGE"
     TYPE: ClassVar[str] = ""
-    DATASET_URL: ClassVar[dict[str, str]] = {}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
     force_use_dataset_prompt = False
     skip_noimg = True
-    # What is known of the rows, for classes too that have a constructor of their own and never call this one. Names
-    # that only assay uses begin with its name: a user's class may well have a `_source` or a `_line` of its own.
-    _assay_frame: Any = None
-    _assay_file: Path | None = None
+    # Names that only assay uses begin with its name: a user's class may well have a `_source` or a `_line` of its own.
     _assay_data_path = ""
-    _assay_meta_only: bool | None = None
-    _assay_source: Source | None = None
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -56,50 +51,26 @@ class ImageBaseDataset(Reporting):
             self.data = self._assay_finished(self.load_data(dataset))
         self.post_build(dataset)
 
-    @classmethod
-    def supported_datasets(cls) -> list[str]:
-        """The names the class declares."""
-        return list(cls.DATASET_URL)
-
     @property
     def is_loaded(self) -> bool:
         """Whether there is a data frame."""
-        return self._assay_frame is not None
+        return vars(self).get("data") is not None
 
-    @property
+    @cached_property
     def data(self) -> Any:
         """All rows as a data frame, read when first looked at."""
-        if not self.is_loaded:
-            self._assay_frame = self._assay_finished(self.load_data(self.dataset_name))
-        return self._assay_frame
+        return self._assay_finished(self.load_data(self.dataset_name))
 
-    @data.setter
-    def data(self, frame: Any) -> None:
-        self._assay_frame = frame
-
-    @property
+    @cached_property
     def meta_only(self) -> bool:
         """Whether rows name image files and hold none."""
-        if self._assay_meta_only is None:
-            columns = self._assay_frame.columns if self.is_loaded else open_file(self.data_file).columns or ()
-            self._assay_meta_only = "image" not in columns
-        return self._assay_meta_only
+        return "image" not in (self.data.columns if self.is_loaded else open_file(self.data_file).columns or ())
 
-    @meta_only.setter
-    def meta_only(self, value: bool) -> None:
-        self._assay_meta_only = value
-
-    @property
+    @cached_property
     def data_file(self) -> Path:
         """The TSV; brought on first use where the class declares a URL."""
-        if self._assay_file is None:
-            name = self.dataset_name
-            self._assay_file = self._assay_prepared(self._assay_url_of(name), self.DATASET_MD5.get(name))
-        return self._assay_file
-
-    @data_file.setter
-    def data_file(self, path: Path) -> None:
-        self._assay_file = path
+        name = self.dataset_name
+        return self._assay_prepared(self._assay_url_of(name), self.DATASET_MD5.get(name))
 
     @property
     def data_path(self) -> str:
@@ -131,7 +102,7 @@ class ImageBaseDataset(Reporting):
         if not path.exists() and legacy.exists():
             path = legacy
         if url.startswith(("http://", "https://")):
-            path = fetch_declared(url, path, checksum=file_md5, allow_private=session.allow_private_urls)
+            path = fetch_declared(url, path, checksum=file_md5, allow_private=current().allow_private_urls)
         elif not path.exists():
             raise UsageError(
                 f"class {type(self).__name__} finds no TSV and declares no URL for {self.dataset_name!r}",
@@ -139,9 +110,6 @@ class ImageBaseDataset(Reporting):
                 fix="put the file there, set $LMUData, or give --data FILE.tsv",
             )
         return path
-
-    def post_build(self, dataset: str) -> None:
-        """Called at the end of the constructor."""
 
     def dump_image(self, line: Any) -> list[str]:
         """The images of a line as files."""
@@ -159,15 +127,6 @@ class ImageBaseDataset(Reporting):
             if name != "image" and not is_blank(value):
                 print(f"{name}: {value}")
 
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, idx: int) -> dict[str, Any]:
-        return dict(self.data.iloc[idx])
-
-    def _assay_line(self, line: Any) -> Any:
-        return self.data.iloc[line] if isinstance(line, int) else line
-
     def _assay_images(self, line: Any) -> list[dict[str, str]]:
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
@@ -178,17 +137,11 @@ class ImageBaseDataset(Reporting):
             return pieces_of(line["image_path"], "image_path")
         return found
 
-    @property
+    @cached_property
     def rows_source(self) -> Source:
         """What understands the cells of this dataset's rows."""
-        if self._assay_source is None:
-            frame = self._assay_frame if self.is_loaded else None
-            self._assay_source = Source(self.dataset_name, None if frame is not None else self._assay_file, frame, self)
-        return self._assay_source
-
-    @rows_source.setter
-    def rows_source(self, source: Source) -> None:
-        self._assay_source = source
+        state = vars(self)
+        return Source(self.dataset_name, None if self.is_loaded else state.get("data_file"), state.get("data"), self)
 
     def _assay_finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without image if so wished, references and lists resolved."""
@@ -196,22 +149,22 @@ class ImageBaseDataset(Reporting):
             return frame
         if "image_path" in frame.columns:
             frame = frame.copy()
-            frame["image_path"] = _objects([_named(cell) for cell in frame["image_path"]])
+            frame["image_path"] = objects([_named(cell) for cell in frame["image_path"]], frame)
         if "image" not in frame.columns:
             return frame
         source = Source(self.dataset_name, None, frame)
         rows = frame.to_dict(orient="records")
         cells = [_resolved(source, row) for row in rows]
         frame = frame.copy()
-        frame["image"] = _objects(cells)
+        frame["image"] = objects(cells, frame)
         if self.skip_noimg:
-            kept = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
-            frame = frame[kept].reset_index(drop=True)
+            shows = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
+            frame = frame[shows].reset_index(drop=True)
         return frame
 
     def _assay_reads_its_own_way(self) -> bool:
-        own, base = type(self), ImageBaseDataset
-        return own.load_data is not base.load_data or own.prepare_tsv is not base.prepare_tsv
+        kind, base = type(self), ImageBaseDataset
+        return kind.load_data is not base.load_data or kind.prepare_tsv is not base.prepare_tsv
 
 
 def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
@@ -236,12 +189,6 @@ def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
     """The image cell as text: a column of short references may have been read as numbers."""
     cell = row.get("image")
     return {**row, "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell)}
-
-
-def _objects(cells: list[Any]) -> Any:
-    import pandas
-
-    return pandas.Series(cells, dtype=object).to_numpy()
 
 
 def img_root_map(dataset: str) -> str:

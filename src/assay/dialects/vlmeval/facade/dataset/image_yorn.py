@@ -43,10 +43,10 @@ class ImageYORNDataset(ImageBaseDataset):
                 judge = build_judge(**judge_kwargs)
                 rows = [data.iloc[at] for at in range(len(data)) if read[data.iloc[at]["index"]] == "Unknown"]
                 keys = [row["index"] for row in rows]
-                kept = get_intermediate_file_path(eval_file, "_tmp", "pkl")
+                reply_file = get_intermediate_file_path(eval_file, "_tmp", "pkl")
                 jobs = [(judge, row) for row in rows]
-                said = track_progress_rich(yorn.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=kept)
-                read.update(zip(keys, said, strict=True))
+                replies = track_progress_rich(yorn.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=reply_file)
+                read.update(zip(keys, replies, strict=True))
             data["extracted"] = [read[index] for index in data["index"]]
             dump(data, storage)
         data = load(storage)
@@ -55,7 +55,7 @@ class ImageYORNDataset(ImageBaseDataset):
         else:
             data["score"] = data["answer"] == data["extracted"]
         dump(data, storage)
-        rating = next((own for part, own in RATINGS.items() if part in self.dataset_name), "default_rating")
+        rating = next((name for part, name in RATINGS.items() if part in self.dataset_name), "default_rating")
         score = getattr(yorn, rating)(storage)
         dump(score, get_intermediate_file_path(eval_file, "_score", "csv"))
         return score

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ....kits.smp.reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, fetch_aux_files, prediction_table
 from ....kits.smp.status import is_number, to_number
+from ....kits.table_rows import TableRows
 from ..smp.file import load
 
 _SCORES = (("overall", 100, 95, 90), ("acc", 80, 80, 70), ("score", 60, 60, 50))
@@ -19,7 +20,7 @@ CLASSES: list[Any] = []
 """Dataset classes of user files, in the order they were defined: the newest that knows a name is the one meant."""
 
 
-class Reporting:
+class Reporting(TableRows):
     """The class methods by which VLMEvalKit's driver and its scripts ask a dataset class for these."""
 
     DEFAULT_JUDGE: ClassVar[str | list[str]] = "gpt-4o-mini"
@@ -34,18 +35,18 @@ class Reporting:
     @classmethod
     def get_judge_file(cls, eval_file: str | Path, judge_model: str | None = None) -> Path | None:
         """The file beside the predictions that most likely holds what a judge said; `None` without any."""
-        own = Path(eval_file).resolve()
+        predictions = Path(eval_file).resolve()
         found = [Path(file) for file in fetch_aux_files(str(eval_file))]
-        kept = [
+        candidates = [
             path
             for path in found
             if path.exists()
-            and path.resolve() != own
+            and path.resolve() != predictions
             and path.name != RUN_STATUS_NAME
             and path.suffix != ".lock"
             and not path.name.endswith(_UNFINISHED)
         ]
-        return max(kept, key=lambda path: judge_file_score(path, judge_model), default=None)
+        return max(candidates, key=lambda path: judge_file_score(path, judge_model), default=None)
 
     @classmethod
     def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:

@@ -18,8 +18,6 @@ class VideoBaseDataset(Reporting):
 
     MODALITY = "VIDEO"
     TYPE: ClassVar[str] = "Video-VQA"
-    DATASET_URL: ClassVar[dict[str, str]] = {}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
 
     def __init__(self, dataset: str = "MMBench-Video", pack: bool = False, nframe: int = 0, fps: float = -1) -> None:
         if pack:
@@ -42,11 +40,6 @@ class VideoBaseDataset(Reporting):
         if "index" not in self.data:
             self.data["index"] = range(len(self.data))
         self.videos = sorted(set(self.data["video"]))
-
-    @classmethod
-    def supported_datasets(cls) -> list[str]:
-        """The names the class declares."""
-        return list(cls.DATASET_URL)
 
     def prepare_dataset(self, dataset: str) -> dict[str, str]:
         """Where videos and table lie, `dict(root=…, data_file=…)`; by default `$LMUData/<dataset>.tsv`."""
@@ -81,17 +74,11 @@ class VideoBaseDataset(Reporting):
 
     def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
         """The video, whole or as images, then the question."""
-        line = self.data.iloc[line] if isinstance(line, int) else line
+        line = self._assay_line(line)
         video = str(line["video"])
         if video_llm or not self.split_frame:
             film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
-            shown = [{"type": "video", "value": str(film)}]
+            media = [{"type": "video", "value": str(film)}]
         else:
-            shown = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
-        return [*shown, {"type": "text", "value": str(line["question"])}]
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, idx: int) -> dict[str, Any]:
-        return dict(self.data.iloc[idx])
+            media = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
+        return [*media, {"type": "text", "value": str(line["question"])}]

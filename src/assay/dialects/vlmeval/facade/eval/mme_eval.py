@@ -3,24 +3,15 @@
 import os
 from typing import Any
 
-from ...era import upstreams_rule
-from ...ratings import mme_rating
+from .....scorers.choice.yes_no import read_substring
 from ..chat_api import OpenAIWrapper
+from ..dataset.utils.yorn import VERDICTS, MME_rating, YOrN_match_prompt
 from ..smp.file import dump, load
 from ..utils.mp_util import track_progress_rich
 
 STANDS_IN = True
 __all__ = ["MME_answer_extraction", "MME_auxeval", "MME_build_matching_prompt", "MME_eval", "MME_postproc",
            "MME_rating"]  # fmt: skip
-
-
-def MME_rating(data_file: str) -> Any:
-    """Acc and acc+ of each category added up, and their sums over perception and reasoning, as one row."""
-    import pandas
-
-    data = load(data_file)
-    rows = zip(data["category"], data["image_path"], data["score"], strict=True)
-    return pandas.DataFrame([mme_rating(rows, strict=upstreams_rule())])
 
 
 def MME_postproc(data: Any) -> Any:
@@ -33,18 +24,12 @@ def MME_postproc(data: Any) -> Any:
 
 def MME_answer_extraction(output: str) -> str:
     """Yes or No if only one of them occurs, in words or within them."""
-    lowered = output.lower()
-    if ("yes" in lowered) == ("no" in lowered):
-        return "Unknown"
-    return "Yes" if "yes" in lowered else "No"
+    return VERDICTS[read_substring(output)]
 
 
 def MME_build_matching_prompt(line: Any) -> str:
     """What the judge is asked."""
-    return (
-        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
-        f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['raw_prediction']}\nVerdict: "
-    )
+    return YOrN_match_prompt({"question": line["question"], "prediction": line["raw_prediction"]})
 
 
 def MME_auxeval(model: Any, line: Any) -> str:
@@ -59,13 +44,13 @@ def MME_eval(eval_file: str, model: str = "chatgpt-0613", nproc: int = 4, verbos
         data = MME_postproc(data)
     storage = eval_file.replace(".xlsx", "_auxmatch.xlsx")
     if not os.path.exists(storage):
-        known = dict(zip(data["index"], data["prediction"], strict=True))
-        open_rows = [data.iloc[at] for at, said in enumerate(data["prediction"]) if said == "Unknown"]
+        verdicts = dict(zip(data["index"], data["prediction"], strict=True))
+        open_rows = [data.iloc[at] for at, replies in enumerate(data["prediction"]) if replies == "Unknown"]
         if open_rows:
             judge = OpenAIWrapper("gpt-3.5-turbo-0613", verbose=verbose)
-            said = track_progress_rich(MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc))
-            known.update(zip((row["index"] for row in open_rows), said, strict=True))
-        data["prediction"] = [known[index] for index in data["index"]]
+            replies = track_progress_rich(MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc))
+            verdicts.update(zip((row["index"] for row in open_rows), replies, strict=True))
+        data["prediction"] = [verdicts[index] for index in data["index"]]
         dump(data, storage)
     data = load(storage)
     data["score"] = data["answer"] == data["prediction"]

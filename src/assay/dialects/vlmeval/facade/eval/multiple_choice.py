@@ -7,7 +7,8 @@ from typing import Any
 
 from .....datasets.tsv_images import is_blank
 from ...era import note_documented
-from ...matched_choice import judged_letter, judged_rotations, prefetched, which_option
+from ...kinds import ROTATION
+from ...matched_choice import judged_letter, judged_rotations, prefetched_rotations, which_option
 from ...reports import accuracy_table
 from ..chat_api import OpenAIWrapper
 from ..smp.documented import build_options
@@ -23,7 +24,6 @@ __all__ = ["build_choices", "build_prompt", "build_prompt_cn", "can_infer", "eva
 
 LETTERS = "ABCD"
 NONE = "E"
-ROTATION = 1_000_000
 
 note_documented()
 
@@ -71,24 +71,13 @@ def extract_answer_from_item(model: Any, item: Mapping[str, Any]) -> dict[str, A
 
 def prefetch_sub_data(sub_data: Any, answer_map: Mapping[Any, Any], verbose: bool = False) -> Any:
     """The verdict on one question's rotations by rule alone; with `verbose`, answers and letters too."""
-    rows = _rows(sub_data)
-    answers = [answer_map[row["index"]] for row in rows]
-    read = [prefetch_answer(row) for row in rows]
-    verdict = prefetched(answers, read, [row["prediction"] for row in rows])
-    if not verbose or (verdict is not None and not verdict["hit"]):
-        return verdict
-    return verdict, answers, read
+    answers, read, predictions, _ = _group(sub_data, answer_map)
+    return prefetched_rotations(answers, read, predictions, verbose)
 
 
 def eval_sub_data(model: Any, sub_data: Any, answer_map: Mapping[Any, Any]) -> dict[str, Any]:
     """The verdict on one question's rotations, by rule and then by the judge."""
-    rows = _rows(sub_data)
-    answers = [answer_map[row["index"]] for row in rows]
-    read = [prefetch_answer(row) for row in rows]
-    predictions = [row["prediction"] for row in rows]
-    known = prefetched(answers, read, predictions)
-    if known is not None:
-        return known
+    answers, read, predictions, rows = _group(sub_data, answer_map)
     return judged_rotations(answers, read, predictions, lambda place: extract_answer_from_item(model, rows[place]))
 
 
@@ -131,16 +120,19 @@ def multiple_choice_eval(
     main["log"] = [result[index]["log"] for index in main["index"]]
     for column in ("category", "l2-category", "split"):
         if column in meta:
-            known = dict(zip(meta["index"], meta[column], strict=True))
-            main[column] = [known[index] for index in main["index"]]
+            cells = dict(zip(meta["index"], meta[column], strict=True))
+            main[column] = [cells[index] for index in main["index"]]
     dump(main, f"{stem}_{name}_result{suffix}")
     accuracy = report_acc(load(f"{stem}_{name}_result{suffix}"))
     dump(accuracy, f"{stem}_acc.csv")
     return accuracy
 
 
-def _rows(frame: Any) -> list[Any]:
-    return [frame.iloc[place] for place in range(len(frame))]
+def _group(frame: Any, answer_map: Mapping[Any, Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Answers, letters read by rule, predictions and rows of one question's rotations."""
+    rows = [frame.iloc[place] for place in range(len(frame))]
+    read = [prefetch_answer(row) for row in rows]
+    return [answer_map[row["index"]] for row in rows], read, [row["prediction"] for row in rows], rows
 
 
 def _is_nan(cell: Any) -> bool:

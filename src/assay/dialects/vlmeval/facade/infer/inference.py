@@ -28,12 +28,12 @@ def infer_data(model_name: Any, dataset_name: str, out_file: str, verbose: bool 
         return None
     model = supported_VLM[model_name]() if isinstance(model_name, str) else model_name
     for number, row in enumerate(rows, 1):
-        own = hasattr(model, "build_prompt")
-        asked = model.build_prompt(row, dataset=dataset_name) if own else dataset.build_prompt(row)
+        has_prompt = hasattr(model, "build_prompt")
+        prompt = model.build_prompt(row, dataset=dataset_name) if has_prompt else dataset.build_prompt(row)
         if dataset_name in SEVERAL_IMAGES:
-            answer = model.multi_generate(prompt=asked["text"], image_paths=asked["image"], dataset=dataset_name)
+            answer = model.multi_generate(prompt=prompt["text"], image_paths=prompt["image"], dataset=dataset_name)
         else:
-            answer = model.generate(prompt=asked["text"], image_path=asked["image"], dataset=dataset_name)
+            answer = model.generate(prompt=prompt["text"], image_path=prompt["image"], dataset=dataset_name)
         if verbose:
             print(answer, flush=True)
         answers[row["index"]] = answer

@@ -19,13 +19,4 @@ def __getattr__(name: str) -> Any:
     return libraries.library(name, "vlmeval.smp")
 
 
-__all__ = [
-    "logger",
-    *documented.__all__,
-    *file.__all__,
-    *log.__all__,
-    *misc.__all__,
-    *status_report.__all__,
-    *vlm.__all__,
-    *libraries.offered(),
-]
+__all__ = ["logger", *libraries.offered(documented, file, log, misc, status_report, vlm)]

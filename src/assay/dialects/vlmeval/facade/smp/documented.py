@@ -7,11 +7,11 @@ from typing import Any
 from .....datasets.tsv_images import is_blank
 from ....kits.smp.images import stack_image
 from ....kits.smp.machine import default_set, fnp
+from ...kinds import ROTATION
 
 __all__ = ["build_options", "circular_pred", "default_set", "fnp", "fout", "stack_image"]
 
 fout = None
-ROTATION = 1_000_000
 LETTERS = "ABCDE"
 
 
@@ -39,5 +39,5 @@ def circular_pred(df: Any, extract_func: Callable[[Any], Any] | None = None) -> 
             unread.add(index % ROTATION)
         elif (ord(letter) - ord(before)) % 4 != 1:
             moves[index % ROTATION] = False
-    kept = [moved for index, moved in moves.items() if index not in unread]
-    return sum(kept) / len(kept) if kept else float("nan")
+    flags = [moved for index, moved in moves.items() if index not in unread]
+    return sum(flags) / len(flags) if flags else float("nan")

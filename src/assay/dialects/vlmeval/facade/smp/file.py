@@ -1,84 +1,8 @@
 """`vlmeval.smp.file`: reading and writing by suffix, `$LMUData`, downloads, checksums, names of files."""
 
-from ....kits.smp.files import (
-    LMUDataRoot,
-    NumpyEncoder,
-    download_file,
-    dump,
-    file_size,
-    last_modified,
-    load,
-    ls,
-    md5,
-    mrlines,
-    mwlines,
-    parquet_to_tsv,
-    parse_file,
-)
-from ....kits.smp.localize import MMBenchOfficialServer, decode_img_omni, localize_df
-from ....kits.smp.machine import HFCacheRoot
-from ....kits.smp.result_files import (
-    get_eval_file_format,
-    get_eval_file_path,
-    get_file_extension,
-    get_intermediate_file_path,
-    get_pred_file_format,
-    get_pred_file_path,
-)
-from ....kits.smp.reuse import (
-    INFER_FAIL_MSG,
-    LEGACY_EVAL_ID_PATTERN,
-    NEW_EVAL_ID_PATTERN,
-    RUN_STATUS_NAME,
-    build_eval_id,
-    copy_prediction_file,
-    fetch_aux_files,
-    find_prediction_files,
-    get_infer_aux_file_names,
-    is_eval_run_id,
-    is_prediction_complete,
-    list_eval_run_dirs,
-    prepare_reuse_files,
-    select_reuse_run,
-)
+from ....kits.smp.files import *  # noqa: F403
+from ....kits.smp.localize import *  # noqa: F403
+from ....kits.smp.machine import HFCacheRoot as HFCacheRoot
+from ....kits.smp.result_files import *  # noqa: F403
+from ....kits.smp.reuse import *  # noqa: F403
 from ....kits.smp.reuse import prediction_table as _prediction_table  # noqa: F401 - upstream's own classes take it
-
-__all__ = [
-    "HFCacheRoot",
-    "INFER_FAIL_MSG",
-    "LEGACY_EVAL_ID_PATTERN",
-    "LMUDataRoot",
-    "MMBenchOfficialServer",
-    "NEW_EVAL_ID_PATTERN",
-    "NumpyEncoder",
-    "RUN_STATUS_NAME",
-    "build_eval_id",
-    "copy_prediction_file",
-    "decode_img_omni",
-    "download_file",
-    "dump",
-    "fetch_aux_files",
-    "file_size",
-    "find_prediction_files",
-    "get_eval_file_format",
-    "get_eval_file_path",
-    "get_file_extension",
-    "get_infer_aux_file_names",
-    "get_intermediate_file_path",
-    "get_pred_file_format",
-    "get_pred_file_path",
-    "is_eval_run_id",
-    "is_prediction_complete",
-    "last_modified",
-    "list_eval_run_dirs",
-    "load",
-    "localize_df",
-    "ls",
-    "md5",
-    "mrlines",
-    "mwlines",
-    "parquet_to_tsv",
-    "parse_file",
-    "prepare_reuse_files",
-    "select_reuse_run",
-]

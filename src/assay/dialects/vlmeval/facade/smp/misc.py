@@ -1,4 +1,4 @@
 """`vlmeval.smp.misc`: small helpers on names, lists, time and the machine."""
 
-from ....kits.smp.misc import *  # noqa: F403 - the same names in both kits
-from ....kits.smp.misc import __all__ as __all__
+from ....kits.smp.machine import *  # noqa: F403
+from ....kits.smp.texts import *  # noqa: F403

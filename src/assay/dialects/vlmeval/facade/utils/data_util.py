@@ -6,8 +6,9 @@ from typing import Any
 from .....datasets.faults import RowFault
 from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
 from ....kits.row_images import image_file_path
+from ....kits.suffix_files import objects
 from ...era import note_documented, upstreams_rule
-from ...kinds import early_type
+from ...kinds import CHOICE
 from ...places import DATASET_URLS as dataset_URLs
 from ...places import IMAGE_FOLDERS as img_root_map
 from ...places import data_root
@@ -22,7 +23,9 @@ CHOICES = ("MMBench", "CCBench", "SEEDBench")
 
 def DATASET_TYPE(dataset: str) -> str:
     """`multi-choice`, `Y/N` or `QA`, by the dataset's name."""
-    return early_type(dataset)
+    if CHOICE.search(dataset):
+        return "multi-choice"
+    return "Y/N" if "MME" in dataset else "QA"
 
 
 class TSVDataset(ImageBaseDataset):
@@ -83,9 +86,9 @@ class TSVDataset(ImageBaseDataset):
         cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
         frame = frame.copy()
         rows = frame.to_dict(orient="records")
-        frame["image"] = _objects([self._assay_cell(row, cells) for row in rows])
+        frame["image"] = objects([self._assay_cell(row, cells) for row in rows], frame)
         if "image_path" in frame:
-            frame["image_path"] = _objects([_listed(row["image_path"], "image_path") for row in rows])
+            frame["image_path"] = objects([_listed(row["image_path"], "image_path") for row in rows], frame)
         return frame
 
     def _assay_cell(self, row: Any, cells: Any) -> Any:
@@ -103,9 +106,3 @@ def _listed(cell: Any, column: str) -> Any:
         return pieces_of(cell, column) if isinstance(cell, str) and cell.startswith("[") else cell
     except RowFault:
         return cell  # the fault of its row, met when its image is asked for
-
-
-def _objects(cells: list[Any]) -> Any:
-    import pandas
-
-    return pandas.Series(cells, dtype=object).to_numpy()

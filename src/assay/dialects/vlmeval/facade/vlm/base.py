@@ -1,65 +1,37 @@
 """`vlmeval.vlm.base`: `BaseModel`, the base class of newer model classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ....kits.api_calls import without_first
 from ....kits.image_files import media_file
-from ....kits.message_content import checked, content_kind, prepared
+from ....kits.message_content import MessageModel, checked, prepared
 from ....kits.message_lists import chat_list, flat_list, message_turns
 from ....kits.smp.files import media_path
 from ....kits.smp.images import concat_images
 from ...era import note_class, upstreams_rule
 from ...places import data_root
-from ...prompts import fetched
 
 __all__ = ["BaseModel"]
 
 
-class BaseModel:
+class BaseModel(MessageModel):
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
     allowed_types: Sequence[str] = ["text", "image", "video"]
     is_api = False
     VIDEO_LLM = False
-    dump_image_func: Callable[[Any], list[str]] | None = None
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         note_class(cls)
 
-    def use_custom_prompt(self, dataset: str) -> bool:
-        """Whether the model builds its own prompt for a dataset."""
-        return False
-
-    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
-        """The model's own prompt of a line."""
-        raise NotImplementedError(f"{type(self).__name__} says it builds its own prompt and has no build_prompt")
-
-    def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """How images of a line become files."""
-        self.dump_image_func = dump_image_func
-
-    def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
-        """The images of a line as files."""
-        if self.dump_image_func is None:
-            raise RuntimeError("dump_image is only known while a dataset is run")
-        return self.dump_image_func(line)
-
-    def generate_inner(self, message: Any, dataset: str | None = None) -> Any:
-        """The answer to a message list."""
-        raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
-
-    def check_content(self, msgs: Any) -> str:
-        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
-        return content_kind(msgs)
-
     def generate(self, message: Any, dataset: str | None = None) -> Any:
         """The answer to a string, a dict, or a list of either; media are brought to local files first."""
-        return self.generate_inner(self._assay_taken(message), dataset)
+        return self.generate_inner(self._assay_entries(message), dataset)
 
-    def _assay_taken(self, message: Any) -> list[dict[str, Any]]:
+    def _assay_entries(self, message: Any) -> list[dict[str, Any]]:
         if upstreams_rule():
             return checked(message, self.allowed_types, type(self).__name__)
         content: list[dict[str, Any]] = self.preproc_content(message)
@@ -77,7 +49,7 @@ class BaseModel:
         if inner is None:
             raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
         if not upstreams_rule():
-            return inner(chat_list(message_turns(messages, fetched), _file), dataset=dataset)
+            return inner(chat_list(message_turns(messages), _file), dataset=dataset)
         turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
         while turns:
             try:
@@ -88,7 +60,7 @@ class BaseModel:
 
     def preproc_content(self, inputs: Any) -> Any:
         """A message as a list of dictionaries with local files."""
-        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs, fetched), _file)
+        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs), _file)
 
     def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, str | None]:
         """The texts joined by line ends, and the first image; of BLINK all images side by side."""
@@ -110,23 +82,23 @@ class BaseModel:
         """The texts by role, and the first video; multiple choice begins the answer where nobody else does."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
-        said = {"system": "", "user": "", "assistant": ""}
+        texts = {"system": "", "user": "", "assistant": ""}
         for entry in message:
             if entry["type"] == "text":
                 role = entry.get("role")
-                said[role if role in ("system", "assistant") else "user"] += entry["value"]
-        if not said["assistant"]:
+                texts[role if role in ("system", "assistant") else "user"] += entry["value"]
+        if not texts["assistant"]:
             from ..dataset import DATASET_TYPE
 
             if "MCQ" in DATASET_TYPE(dataset or ""):
-                said["assistant"] = "Best Option: ("
+                texts["assistant"] = "Best Option: ("
             else:
-                del said["assistant"]
-        return said, next(entry["value"] for entry in message if entry["type"] == "video")
+                del texts["assistant"]
+        return texts, next(entry["value"] for entry in message if entry["type"] == "video")
 
 
 def _file(medium: Any) -> str:
     source = medium.source
     if isinstance(source, str) and source.startswith("data:image/"):
         return media_path(source)
-    return str(media_file(medium, data_root() / "files"))
+    return media_file(medium, str(data_root() / "files"))

@@ -22,7 +22,7 @@ class ConcatSampler:
     def __iter__(self) -> Iterator[list[int]]:
         for indices in zip(*self.samplers, strict=False):
             shifted = zip(self.cumulative_indices, indices, strict=True)
-            yield [start + index for start, given in shifted for index in _as_list(given)]
+            yield [start + index for start, entry in shifted for index in _as_list(entry)]
 
     def __len__(self) -> int:
         return min((len(sampler) for sampler in self.samplers), default=0)
@@ -60,5 +60,5 @@ class MultiBatchSampler:
         return whole + (1 if rest and not self.drop_last else 0)
 
 
-def _as_list(given: Any) -> Sequence[int]:
-    return given if isinstance(given, (list, tuple)) else [given]
+def _as_list(entry: Any) -> Sequence[int]:
+    return entry if isinstance(entry, (list, tuple)) else [entry]

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ......core import MissingExtra
 from ......scorers.image.geneval import directions
+from .....kits.extras import library
 from ...smp.file import load
 
 STANDS_IN = True
@@ -56,11 +56,8 @@ def _edges(box: Sequence[float]) -> tuple[float, float, float, float]:
 
 def inference_detector(model: Any, image: Any) -> Any:
     """What mmdet's detector finds in an image."""
-    try:
-        from mmdet.apis import inference_detector as detect  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MissingExtra("mmdet 2.x, which GenEval's detector runs in,", "mmdet") from error
-    return detect(model, image)
+    mmdet = library("mmdet.apis", "mmdet 2.x, which GenEval's detector runs in,", "mmdet")
+    return mmdet.inference_detector(model, image)
 
 
 def color_classification(
@@ -105,19 +102,19 @@ def _fault(
     wrong: list[str] = []
     colour = _part(metadata, "include_color", place)
     if colour:
-        seen = color_classification(clip_model, image, found, name)
-        if seen.count(colour) < count:
-            listed = ", ".join(f"{seen.count(other)} {other}" for other in COLORS if other in seen)
-            wrong.append(f"expected {colour} {name}>={count}, found {seen.count(colour)} {colour}; and {listed}")
+        colours = color_classification(clip_model, image, found, name)
+        if colours.count(colour) < count:
+            listed = ", ".join(f"{colours.count(other)} {other}" for other in COLORS if other in colours)
+            wrong.append(f"expected {colour} {name}>={count}, found {colours.count(colour)} {colour}; and {listed}")
     position = _part(metadata, "include_position", place)
     if position and not wrong:
         relation, target = position.split("; ")
         others = matched[int(target)]
         if others is None:
             return [f"no target for {name} to be {relation}"]
-        for own in found:
+        for thing in found:
             for other in others:
-                relations = relative_position(own, other, threshold)
+                relations = relative_position(thing, other, threshold)
                 if relation not in relations:
                     return [f"expected {name} {relation} target, found {' and '.join(relations)} target"]
     return wrong
@@ -150,13 +147,13 @@ def GenEval_auxeval_score(det_model: Any, clip_model: Any, line: Mapping[str, An
     masks = found[1] if isinstance(found, tuple) and len(found) > 1 else None
     image = ImageOps.exif_transpose(line["prediction"])
     least = COUNTING_THRESHOLD if line["tag"] == "counting" else THRESHOLD
-    kept: dict[str, list[tuple[Any, Any]]] = {}
+    objects: dict[str, list[tuple[Any, Any]]] = {}
     for place, name in enumerate(CLASS_NAMES):
         order = [at for at in numpy.argsort(boxes[place][:, 4])[::-1] if boxes[place][at, 4] > least][:MOST_OBJECTS]
         if order:
-            kept[name] = [(boxes[place][at], None if masks is None else masks[place][at]) for at in order]
-    correct, reason = evaluate(clip_model, image, kept, line, POSITION_THRESHOLD)
-    details = json.dumps({name: [box.tolist() for box, _ in own] for name, own in kept.items()})
+            objects[name] = [(boxes[place][at], None if masks is None else masks[place][at]) for at in order]
+    correct, reason = evaluate(clip_model, image, objects, line, POSITION_THRESHOLD)
+    details = json.dumps({name: [box.tolist() for box, _ in things] for name, things in objects.items()})
     return {"index": line["index"], "tag": line["tag"], "prompt": line["question"], "correct": correct,
             "reason": reason, "details": details}  # fmt: skip
 
@@ -168,9 +165,9 @@ def GenEval_acc(result_file: str) -> Any:
     data = load(result_file)
     rows, means = [], []
     for tag in dict.fromkeys(data["tag"]):
-        own = [bool(correct) for correct in data[data["tag"] == tag]["correct"]]
-        mean = sum(own) / len(own)
+        verdicts = [bool(correct) for correct in data[data["tag"] == tag]["correct"]]
+        mean = sum(verdicts) / len(verdicts)
         means.append(mean)
-        rows.append([tag, f"{tag:<16} = {mean:.2%} ({sum(own)} / {len(own)})"])
+        rows.append([tag, f"{tag:<16} = {mean:.2%} ({sum(verdicts)} / {len(verdicts)})"])
     rows.append(["all", f"{sum(means) / len(means):.5f}"])
     return pandas.DataFrame(rows, columns=["split", "Overall"])

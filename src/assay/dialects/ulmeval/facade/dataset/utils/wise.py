@@ -79,8 +79,8 @@ def parse_score_dict(raw: Any) -> tuple[int, int, int] | None:
     """The three ratings of a reply or of a dictionary; `None` where they are not all there, upstream three zeros."""
     nothing = (0, 0, 0) if as_upstream() else None
     if isinstance(raw, Mapping):
-        known = [raw.get(name) for name in NAMES]
-        return nothing if None in known else tuple(int(value) for value in known)  # type: ignore[return-value, arg-type]
+        values = [raw.get(name) for name in NAMES]
+        return nothing if None in values else tuple(int(value) for value in values)  # type: ignore[return-value, arg-type]
     text = "" if raw is None else str(raw).strip()
     found = [rating.search(text) for rating in _RATINGS]
     if all(found):
@@ -93,12 +93,11 @@ def get_dimension_rating(mode: Any, data_path: str) -> dict[str, Any]:
     """Means by discipline and of all, rounded to two digits; `mode` adds the total that weighs disciplines."""
     buckets: dict[str, list[float]] = {name: [] for name in WISE_DIMENSIONS}
     data = load(data_path)
-    for place in range(len(data)):
-        row = data.iloc[place]
+    for _, row in data.iterrows():
         ratings = [found for reply in _replies(row.get("score")) if (found := parse_score_dict(reply)) is not None]
         if not ratings:
             continue
-        score = calculate_wiscore(*(sum(own) / len(own) for own in zip(*ratings, strict=True)))
+        score = calculate_wiscore(*(sum(scale) / len(scale) for scale in zip(*ratings, strict=True)))
         discipline = str(row.get("discipline", "")).strip().upper()
         for name in (discipline, "overall"):
             if name in buckets:

@@ -33,17 +33,17 @@ def report_acc_MMT(df: Any) -> Any:
     if "split" not in df:
         df["split"] = ["none"] * len(df)
     splits = sorted(set(df["split"]), key=str)
-    made: dict[str, list[Any]] = {"split": [*splits, "ALL"], "Overall": _by_split(df, splits, "hit")}
-    made.update({name: [] for name in MMT_abbrs.values()})
+    columns: dict[str, list[Any]] = {"split": [*splits, "ALL"], "Overall": _by_split(df, splits, "hit")}
+    columns.update({name: [] for name in MMT_abbrs.values()})
     subtasks: dict[Any, list[Any]] = {}
     if "category" in df:
         subtasks = {name: _by_split(df[df["category"] == name], splits, "hit") for name in sorted(set(df["category"]))}
-        made.update(subtasks)
+        columns.update(subtasks)
     if "l2-category" in df:
         for ability in sorted(set(df["l2-category"])):
-            own = [subtasks[name] for name in df[df["l2-category"] == ability]["category"].unique()]
-            made[MMT_abbrs.get(ability, ability)] = [sum(cells) / len(own) for cells in zip(*own, strict=True)]
-    return pandas.DataFrame({name: cells for name, cells in made.items() if cells})
+            rates = [subtasks[name] for name in df[df["l2-category"] == ability]["category"].unique()]
+            columns[MMT_abbrs.get(ability, ability)] = [sum(cells) / len(rates) for cells in zip(*rates, strict=True)]
+    return pandas.DataFrame({name: cells for name, cells in columns.items() if cells})
 
 
 def _by_split(frame: Any, splits: list[Any], column: str) -> list[float]:
@@ -83,16 +83,16 @@ def report_topviewrs_acc(df: Any) -> Any:
     if "split" not in df:
         df["split"] = ["none"] * len(df)
     splits = sorted(set(df["split"]), key=str)
-    made: dict[str, list[Any]] = {"split": splits}
+    columns: dict[str, list[Any]] = {"split": splits}
     groups = [("Overall", df)]
     for column in ("l2-category", "category"):
         if column in df:
             groups += [(ABBREVIATIONS.get(value, value), df[df[column] == value]) for value in sorted(set(df[column]))]
-    for name, own in groups:
-        made[name] = _by_split(own, splits, "hit")[:-1]
+    for name, rows in groups:
+        columns[name] = _by_split(rows, splits, "hit")[:-1]
         if "partial_match" in df:
-            made[f"{name}_PM"] = _by_split(own, splits, "partial_match")[:-1]
-    return pandas.DataFrame(made)
+            columns[f"{name}_PM"] = _by_split(rows, splits, "partial_match")[:-1]
+    return pandas.DataFrame(columns)
 
 
 def get_dimension_rating(data_path: str) -> dict[str, Any]:
@@ -101,27 +101,26 @@ def get_dimension_rating(data_path: str) -> dict[str, Any]:
         task: {subtask: {} for subtask in SUBTASKS} for task in DIMENSIONS
     }
     data = load(data_path)
-    for place in range(len(data)):
-        row = data.iloc[place]
+    for _, row in data.iterrows():
         task, subtask = row["category"].split("/")[:2]
         category = row["l2-category"].lower()
         if "attribute" in category:
             category = f"{category.split('/')[0]}/attribute"
         if row["score"] >= 0:
             counts[task][subtask].setdefault(category, []).append(row["score"])
-    made: dict[str, Any] = {"Overall": {}}
+    ratings: dict[str, Any] = {"Overall": {}}
     every: list[float] = []
     for task, subtasks in counts.items():
-        scores = {name: [s for own in groups.values() for s in own] for name, groups in subtasks.items()}
-        own = [score for values in scores.values() for score in values]
-        every += own
-        made[task] = {**{name: _averaged(subtasks[name], scores[name]) for name in subtasks}, "Avg": _mean(own)}
-    made["Overall"] = sum(every) / len(every)
-    return made
+        scores = {name: [s for group in groups.values() for s in group] for name, groups in subtasks.items()}
+        group = [score for values in scores.values() for score in values]
+        every += group
+        ratings[task] = {**{name: _averaged(subtasks[name], scores[name]) for name in subtasks}, "Avg": _mean(group)}
+    ratings["Overall"] = sum(every) / len(every)
+    return ratings
 
 
 def _averaged(groups: Mapping[str, list[float]], scores: list[float]) -> dict[str, float]:
-    return {**{name: sum(own) / len(own) for name, own in groups.items()}, "Avg": _mean(scores)}
+    return {**{name: sum(group) / len(group) for name, group in groups.items()}, "Avg": _mean(scores)}
 
 
 def _mean(scores: list[float]) -> float:

@@ -11,4 +11,4 @@ DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its ke
 
 def build_judge(**kwargs: Any) -> GuestJudge:
     """The model given by `--judge`; the name asked for is only a wish, its options go with the questions."""
-    return GuestJudge.of_session(kwargs)
+    return GuestJudge(kwargs)

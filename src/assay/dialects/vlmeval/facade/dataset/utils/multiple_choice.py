@@ -9,7 +9,7 @@ from typing import Any
 from ......datasets.tsv_images import is_blank
 from ....era import of_documented
 from ....kinds import ROTATION
-from ....matched_choice import NO_JUDGE, judged_letter, judged_rotations, prefetched, which_option
+from ....matched_choice import NO_JUDGE, judged_letter, judged_rotations, prefetched_rotations, which_option
 from ....reports import ABBREVIATIONS as MMB_abbrs
 from ....reports import accuracy_table
 from ...smp.file import dump, load
@@ -94,18 +94,12 @@ def extract_answer_from_item(model: Any, item: Mapping[str, Any], dataset_name: 
 def prefetch_circular_group(sub_data: Any, verbose: bool = False) -> Any:
     """The verdict on one question's rotations by rule alone; with `verbose`, answers and letters too."""
     answers, read, predictions, _ = _group(sub_data)
-    verdict = prefetched(answers, read, predictions)
-    if not verbose or (verdict is not None and not verdict["hit"]):
-        return verdict
-    return verdict, answers, read
+    return prefetched_rotations(answers, read, predictions, verbose)
 
 
 def eval_circular_group(model: Any, sub_data: Any, dataset_name: str | None = None) -> dict[str, Any]:
     """The verdict on one question's rotations, by rule and then by the judge."""
     answers, read, predictions, rows = _group(sub_data)
-    known = prefetched(answers, read, predictions)
-    if known is not None:
-        return known
     return judged_rotations(
         answers, read, predictions, lambda place: extract_answer_from_item(model, rows[place], dataset_name)
     )
@@ -165,7 +159,8 @@ def mcq_circular_eval(
 def MMMU_preproc(data: Any) -> Any:
     """Open questions as multiple choice: the answer, or another one."""
     is_open = [is_blank(cell) for cell in data["A"]]
-    data["A"] = [own if blank else cell for cell, own, blank in zip(data["A"], data["answer"], is_open, strict=True)]
+    answers = zip(data["A"], data["answer"], is_open, strict=True)
+    data["A"] = [answer if blank else cell for cell, answer, blank in answers]
     data["B"] = ["Other Answers" if blank else cell for cell, blank in zip(data["B"], is_open, strict=True)]
     return data
 

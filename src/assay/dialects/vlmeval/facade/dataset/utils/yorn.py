@@ -1,21 +1,13 @@
 """`vlmeval.dataset.utils.yorn`: yes or no read off answers, by words or by a judge, and the ratings made of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from ......scorers.choice.yes_no import read_words
+from .... import ratings
 from ....era import upstreams_rule
-from ....ratings import (
-    amber_rating,
-    hallusion_rating,
-    mme_rating,
-    one_row,
-    pope_rating,
-    vsr_rating,
-)
-from ....ratings import (
-    default_rating as overall_rating,
-)
+from ....ratings import mme_rating, one_row
 from ...smp.file import load
 
 STANDS_IN = True
@@ -23,11 +15,12 @@ __all__ = ["AMBER_rating", "Hallusion_rating", "MME_rating", "POPE_rating", "VSR
            "YOrN_auxeval", "YOrN_match_prompt", "default_rating"]  # fmt: skip
 
 TRIES = 5
+VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
 
 
 def YOrN_Extraction(output: str) -> str:
     """Yes or No if exactly one of the two is among the words."""
-    return {"yes": "Yes", "no": "No"}.get(read_words(output) or "", "Unknown")
+    return VERDICTS[read_words(output)]
 
 
 def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
@@ -42,9 +35,9 @@ def YOrN_auxeval(model: Any, line: Mapping[str, Any]) -> str:
     """What the judge makes of an answer, asked up to five times."""
     prompt = YOrN_match_prompt(line)
     for place in range(TRIES):
-        said = YOrN_Extraction(model.generate(prompt, temperature=0.5 * place))
-        if said != "Unknown":
-            return said
+        verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * place))
+        if verdict != "Unknown":
+            return verdict
     return "Unknown"
 
 
@@ -55,26 +48,17 @@ def MME_rating(data_file: str) -> Any:
     return one_row(mme_rating(rows, strict=upstreams_rule()))
 
 
-def Hallusion_rating(data_file: str) -> Any:
-    """aAcc, fAcc and qAcc: overall, by category, by l2-category."""
-    return hallusion_rating(load(data_file))
+def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """A rating of a data frame as upstream has it: of the file that holds the frame, as another frame."""
+
+    @wraps(rate)
+    def rating(data_file: str) -> Any:
+        numbers = rate(load(data_file))
+        return one_row(numbers) if isinstance(numbers, dict) else numbers
+
+    return rating
 
 
-def POPE_rating(data_file: str) -> Any:
-    """F1, acc, precision and recall: overall and by category."""
-    return pope_rating(load(data_file))
-
-
-def AMBER_rating(data_file: str) -> Any:
-    """Acc of attributes, existence and relations, and their mean."""
-    return one_row(amber_rating(load(data_file)))
-
-
-def VSR_rating(data_file: str) -> Any:
-    """Precision, recall, acc and F1."""
-    return one_row(vsr_rating(load(data_file)))
-
-
-def default_rating(data_file: str) -> Any:
-    """Acc: overall, by category and by l2-category."""
-    return one_row(overall_rating(load(data_file)))
+Hallusion_rating, POPE_rating = _of_file(ratings.hallusion_rating), _of_file(ratings.pope_rating)
+AMBER_rating, VSR_rating = _of_file(ratings.amber_rating), _of_file(ratings.vsr_rating)
+default_rating = _of_file(ratings.default_rating)

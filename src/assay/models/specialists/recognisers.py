@@ -1,4 +1,4 @@
-"""What recognisers of speech share: how much they hear at once, and an engine in a process of its own.
+"""Recognisers of speech: how much each hears at once, and an engine in a process of its own.
 
 A longer recording is heard in pieces cut at pauses. The engine's memory is bounded: where it does not do, or its
 native code crashes, that sample fails and the next one gets a new engine.
@@ -9,13 +9,15 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
+from ...core import Abilities, Audio, MissingExtra, ModelError, Output, Request
 from ...media import decode_audio
+from ..weights import weights_digest
 from ..workers.process import WorkerProcess
-from .base import Specialist, only_medium, passed_over
+from .base import Ranges, Specialist, only_medium, passed_over
 from .pieces import in_pieces
 
 if TYPE_CHECKING:
@@ -28,24 +30,22 @@ SECONDS_A_SECOND = 20.0
 """How long the engine may take for each second of audio, on a busy machine."""
 LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
+MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"
+LOUDEST = 32_767
+"""Of 16-bit samples, as PocketSphinx takes them."""
 
 
 @dataclass
 class Recogniser(Specialist):
     """A model that turns speech into text; words beside the audio are not read."""
 
+    ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
     """The class in `engines.py`."""
     longest_seconds: float = 30.0
     """How much it hears at once; a longer recording is cut at pauses."""
     memory_gib: float = 4.0
     """Address space of the engine's process."""
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("longest_seconds", 1.0, 3600.0), ("memory_gib", 0.5, 1024.0)):
-            if not least <= getattr(self, name) <= most:
-                fix = f"a number from {least:g} to {most:g}"
-                raise UsageError(f"{name} is {getattr(self, name)}", where=f"model {self.label!r}", fix=fix)
 
     @property
     def abilities(self) -> Abilities:
@@ -110,3 +110,80 @@ class Recogniser(Specialist):
     @abstractmethod
     def _encoded(self, piece: "Floats") -> bytes:
         """A piece as the engine takes it."""
+
+
+@dataclass
+class Moonshine(Recogniser):
+    """Moonshine tiny-en: 27 million parameters that turn English speech into text. Their wheel is 0.1.0, none later.
+
+    It was trained on clips of up to 30 s: beyond a minute it repeats itself, and its memory grows with the square.
+    """
+
+    label: ClassVar[str] = "moonshine"
+    engine: ClassVar[str] = "MoonshineEngine"
+    ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
+    vad_threshold: float = 0.0
+    """Above 0, a detector of speech cuts the clip first, and short pieces come out as words nobody said."""
+    silence_seconds: float = 0.5
+    """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The weights by digest, the engine by version."""
+        files = sorted(_folder().glob("*.ort"))
+        return {
+            "moonshine": MOONSHINE,
+            "sha256": [weights_digest(file) for file in files],
+            "engine": f"moonshine-voice {metadata.version('moonshine-voice')}",
+            "vad_threshold": self.vad_threshold,
+            "silence_seconds": self.silence_seconds,
+            "longest_seconds": self.longest_seconds,
+        }
+
+    def _engine_options(self) -> Mapping[str, Any]:
+        return {"model_path": str(_folder()), "options": {"vad_threshold": str(self.vad_threshold)}}
+
+    def _encoded(self, piece: "Floats") -> bytes:
+        import numpy as np
+
+        return np.pad(piece, int(self.silence_seconds * RATE)).astype("<f4").tobytes()
+
+    @property
+    def _additions(self) -> list[str]:
+        return [f"added {self.silence_seconds:g} s of silence at both ends"] if self.silence_seconds else []
+
+
+@dataclass
+class PocketSphinx(Recogniser):
+    """PocketSphinx, of the generation before neural ones: weaker than Moonshine, so a good second system to rank."""
+
+    label: ClassVar[str] = "pocketsphinx"
+    engine: ClassVar[str] = "PocketSphinxEngine"
+    longest_seconds: float = 120.0
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The wheel holds engine and model alike."""
+        return {
+            "pocketsphinx": "en-us",
+            "engine": f"pocketsphinx {metadata.version('pocketsphinx')}",
+            "longest_seconds": self.longest_seconds,
+        }
+
+    def _engine_options(self) -> Mapping[str, Any]:
+        return {}
+
+    def _encoded(self, piece: "Floats") -> bytes:
+        import numpy as np
+
+        return np.round(np.clip(piece, -1.0, 1.0) * LOUDEST).astype("<i2").tobytes()
+
+
+def _folder() -> Path:
+    """Where the weights lie; later wheels come without them and would fetch them from the network."""
+    from moonshine_voice import get_model_path
+
+    folder = Path(get_model_path(MOONSHINE))
+    if not any(folder.glob("*.ort")):
+        raise MissingExtra(f"the wheel that holds the weights of Moonshine {MOONSHINE}", MOONSHINE_PIP)
+    return folder

@@ -1,0 +1,87 @@
+"""Readers of the text in images, Tesseract and RapidOCR; words beside the image are not read."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import Image, Output, Request, UsageError
+from ...media import decode_image
+from .base import READS, Ranges, Specialist, only_medium, passed_over
+from .programs import call, find_program, version_of
+
+APT = "tesseract-ocr tesseract-ocr-eng"
+ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
+
+
+@dataclass
+class Tesseract(Specialist):
+    """Tesseract, where the system has it: strong on clean pages, weak on photos."""
+
+    abilities = READS
+    label: ClassVar[str] = "tesseract"
+    ranges: ClassVar[Ranges] = {"layout": (0, 13)}
+    language: str = "eng"
+    layout: int = 3
+    """Its page segmentation mode: 3 finds blocks by itself, 6 takes one block, 7 one line."""
+
+    def __post_init__(self) -> None:
+        if not self.language.replace("+", "").replace("_", "").isalnum():
+            raise UsageError(f"{self.language!r} is no language", where="model 'tesseract'", fix="eng, or eng+deu")
+        super().__post_init__()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The program as it names itself, and how it reads."""
+        engine = version_of(find_program("tesseract", APT))
+        return {"tesseract": self.language, "engine": engine, "layout": self.layout}
+
+    def _start(self) -> str:
+        return find_program("tesseract", APT)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        with tempfile.TemporaryDirectory(prefix="assay-ocr-") as name:
+            file = Path(name) / "picture.png"
+            decode_image(only_medium(request, Image)).save(file)
+            arguments = [self._engine, str(file), "stdout", "-l", self.language, "--psm", str(self.layout)]
+            text = call(arguments, more=ONE_THREAD)
+        return replace(Output.of(text.replace("\f", "").strip()), details=passed_over(request))
+
+
+@dataclass
+class RapidOcr(Specialist):
+    """RapidOCR (PP-OCRv4, whose weights lie in the wheel), on one thread; one line for each piece found.
+
+    It reads Chinese and Latin letters, and tends to drop the blanks between words: compare without them.
+    """
+
+    abilities = READS
+    label: ClassVar[str] = "rapidocr"
+    least_confidence: float = 0.5
+    """Pieces it is less sure of are left out."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The wheel holds engine and weights alike; the runtime computes."""
+        return {
+            "rapidocr": f"rapidocr-onnxruntime {metadata.version('rapidocr-onnxruntime')}",
+            "engine": f"onnxruntime {metadata.version('onnxruntime')}",
+            "least_confidence": self.least_confidence,
+        }
+
+    def _start(self) -> Any:
+        from rapidocr_onnxruntime import RapidOCR
+
+        return RapidOCR(intra_op_num_threads=1, inter_op_num_threads=1, text_score=self.least_confidence)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        import numpy as np
+
+        image = np.asarray(decode_image(only_medium(request, Image)))
+        blue_first = np.ascontiguousarray(image[:, :, ::-1])
+        found, _ = self._engine(blue_first)
+        pieces = found or []
+        details = {"confidence": [round(float(score), 4) for _, _, score in pieces], **passed_over(request)}
+        return replace(Output.of("\n".join(str(text) for _, text, _ in pieces)), details=details)
