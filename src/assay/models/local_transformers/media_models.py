@@ -46,6 +46,8 @@ class Prepared:
     """Those whose beginnings can be shared."""
     whole: dict[int, list[Pair]] = field(default_factory=dict)
     """Texts to weigh from their first token, as pieces."""
+    continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """What is weighed behind each prompt, as token ids."""
 
 
 class MediaModel:
@@ -72,7 +74,7 @@ class MediaModel:
         self.limits = limits
         self.where = where
         self.renderer = self.renders(processor, chat_template=template, where=where)
-        self.weigher = Weigher(model, self.renderer, limits)
+        self.weigher = Weigher(model, limits)
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
@@ -251,7 +253,8 @@ class MediaModel:
             try:
                 if request.prompt.rolling:
                     raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
-                made.inputs[at] = self.renderer.inputs(request.prompt)
+                weighed = self.renderer.weighed(request.prompt)
+                made.inputs[at], made.continuations[at] = weighed.inputs, weighed.continuations
             except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
@@ -274,16 +277,17 @@ class MediaModel:
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
-            outputs[at] = self._weighed_alone(made.requests[at], made.inputs[at])
+            outputs[at] = self._weighed_alone(made, at)
             self.engine.count.meter.advance(1 / len(made.requests))
         self.weigher.forget()
         return [outputs[at] for at in range(len(made.requests))]
 
-    def _weighed_alone(self, request: Request, inputs: Mapping[str, Any]) -> Output:
+    def _weighed_alone(self, made: Prepared, at: int) -> Output:
         import torch
 
         try:
-            return self.weigher.weigh(request, placed(inputs, self.model))
+            inputs = placed(made.inputs[at], self.model)
+            return self.weigher.weigh(made.requests[at], inputs, made.continuations[at])
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
@@ -303,7 +307,10 @@ class MediaModel:
 
     def _weighed(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
-        pairs = {at: self.weigher.pairs(made.requests[at], made.marked[at].ids) for at in group}
+        pairs = {
+            at: [Pair((*ids, *more), len(ids)) for ids in [made.marked[at].ids] for more in made.continuations[at]]
+            for at in group
+        }
         longest = {at: max((len(pair.computed) for pair in own), default=0) for at, own in pairs.items()}
         limit = self.limits.context
         outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}
