@@ -34,9 +34,15 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"OggS", "ogg"),
     (b"ID3", "mp3"),
     (b"\xff\xfb", "mp3"),
+    (b"\xff\xfa", "mp3"),
     (b"\xff\xf3", "mp3"),
     (b"\xff\xf2", "mp3"),
-    (b"\xff\xfa", "mp3"),
+    (b"\xff\xe3", "mp3"),
+    (b"\xff\xe2", "mp3"),
+    (b"\xff\xfd", "mp2"),
+    (b"\xff\xfc", "mp2"),
+    (b"\xff\xf5", "mp2"),
+    (b"\xff\xf4", "mp2"),
     (b"\xff\xf1", "aac"),
     (b"\xff\xf9", "aac"),
     (b"RF64", "rf64"),
@@ -71,7 +77,14 @@ _BRANDS: dict[bytes, str] = {
     b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
 }  # fmt: skip
 """Brands in the first box of an ISO file that is no video."""
+_HTK_PERIODS = range(26, 2_501)
+"""Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
 SNIFFED_BYTES = 64
+FORMATS = frozenset(
+    {*(name for _, name in _MAGIC), *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
+    | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
+)
+"""Every name that `sniff` may give, and so every ending of a file that a run keeps."""
 
 
 Place = tuple[str | None, int | None, str | int | None]
@@ -99,6 +112,10 @@ def sniff(data: bytes) -> str | None:
         return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
     if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
         return "ppm"
+    if data[20:31] == b"samplerate\0":  # MATLAB 4 names its first matrix, and libsndfile writes this one first
+        return "mat4"
+    if data[8:12] == b"\0\2\0\0" and int.from_bytes(data[4:8], "big") in _HTK_PERIODS:
+        return "htk"
     return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
 
 
