@@ -304,6 +304,21 @@ def test_lists_of_the_librarys_media_come_undecoded_too() -> None:
     assert isinstance(sample, Sample) and [medium.data() for medium in sample.media] == [png(), png()]
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_audio_inside_structures_comes_undecoded_too(streams: bool) -> None:
+    library: Any = pytest.importorskip("datasets", reason="the extra hf is not installed")
+    clip = {"bytes": b"RIFF....WAVE", "path": "a.wav"}
+    part = {"clip": library.Audio(), "who": library.Value("string")}
+    rows = {"heard": [{"clip": clip, "who": "Ann"}], "said": [[{"clip": clip, "who": "Bo"}]], "answer": ["two"]}
+    data = library.Dataset.from_dict({**rows, "question": ["Who?"]})
+    data = data.cast(library.Features({**data.features, "heard": part, "said": library.List(part)}))
+
+    [sample] = open_dataset(data.to_iterable_dataset() if streams else data)
+
+    assert isinstance(sample, Sample)
+    assert sample.fields["heard"]["clip"] == clip and sample.fields["said"][0]["clip"] == clip
+
+
 def test_a_metadata_file_names_its_media_without_settings(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     (tmp_path / "b.wav").write_bytes(audio_from(np.zeros(160, np.float32), 16_000).data())

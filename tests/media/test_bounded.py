@@ -113,3 +113,17 @@ def test_threads_are_served_side_by_side(picture):
         thread.join()
 
     assert sizes == [(48, 32)] * 9
+
+
+def test_what_lies_in_the_current_folder_plays_no_part(tmp_path, monkeypatch):
+    bounded.close_workers()
+    mp3 = sound(tone(), format="MP3")
+    (tmp_path / "._").touch()  # as file systems of Macs leave them
+    (tmp_path / "numpy.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.path.relpath(Path(bounded.__file__).parents[2]))
+
+    decoded = decode_audio(Audio(mp3))
+
+    assert decoded.rate == 16_000
+    bounded.close_workers()

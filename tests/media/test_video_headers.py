@@ -16,6 +16,9 @@ def box(name: bytes, body: bytes, *, large: bool = False) -> bytes:
 
 HEAD = box(b"ftyp", b"isom\0\0\0\0isom")
 WHOLE = HEAD + box(b"mdat", bytes(600)) + box(b"moov", bytes(40))
+EBML = b"\x1aE\xdf\xa3\x84webm"
+MATROSKA = EBML + b"\x18\x53\x80\x67\x40\xc8" + bytes(200)
+LIVE = EBML + b"\x18\x53\x80\x67\x01" + b"\xff" * 7 + bytes(200)
 AVI = b"RIFF" + struct.pack("<I", 104) + b"AVI " + bytes(100)
 
 
@@ -27,11 +30,23 @@ AVI = b"RIFF" + struct.pack("<I", 104) + b"AVI " + bytes(100)
         HEAD + box(b"moov", bytes(40)) + struct.pack(">I4s", 0, b"mdat") + bytes(99),
         AVI,
         b"RIFF\0\0\0\0AVI " + bytes(100),
+        MATROSKA,
+        LIVE,
+        LIVE[:100],
     ],
-    ids=["moov last", "large box", "box to the end", "avi", "avi of unknown length"],
+    ids=[
+        "moov last",
+        "large box",
+        "box to the end",
+        "avi",
+        "avi of unknown length",
+        "webm",
+        "live webm",
+        "cut live webm",
+    ],
 )
 def test_a_whole_video_is_passed_on(data: bytes) -> None:
-    assert check_media(Video(data)).format in ("mp4", "avi")
+    assert check_media(Video(data)).format in ("mp4", "avi", "webm")
 
 
 @pytest.mark.parametrize(
@@ -40,6 +55,9 @@ def test_a_whole_video_is_passed_on(data: bytes) -> None:
         (WHOLE[:300], "the MP4 is cut off: 300 bytes, and a part goes on to 628"),
         (WHOLE[: len(HEAD) + 608], "nothing says what is in it"),
         (AVI[:50], "the AVI is cut off: 50 of 112 bytes"),
+        (MATROSKA[:-1], "the Matroska is cut off: 214 of 215 bytes"),
+        (MATROSKA[:14], "the Matroska is cut off: 14 of"),
+        (EBML[:6], "the Matroska is cut off: 6 of 9 bytes"),
     ],
 )
 def test_a_video_that_was_cut_is_said(data: bytes, said: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -419,6 +420,33 @@ def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(tmp_
     assert texts[0] == "7" and len(set(texts)) == 4
 
 
+def test_a_function_of_two_answers_at_a_time_gives_no_more_candidates_than_asked_for(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    return ['a', 'b']\n")
+
+    [output] = build_model(f"{file}:generate").generate([ask_for("text", n=3)])
+
+    assert [candidate.text for candidate in output.candidates] == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('{"text": "hi", "picture": b"x"}', "an answer has no part 'picture'; its parts are text, image, audio"),
+        ('{"text": 5}', "text must be a str"),
+        ('{"text": "hi", "image": np.zeros((2, 2))}', r"for arrays: assay\.media\.image_from\(array\)"),
+        ('{"audio": {"array": np.zeros(9), "sampling_rate": 8000}}', r"assay\.media\.audio_from\(array, rate\)"),
+        ('[{"text": "hi", "sound": 1}]', "an answer has no part 'sound'"),
+    ],
+)
+def test_parts_that_cannot_be_read_are_named_with_the_reason(tmp_path, given, said):
+    file = write(tmp_path, f"import numpy as np\n\n\ndef generate(text):\n    return {given}\n")
+
+    [output] = build_model(f"{file}:generate").generate([ask_for("text")])
+
+    assert output.error is not None
+    assert re.search(said, output.error.message), output.error.message
+
+
 def test_a_batch_function_is_asked_again_for_those_that_lack_candidates(tmp_path):
     file = write(tmp_path, "calls = []\ndef generate(requests):\n    calls.append(len(requests))\n"
                  "    return [f'{len(calls)}' for r in requests]")  # fmt: skip
@@ -513,12 +541,15 @@ def test_a_batch_of_the_wrong_length_is_an_error(tmp_path):
 @pytest.mark.parametrize("returned", ["['one']", "[]", "['x'] * 7"], ids=("one", "none", "too many"))
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_answers_that_do_not_fit_a_batch_fail_the_whole_batch_and_it_is_not_asked_again(tmp_path, returned, kind):
-    file = write(tmp_path, f"""
+    file = write(
+        tmp_path,
+        f"""
         calls = []
         {kind} generate(requests):
             calls.append(len(requests))
             return {returned}
-    """)
+    """,
+    )
     model = build_model(f"{file}:generate")
 
     outputs = model.generate([HELLO] * 4)

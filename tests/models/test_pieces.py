@@ -57,3 +57,41 @@ def test_silent_pieces_are_left_out():
     assert in_pieces(silence, RATE, 30) == []
     [said] = in_pieces(np.concatenate([silence, speech(3)]), RATE, 30)
     assert len(said) < 30 * RATE and np.abs(said).max() > 0.1
+
+
+@pytest.mark.parametrize("gain", [1.0, 0.1, 0.005])
+def test_a_faint_recording_is_heard_as_whole_as_a_loud_one(gain):
+    samples = speech(*RANDOM.uniform(0.5, 2, 60))
+
+    pieces = in_pieces((gain * samples).astype(np.float32), RATE, 30)
+
+    assert sum(map(len, pieces)) == len(samples)
+
+
+@pytest.mark.parametrize("hiss", [0.0005, 0.003])
+def test_a_recording_in_which_hardly_anybody_speaks_is_cut_all_the_same(hiss):
+    samples = RANDOM.normal(0, hiss, 300 * RATE).astype(np.float32)
+    said = speech(2, pause=0)
+    samples[170 * RATE : 170 * RATE + len(said)] += said
+
+    pieces = in_pieces(samples, RATE, 30)
+
+    [loud] = [piece for piece in pieces if np.abs(piece).max() > 0.1]
+    assert np.count_nonzero(np.abs(loud) > 0.05) == np.count_nonzero(np.abs(samples) > 0.05)
+
+
+def test_a_recording_that_is_shifted_off_zero_is_cut_at_the_same_pauses():
+    samples = speech(*RANDOM.uniform(0.5, 2, 60))
+
+    pieces, shifted = in_pieces(samples, RATE, 30), in_pieces(samples + np.float32(0.1), RATE, 30)
+
+    assert [len(piece) for piece in shifted] == [len(piece) for piece in pieces]
+
+
+@pytest.mark.parametrize("more", [1, 100, 319, 321])
+def test_a_rest_shorter_than_a_frame_is_no_fault(more):
+    samples = np.concatenate([speech(29.5, pause=0.5), np.zeros(more, np.float32)])
+
+    pieces = in_pieces(samples, RATE, 30)
+
+    assert len(samples) - sum(map(len, pieces)) <= RATE // 2 + more

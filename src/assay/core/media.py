@@ -30,7 +30,8 @@ _MAGIC: Mapping[str, tuple[bytes, ...]] = {
     "tiff": (b"II*\x00", b"MM\x00*"),
     "flac": (b"fLaC",),
     "ogg": (b"OggS",),
-    "mp3": (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa"),
+    "mp3": (b"ID3", b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2", b"\xff\xe3", b"\xff\xe2"),
+    "mp2": (b"\xff\xfd", b"\xff\xfc", b"\xff\xf5", b"\xff\xf4"),
     "aac": (b"\xff\xf1", b"\xff\xf9"),
     "rf64": (b"RF64",),
     "w64": (b"riff\x2e\x91\xcf\x11",),
@@ -60,7 +61,14 @@ _BRANDS: dict[bytes, str] = {
     b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
 }  # fmt: skip
 """Brands in the first box of an ISO file that is no video."""
+_HTK_PERIODS = range(26, 2_501)
+"""Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
 SNIFFED_BYTES = 64
+FORMATS = frozenset(
+    {*(name for _, name in _MAGIC), *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
+    | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
+)
+"""Every name that `sniff` may give, and so every ending of a file that a run keeps."""
 
 
 Place = tuple[str | None, int | None, str | int | None]
@@ -88,6 +96,10 @@ def sniff(data: bytes) -> str | None:
         return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
     if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
         return "ppm"
+    if data[20:31] == b"samplerate\0":  # MATLAB 4 names its first matrix, and libsndfile writes this one first
+        return "mat4"
+    if data[8:12] == b"\0\2\0\0" and int.from_bytes(data[4:8], "big") in _HTK_PERIODS:
+        return "htk"
     return next((name for name, begins in _MAGIC.items() if data.startswith(begins)), None)
 
 

@@ -1,7 +1,7 @@
 """Files: from a path to the shards that hold its rows.
 
-A file is known by its name: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, the text ones also with `.gz` or `.zst`. A
-folder is all such files in it, in the order of their names with numbers counted as numbers.
+A file is known by its name: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`, the text ones also with `.gz` or
+`.zst`. A folder is all such files in it, in the order of their names with numbers counted as numbers.
 """
 
 import errno
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import DataError, UsageError, nearest
+from .arrow import Arrow, holds_rows, split_by_folder
 from .faults import RowFault
 from .json_arrays import JsonArray
 from .json_lines import JsonLines
@@ -27,8 +28,9 @@ FORMATS = {
     ".csv": "CSV",
     ".tsv": "TSV",
     ".parquet": "Parquet",
+    ".arrow": "Arrow",
 }
-READABLE = "TSV, CSV, JSON, JSONL, Parquet (also .gz, .zst)"
+READABLE = "TSV, CSV, JSON, JSONL (also .gz, .zst), Parquet, Arrow"
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 DESCRIPTIONS = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "package.json"})
 """JSON files that describe a dataset instead of holding rows."""
@@ -107,10 +109,10 @@ def open_file(path: Path) -> Shard:
         )
     if path.stat().st_size == 0:
         raise DataError("the file is empty", file=str(path), fix="write at least one row")
-    if kind == "Parquet":
+    if kind in ("Parquet", "Arrow"):
         if is_compressed(path):
-            raise UsageError(f"a packed Parquet file cannot be read: {path}", fix="unpack it: Parquet is packed inside")
-        return Parquet(path)
+            raise UsageError(f"a packed {kind} file cannot be read: {path}", fix=f"unpack it: {kind} is read in place")
+        return Parquet(path) if kind == "Parquet" else Arrow(path)
     if kind in ("CSV", "TSV"):
         return Table(path, "," if kind == "CSV" else "\t")
     if kind == "JSON" and not _is_one_object_a_line(path):
@@ -182,11 +184,16 @@ def _of_one_format(found: list[Path], folder: Path, where: str) -> list[Path]:
 def _is_data(path: Path, folder: Path) -> bool:
     inner = path.relative_to(folder).parts
     hidden = any(part.startswith((".", "_")) for part in inner)
-    return not hidden and format_of(path) is not None and path.name not in DESCRIPTIONS and path.is_file()
+    kind = format_of(path)
+    if hidden or kind is None or path.name in DESCRIPTIONS or not path.is_file():
+        return False
+    return kind != "Arrow" or holds_rows(path)
 
 
 def _split_of(path: Path, folder: Path | None = None) -> str | None:
     """The split that a name tells: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
+    if folder is not None and (split := split_by_folder(path, folder)) is not None:
+        return split
     words = re.split(r"[-_.]", stem_of(path).lower())
     for word in (words[0], words[-1]):
         if word in SPLITS:

@@ -6,7 +6,7 @@ Types come from the schema: nothing is guessed. Bytes that look like a pickle ar
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..core import DataError, MissingExtra
 from .faults import RowFault
@@ -20,6 +20,7 @@ WIDE_BATCH_ROWS = 8
 class Parquet:
     """One Parquet file; rows are counted from 1."""
 
+    label: ClassVar[str] = "Parquet"
     path: Path
     seekable: bool = False
     _schema: Any = field(default=None, init=False, repr=False)
@@ -60,7 +61,9 @@ class Parquet:
                         yield number, 0, self._checked(row, binary, number)
                         number += 1
             except (OSError, ValueError) as error:
-                raise DataError(f"the Parquet data is damaged: {_line(error)}", file=self.name, row=number) from error
+                raise DataError(
+                    f"the {self.label} data is damaged: {first_line(error)}", file=self.name, row=number
+                ) from error
 
     def row_at(self, number: int, offset: int) -> RowData:
         """The row with this number."""
@@ -91,7 +94,7 @@ class Parquet:
             return pyarrow.parquet.ParquetFile(self.path)
         except (OSError, ValueError) as error:
             raise DataError(
-                f"not a whole Parquet file: {_line(error)}", file=self.name, fix="the file was cut: fetch it again"
+                f"not a whole Parquet file: {first_line(error)}", file=self.name, fix="the file was cut: fetch it again"
             ) from error
 
 
@@ -128,5 +131,6 @@ def _kind(kind: Any) -> str:
     return next((name for name, checks in tests.items() if any(check(kind) for check in checks)), str(kind))
 
 
-def _line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of what a library says, shortened."""
     return str(error).partition("\n")[0][:120]

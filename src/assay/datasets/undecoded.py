@@ -6,7 +6,7 @@ MEDIA_FEATURES = frozenset({"Image", "Audio", "Video"})
 
 
 def without_decoding(data: Any) -> Any:
-    """The same data with images, audio and video left as the bytes they are, in lists too; anything else as it is."""
+    """The same data with images, audio and video left as the bytes they are, inside lists and structures too."""
     features = getattr(data, "features", None)
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):
         return data
@@ -21,6 +21,11 @@ def _bare(feature: Any) -> Any:
     """The feature without decoding; `None` where it holds no media."""
     if type(feature).__name__ in MEDIA_FEATURES:
         return type(feature)(decode=False)
+    if isinstance(feature, dict):
+        bare = {name: _bare(inner) for name, inner in feature.items()}
+        if all(inner is None for inner in bare.values()):
+            return None
+        return {name: feature[name] if inner is None else inner for name, inner in bare.items()}
     if isinstance(feature, list) and len(feature) == 1:
         inner = _bare(feature[0])
         return None if inner is None else [inner]

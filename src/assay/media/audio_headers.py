@@ -65,8 +65,24 @@ def ogg(data: bytes) -> Facts:
 
 def aiff(data: bytes) -> Facts:
     """The format alone; the file must be as long as its first chunk says."""
-    (size,) = struct.unpack_from(">I", data, 4)
-    return _whole("aiff", data, size + 8)
+    return _whole("aiff", data, _form_size(data))
+
+
+def svx(data: bytes) -> Facts:
+    """Amiga's format, in the same chunks as AIFF."""
+    return _whole("svx", data, _form_size(data))
+
+
+def caf(data: bytes) -> Facts:
+    """Apple's format; the chunk of samples may go on to the end of the file without saying where that is."""
+    at = 8
+    while at + 12 <= len(data):
+        name, size = struct.unpack_from(">4sq", data, at)
+        if name == b"data" and size < 0:
+            break
+        at += 12 + max(size, 0)
+        _whole("caf", data, at)
+    return Facts("caf")
 
 
 def rf64(data: bytes) -> Facts:
@@ -110,6 +126,11 @@ def sphere(data: bytes) -> Facts:
     return Facts("sphere", frames=frames, rate=rate, channels=channels)
 
 
+def _form_size(data: bytes) -> int:
+    (size,) = struct.unpack_from(">I", data, 4)
+    return int(size) + 8
+
+
 def _whole(name: str, data: bytes, size: int) -> Facts:
     if size > len(data):
         raise Broken(f"the {name.upper()} is cut off: {len(data):,} of {size:,} bytes")
@@ -117,6 +138,6 @@ def _whole(name: str, data: bytes, size: int) -> Facts:
 
 
 READERS: dict[str, Callable[[bytes], Facts]] = {
-    read.__name__: read for read in (wav, flac, ogg, aiff, rf64, w64, au, sphere)
+    read.__name__: read for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
 """By format, which each reader is named after."""

@@ -74,7 +74,9 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _FEW_THREADS,
+            # Not in the folder of the user: libsndfile takes a file called `._` there for a part of an MP3.
+            cwd=os.path.abspath(os.sep),
+            env=_environment(),
         )
 
         for stream in (self._process.stdin, self._process.stdout):
@@ -145,6 +147,14 @@ class Worker:
                     stream.close()
                 except OSError:
                     pass  # what was written last and could not be sent
+
+
+def _environment() -> dict[str, str]:
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    if "PYTHONPATH" in passed:  # it may be told from this folder, and the worker runs in another
+        folders = passed["PYTHONPATH"].split(os.pathsep)
+        passed["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in folders)
+    return passed | _FEW_THREADS
 
 
 def _widen(stream: Any) -> None:

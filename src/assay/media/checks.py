@@ -14,7 +14,7 @@ CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio that libsndfile does not read, and PyAV does."""
 AUDIO_FORMATS = CONTAINERS | {
     "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
-    "avr", "wve", "xi", "mat5", "sds", "mpc2k",
+    "avr", "wve", "xi", "mat4", "mat5", "sds", "mpc2k", "htk", "mp2",
 }  # fmt: skip
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 Readers = Mapping[str, Callable[[bytes], Facts]]

@@ -1,4 +1,4 @@
-"""Videos by their headers: whether an MP4 or an AVI is whole. Its frames are not looked at."""
+"""Videos by their headers: whether an MP4, an AVI or a Matroska is whole. Its frames are not looked at."""
 
 import struct
 from collections.abc import Callable
@@ -38,4 +38,36 @@ def m4a(data: bytes) -> Facts:
     return Facts("m4a")
 
 
-READERS: dict[str, Callable[[bytes], Facts]] = {"mp4": mp4, "m4a": m4a, "avi": avi}
+def matroska(data: bytes) -> Facts:
+    """A Matroska as long as its one segment says; a live recording does not say it."""
+    after_header = _element(data, 0)[1]
+    end = _element(data, after_header)[1] if data.startswith(_SEGMENT, after_header) else after_header
+    if end > len(data):
+        raise Broken(f"the Matroska is cut off: {len(data):,} of {end:,} bytes")
+    return Facts("matroska")
+
+
+def webm(data: bytes) -> Facts:
+    """The same under its other name."""
+    matroska(data)
+    return Facts("webm")
+
+
+def _element(data: bytes, at: int) -> tuple[int, int]:
+    """Where the body of an element with an id of four bytes begins, and where it ends: here, if it does not say."""
+    first = data[at + 4] if at + 4 < len(data) else 0
+    width = 9 - first.bit_length()  # as many bytes as there are zeros before the first one bit, and that one
+    value = int.from_bytes(data[at + 4 : at + 4 + width], "big") & ((1 << 7 * width) - 1)
+    body = at + 4 + width
+    is_unknown = value == (1 << 7 * width) - 1
+    return body, body if is_unknown else body + value
+
+
+_SEGMENT = b"\x18\x53\x80\x67"
+READERS: dict[str, Callable[[bytes], Facts]] = {
+    "mp4": mp4,
+    "m4a": m4a,
+    "avi": avi,
+    "matroska": matroska,
+    "webm": webm,
+}

@@ -21,10 +21,11 @@ from ..core import (
     blamed,
     shorten,
 )
-from ..core.output import is_mixed
+from ..core.output import ANSWER_KINDS, is_mixed
 from .shapes import WEIGHED, described, weighed
 
 WANTED = 'text, an Image, an Audio, {"text": …, "audio": …, "image": …}, a list of candidates or an Output'
+ARRAYS = "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
 
 
 def as_answer(value: Any, request: Request, reference: str) -> Output:
@@ -45,7 +46,8 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
             try:
                 output = _holding(output, place, request.prompt.media)
             except DataError as error:  # the model's fault: the data has no part in it
-                message = f"{reference} returned what cannot be read: {error}"
+                hint = ARRAYS if any(_is_array(medium.source) for medium in media) else ""
+                message = f"{reference} returned what cannot be read: {error}{hint}"
                 return Output.failed("exception", message, retryable=False)
             except Exception as error:  # noqa: BLE001 - a reader of the user's: becomes the failure of one sample
                 return failure(error, reference)
@@ -96,28 +98,36 @@ def _read(value: Any, reference: str) -> Output:
         if inspect.iscoroutine(value):
             value.close()
         raise TypeError(f"{reference} returned a coroutine; declare it with `async def`")
+    reason = ""
     try:
         if not isinstance(value, (list, tuple)) or value:
             output = as_output(value)
             if output.candidates or output.error is not None:
                 return output
-    except (TypeError, ValueError, KeyError):
-        pass
-    raise TypeError(f"{reference} returned {described(value)}; it must return {WANTED}{_advice(value)}")
+    except (TypeError, ValueError, KeyError) as error:
+        reason = str(error)
+    raise TypeError(f"{reference} returned {described(value)}; it must return {WANTED}{_advice(value, reason)}")
 
 
-def _advice(value: Any) -> str:
-    """How to give back what nobody can guess the meaning of."""
+def _advice(value: Any, reason: str) -> str:
+    """How to give back what nobody can guess the meaning of, or why it could not be read."""
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return '; join the pieces first, as in "".join(pieces)'
     if isinstance(value, (bytes, bytearray)):
         return "; bytes of a file are given as assay.Image(data) or assay.Audio(data)"
     first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if isinstance(first, Mapping) and first.keys() & set(ANSWER_KINDS):
+        return ARRAYS if any(map(_is_array, first.values())) else f"; {reason}"
     if isinstance(first, Mapping):
         return f"; {_inside(first)}"
-    if hasattr(value, "shape") or (isinstance(value, tuple) and any(hasattr(part, "shape") for part in value)):
-        return "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
+    if _is_array(value) or (isinstance(value, tuple) and any(map(_is_array, value))):
+        return ARRAYS
     return ""
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is an array, or one with its rate as `datasets` gives them."""
+    return hasattr(value, "shape") or (isinstance(value, Mapping) and "array" in value)
 
 
 def _inside(value: Mapping[str, Any]) -> str:

@@ -224,7 +224,7 @@ def _as_often_as_asked(generate: Callable[[Sequence[Request]], Any]) -> Callable
         while places := lacking(requests, outputs):
             more = generate([once_more(requests[place], outputs[place]) for place in places])
             for place, output in zip(places, more, strict=True):
-                outputs[place] = _together(outputs[place], output)
+                outputs[place] = _together(outputs[place], output, requests[place].options.n)
         return outputs
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
@@ -232,17 +232,17 @@ def _as_often_as_asked(generate: Callable[[Sequence[Request]], Any]) -> Callable
         while places := lacking(requests, outputs):
             more = await generate([once_more(requests[place], outputs[place]) for place in places])
             for place, output in zip(places, more, strict=True):
-                outputs[place] = _together(outputs[place], output)
+                outputs[place] = _together(outputs[place], output, requests[place].options.n)
         return outputs
 
     return ask_async if is_async(generate) else ask
 
 
-def _together(first: Output, second: Output) -> Output:
-    """Candidates of two calls as those of one; a call that failed or gave none fails both."""
+def _together(first: Output, second: Output, wanted: int) -> Output:
+    """Candidates of two calls as those of one, no more than wanted; a call that failed or gave none fails both."""
     if second.error is not None or not second.candidates:
         return second if second.error is not None else replace(second, candidates=())
-    return replace(first, candidates=(*first.candidates, *second.candidates))
+    return replace(first, candidates=(*first.candidates, *second.candidates)[:wanted])
 
 
 def _hearing(

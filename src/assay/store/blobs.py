@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..core import Audio, Image, Media, StoreError, Video
+from ..core.media import FORMATS
 from .layout import disk_error, write_whole
 
 _SUFFIX_KIND = {
@@ -13,7 +14,7 @@ _SUFFIX_KIND = {
     "wav": Audio, "flac": Audio, "ogg": Audio, "mp3": Audio,
     "mp4": Video, "webm": Video, "avi": Video,
 }  # fmt: skip
-_SUFFIXES = frozenset({*_SUFFIX_KIND, "bin"})
+_SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
 
 

@@ -73,7 +73,7 @@ def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
         raise UnfitTemplate(
             "the prompt does not show the options, so their letters cannot be weighed after it",
             where=f"sample {sample.id!r}",
-            fix="show them in the template ({{ choices }}), or take --template choice_likelihood",
+            fix="show them, as in `{{ letters[0] }}. {{ choices[0] }}`, or take --template choice_likelihood",
         )
 
 

@@ -1,11 +1,15 @@
 """Letters weighed after images: as transformers computes them over the model's own chat template, by hand."""
 
+import json
+import shutil
+
 import pytest
 
 from assay.core import Message, Prompt, Request, Sample
+from assay.models.local_transformers import LocalTransformers
 from assay.templates.weighed import WeighedLetters
 
-from .tiny_media import picture
+from .tiny_media import picture, plainly
 
 pytestmark = pytest.mark.torch
 OWN = [
@@ -71,3 +75,64 @@ def test_a_completion_has_the_models_own_marks_around_each_image(qwen2_vl):
     assert output.error is None, output.error
     mark = "<|vision_start|><|image_pad|><|vision_end|>"
     assert qwen2_vl._loaded.renderer.text(prompt) == f"{mark}{mark}Question: which? Answer:"
+
+
+def blank_first(make, path, folder, **changes):
+    """The same weights with a tokenizer that puts a blank before a text, as those of Llama and Mistral do."""
+    from tokenizers import pre_tokenizers
+
+    shutil.copytree(path, folder)
+    tokenizer = make.tokenizer("<image>", **changes)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.save_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text())
+    names = config.keys() & {"image_token_id", "image_token_index"}
+    config |= dict.fromkeys(names, tokenizer.convert_tokens_to_ids("<image>"))
+    (folder / "config.json").write_text(json.dumps(config))
+    return LocalTransformers(str(folder))
+
+
+def joined_by_hand(model, text, pillows, letters, weighed):
+    """Sums over the last tokens, context and letter encoded together by the processor."""
+    import torch
+
+    loaded, found = model._loaded, []
+    for letter in letters:
+        inputs = loaded.renderer.processor(text=[text + letter], images=pillows or None, return_tensors="pt")
+        with torch.inference_mode():
+            chances = torch.log_softmax(loaded.model(**inputs).logits[0].float(), -1)
+        ids = inputs["input_ids"][0].tolist()
+        found.append(sum(float(chances[at - 1, ids[at]]) for at in range(len(ids) - weighed, len(ids))))
+    return found
+
+
+@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize("has_image", [True, False])
+def test_a_letter_is_weighed_as_it_is_encoded_behind_its_prompt(llava, make, tmp_path, shares, has_image):
+    model = blank_first(make, llava.path, tmp_path / "blank")
+    model = model if shares else plainly(model)
+    image = [picture("red", (56, 56))] if has_image else []
+    prompt = Prompt((Message.of("user", *image, "Is it A or B?"),), continuations=("A", "B"))
+
+    [output] = model.likelihood([Request(prompt)])
+
+    text = model._loaded.renderer.text(prompt)
+    expected = joined_by_hand(model, text, [one.source for one in image], ["A", "B"], weighed=1)
+    assert text.endswith("assistant:")
+    assert [found.logprob for found in output.likelihoods] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_blank_at_the_end_of_the_prompt_is_one_token_with_the_letter(llava, make, tmp_path, shares):
+    merges = [("\u0120", "A"), ("\u0120", "B")]
+    model = blank_first(make, llava.path, tmp_path / "blank", merges=merges)
+    model = model if shares else plainly(model)
+    images = [picture("red", (56, 56)), picture("blue", (28, 56))]
+    prompt = Prompt((Message.of("", *images, "Is it A or B? Answer: "),), continuations=("A", "B"))
+
+    [output] = model.likelihood([Request(prompt)])
+
+    text = model._loaded.renderer.text(prompt)
+    expected = joined_by_hand(model, text, [one.source for one in images], ["A", "B"], weighed=1)
+    assert [found.logprob for found in output.likelihoods] == pytest.approx(expected, abs=1e-4)
+    assert [found.tokens for found in output.likelihoods] == [1, 1]

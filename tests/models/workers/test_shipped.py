@@ -194,6 +194,36 @@ def test_a_plain_text_is_asked_about_as_vqascore_asks(llava_folder):
 
 
 @torch_only
+def test_a_blank_with_which_yes_and_no_both_begin_speaks_for_neither(llava_folder):
+    import torch
+
+    worker = shipped("vqa", model=str(llava_folder))
+    ids = {word: worker.processor.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "yes", "No", "no")}
+    logits = torch.zeros(len(worker.processor.tokenizer))
+    logits[worker.processor.tokenizer(" Yes", add_special_tokens=False)["input_ids"][0]] = 9.0
+    logits[ids["Yes"]] = 3.0
+
+    yes, no = worker._yes_and_no(logits, ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
+
+    probable = logits.softmax(-1)
+    assert yes == pytest.approx(float(probable[ids["Yes"]] + probable[ids["yes"]]))
+    assert no == pytest.approx(float(probable[ids["No"]] + probable[ids["no"]]))
+
+
+@torch_only
+def test_a_template_that_writes_the_first_token_is_not_given_a_second(llava_folder):
+    worker = shipped("vqa", model=str(llava_folder))
+    worker.processor.chat_template = "<s>" + worker.processor.chat_template
+    seen = []
+    worker.model.register_forward_pre_hook(lambda _, __, given: seen.append(given["input_ids"][0]), with_kwargs=True)
+
+    worker.answer(asked("a red ball", picture()))
+
+    [ids] = seen
+    assert ids.tolist().count(worker.processor.tokenizer.bos_token_id) == 1
+
+
+@torch_only
 def test_a_model_that_answers_no_questions_is_refused(detr_folder):
     with pytest.raises((ValueError, OSError)):
         shipped("vqa", model=str(detr_folder))

@@ -15,7 +15,6 @@ from .fitting import too_long
 from .likelihood import Pair, Tally
 from .media_batches import BESIDE
 from .prefix import MIN_SAVED, common
-from .prompts import Renderer
 from .sampling import are_finite
 from .text import Limits, weighed_output
 
@@ -43,16 +42,15 @@ class Weigher:
     """Weighs continuations with one model."""
 
     model: Any
-    renderer: Renderer
     limits: Limits
     keeps: bool | None = None
     """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
     _kept: Kept | None = None
 
-    def weigh(self, request: Request, inputs: dict[str, Any]) -> Output:
+    def weigh(self, request: Request, inputs: dict[str, Any], continuations: Sequence[tuple[int, ...]]) -> Output:
         """The likelihoods of one request's continuations, after tensors on the model's device."""
         context = tuple(inputs["input_ids"][0].tolist())
-        pairs = self.pairs(request, context)
+        pairs = [Pair((*context, *more), len(context)) for more in continuations]
         longest = max(len(pair.computed) for pair in pairs)
         if longest > self.limits.context:
             return too_long(longest, self.limits.context, has_media=True)
@@ -65,14 +63,6 @@ class Weigher:
             predicted = range(first, first + 1 + len(more))
             tally.add(logits, [(at - first, row, at) for row in alike[more] for at in predicted])
         return weighed_output(request, pairs, tally.results(), None)
-
-    def pairs(self, request: Request, context: tuple[int, ...]) -> list[Pair]:
-        """The continuations of one request after its context, as token ids."""
-        encode = self.renderer.tokenizer.encode
-        return [
-            Pair((*context, *encode(text, add_special_tokens=False)), len(context))
-            for text in request.prompt.continuations or ()
-        ]
 
     def forget(self) -> None:
         """Lets go of the last prompt."""

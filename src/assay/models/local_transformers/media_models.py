@@ -39,6 +39,8 @@ class Prepared:
     """Those whose beginnings can be shared."""
     whole: dict[int, list[Pair]] = field(default_factory=dict)
     """Texts to weigh from their first token, as pieces."""
+    continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """What is weighed behind each prompt, as token ids."""
 
 
 class MediaModel:
@@ -56,7 +58,7 @@ class MediaModel:
         self.processor = renderer.processor
         self.limits = limits
         self.where = where
-        self.weigher = Weigher(model, self.renderer, limits)
+        self.weigher = Weigher(model, limits)
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
@@ -98,7 +100,11 @@ class MediaModel:
         try:
             if prompt.rolling:
                 raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
-            inputs = self.renderer.inputs(prompt)
+            if prompt.continuations is None:
+                inputs = self.renderer.inputs(prompt)
+            else:
+                weighed = self.renderer.weighed(prompt)
+                inputs, prepared.continuations[at] = weighed.inputs, weighed.continuations
             failed = self._unheard(prompt, inputs)
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
             failed = failure(error, self.where)
@@ -236,7 +242,8 @@ class MediaModel:
     def _weighed_alone(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods after one prompt, as the model itself computes them."""
         [at] = group
-        return {at: self.weigher.weigh(prepared.requests[at], placed(prepared.inputs[at], self.model))}
+        inputs = placed(prepared.inputs[at], self.model)
+        return {at: self.weigher.weigh(prepared.requests[at], inputs, prepared.continuations[at])}
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
@@ -245,7 +252,10 @@ class MediaModel:
 
     def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
-        pairs = {at: self.weigher.pairs(prepared.requests[at], prepared.marked[at].ids) for at in group}
+        context = {at: prepared.marked[at].ids for at in group}
+        pairs = {
+            at: [Pair((*context[at], *more), len(context[at])) for more in prepared.continuations[at]] for at in group
+        }
         longest = {at: max((len(pair.computed) for pair in some), default=0) for at, some in pairs.items()}
         limit = self.limits.context
         outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}

@@ -4,20 +4,29 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from ...core import AssayError, Audio, Image, Media, Message, Output, Prompt, Text, UsageError
 from ...media import decode_audio, decode_image
 from ..answers import failure
-from .prompts import MARKS, PromptFault, Renderer
+from .media_batches import BESIDE
+from .prompts import MARKS, PromptFault, Renderer, seam
 
 REMEMBERED = 16
 """Decoded media, the last ones."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
 """What extractors call the samples of one frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A prompt as tensors, and what is weighed behind it as token ids."""
+
+    inputs: dict[str, Any]
+    continuations: tuple[tuple[int, ...], ...]
 
 
 class MediaRenderer(Renderer):
@@ -41,6 +50,26 @@ class MediaRenderer(Renderer):
         if clips:
             arguments |= {"audio": clips, "sampling_rate": self.rate}
         return dict(self.processor(**arguments, **self.how(text)))
+
+    def weighed(self, prompt: Prompt) -> Weighed:
+        """The tensors of a prompt, and each of its continuations as token ids behind them.
+
+        Both are encoded together, so that the seam is where the model would have it: by itself a text may begin with a
+        blank that is not there, and what ends the context may be one token with it. Such an end is left to be weighed.
+        """
+        inputs, text = self.inputs(prompt), self.text(prompt)
+        encode = partial(self.tokenizer.encode, add_special_tokens=False)
+        continuations = prompt.continuations or ()
+        context, wholes = tuple(encode(text)), [tuple(encode(text + more)) for more in continuations]
+        seams = (seam(context, whole, is_empty=not more) for whole, more in zip(wholes, continuations, strict=True))
+        start = min(seams, default=len(context))
+        ending = list(context[start:])
+        if ending and inputs["input_ids"][0, -len(ending) :].tolist() != ending:
+            # The processor writes an end of its own, behind which nothing grows together.
+            return Weighed(inputs, tuple(tuple(encode(more)) for more in continuations))
+        if ending:
+            inputs |= {name: inputs[name][:, : -len(ending)] for name in ("input_ids", *BESIDE) if name in inputs}
+        return Weighed(inputs, tuple(whole[start:] for whole in wholes))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """The failure of a prompt with an audio clip that its tensors do not hold to the end."""

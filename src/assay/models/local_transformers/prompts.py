@@ -140,7 +140,7 @@ class Renderer:
         pairs = []
         for continuation in continuations:
             whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
-            start = _seam(context, whole, is_empty=not continuation)
+            start = seam(context, whole, is_empty=not continuation)
             # Where nothing of the context stands before the seam, something else must.
             pairs.append(Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1))
         return pairs
@@ -246,7 +246,7 @@ class Renderer:
         return faults
 
 
-def _seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
+def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
     """Where a continuation starts among the tokens of the whole text.
 
     A token across the seam belongs to the continuation, and so do all after it: "un" with "happy" is weighed as

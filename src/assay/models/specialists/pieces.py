@@ -20,24 +20,33 @@ PAUSE_SECONDS = 0.16
 PAUSE_LEVEL = 0.2
 """How loud a pause may be, as a part of the loudness of the speech itself."""
 SILENCE_LEVEL = 0.002
-"""Below it a whole piece is silence, in which a recogniser would hear words that nobody said."""
+SILENCE_PART = 0.02
+"""A piece that stays below this level, and below this part of the recording's speech, is silence, in which a recogniser
+would hear words that nobody said. A recording that is faint throughout is not."""
 
 
 def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Floats]":
     """The pieces of a recording in order, without those that are silent; one that is short enough is left as it is."""
+    import numpy as np
+
     longest = int(longest_seconds * rate)
     if len(samples) <= longest:
         return [samples]
-    pieces = [samples[start:end] for start, end in _places(samples, rate, longest)]
-    return [piece for piece in pieces if _loudness(piece, rate).max() > SILENCE_LEVEL]
+    power = _power(samples, rate)
+    loudness = np.sqrt(_averaged(power, PAUSE_SECONDS))
+    # The loudest second: most of a recording may be silence, of which a percentile would speak.
+    speech = float(np.sqrt(_averaged(power, 1.0).max()))
+    faintest = min(SILENCE_LEVEL, SILENCE_PART * speech)
+    frame = int(FRAME_SECONDS * rate)
+    places = _places(samples, rate, longest, loudness, speech)
+    loudest = [loudness[start // frame : end // frame + 1].max(initial=0) for start, end in places]
+    return [samples[start:end] for (start, end), level in zip(places, loudest, strict=True) if level > faintest]
 
 
-def _places(samples: "Floats", rate: int, longest: int) -> list[tuple[int, int]]:
+def _places(samples: "Floats", rate: int, longest: int, loudness: "Floats", speech: float) -> list[tuple[int, int]]:
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)
-    loudness = _loudness(samples, rate)
-    speech = float(np.percentile(loudness, 90))
     places: list[tuple[int, int]] = []
     start = 0
     while len(samples) - start > longest:
@@ -58,13 +67,22 @@ def _places(samples: "Floats", rate: int, longest: int) -> list[tuple[int, int]]
     return places
 
 
-def _loudness(samples: "Floats", rate: int) -> "Floats":
-    """Root mean square around each frame."""
+def _power(samples: "Floats", rate: int) -> "Floats":
+    """Mean square of each frame, around the mean of the whole: a recording may be shifted as such."""
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)
     whole = samples[: len(samples) // frame * frame].reshape(-1, frame)
-    power = np.mean(np.square(whole, dtype=np.float64), axis=1) if len(whole) else np.zeros(1)
-    width = max(1, round(PAUSE_SECONDS / FRAME_SECONDS))
-    loudness: Floats = np.sqrt(np.convolve(power, np.ones(width) / width, mode="same")).astype(np.float32)
-    return loudness
+    shift = samples.mean(dtype=np.float64)
+    # Expanded, so that hours of audio are not copied.
+    power = np.einsum("ij,ij->i", whole, whole) / frame - 2 * shift * whole.mean(axis=1) + shift**2
+    positive: Floats = np.maximum(power, 0).astype(np.float32)
+    return positive
+
+
+def _averaged(power: "Floats", seconds: float) -> "Floats":
+    import numpy as np
+
+    width = max(1, round(seconds / FRAME_SECONDS))
+    averaged: Floats = np.convolve(power, np.ones(width) / width, mode="same").astype(np.float32)
+    return averaged

@@ -133,6 +133,7 @@ class _Answer:
     def declared(self) -> Extraction | None:
         """The first declaration, or the later one that corrects it or is called final."""
         claims = list(self.claims())
+        claims = [one for one in claims if self.text[one.end - 1] in self.marks] or claims  # a letter before a text
         if not claims:
             return None
         stands = claims[0]
@@ -167,8 +168,8 @@ class _Answer:
                     continue
                 if _JOINED.match(rest) or (following == "m" and "\n" not in self.text[end:][:4]):
                     name = None
-                has_verb = rest[:1] == "i" and self.has_text(end - 1) and "s" not in rest  # "B. A dog is shown"
-                if name and not (is_boxed or has_verb or _TAIL.match(rest)):
+                goes_on = self.has_text(end - 1) and not re.search("[sm]", rest)  # "B. A dog is shown"
+                if name and not (is_boxed or goes_on or _TAIL.match(rest)):
                     continue
                 is_final = is_boxed or "final" in self.plain[max(0, start - 12) : end].lower()
                 yield _Claim(start, end, cue.lastgroup or "", name, is_final, "j" in head)

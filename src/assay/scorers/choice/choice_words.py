@@ -16,10 +16,10 @@ from typing import NamedTuple
 from .choice_marks import DENSE, MARK, OWN
 
 _TABLE = """
-[en] a: answer answers ans answer_key solution verdict decision vote conclusion result output label dr my_choice
-     my_pick my_guess my_selection my_response what_remains next_step next_best_step o: option options choice choices
-     letter alternative statement one selection response best_match g: correct right true appropriate best final only
-     closest chosen selected valid remaining single nearest actual accurate consistent most_likely most_appropriate
+[en] a: answer ans answer_key solution verdict decision vote conclusion result output label dr my_choice my_pick
+     my_guess my_selection my_response what_remains next_step next_best_step o: option options choice choices letter
+     alternative statement one selection response best_match g: correct right true appropriate best final only closest
+     chosen selected valid remaining single nearest actual accurate consistent most_likely most_appropriate
      most_accurate most_plausible most_suitable most_reasonable most_fitting most_consistent i: is be are 's must_be
      should_be has_to_be can_only_be will_be turns_out_to_be seems_to_be appears_to_be points_to corresponds_to shows
      show contains has called c: choose select pick guess take go_with go_for going_with going_for 'd_say would_say

@@ -100,19 +100,30 @@ class Vqa:
 
         turn = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
         text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
-        inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
+        # What the template wrote at its beginning would else be written a second time.
+        bos = self.processor.tokenizer.bos_token
+        how = {"add_special_tokens": False} if bos and text.startswith(bos) else {}
+        inputs = self.processor(images=image, text=text, return_tensors="pt", **how).to(self.device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
         with torch.inference_mode():
             outputs = self.model(**inputs)
         return self._yes_and_no(outputs.logits[0, -1], ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
 
     def _yes_and_no(self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[float, float]:
-        """The probabilities of the first tokens of the two words, each spelling once."""
+        """The probabilities of the first tokens of the two words, each spelling once.
+
+        A token with which both begin, as a blank on its own, speaks for neither.
+        """
         tokenizer = self.processor.tokenizer
         probable = logits.float().softmax(-1)
 
-        def share(spellings: tuple[str, ...]) -> float:
-            tokens = {tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in spellings}
+        def begin(spellings: tuple[str, ...]) -> set[int]:
+            return {tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in spellings}
+
+        def share(tokens: set[int]) -> float:
             return float(sum(probable[token] for token in tokens))
 
-        return share(yes), share(no)
+        affirming, denying = begin(yes), begin(no)
+        if affirming <= denying or denying <= affirming:
+            raise ValueError("this model's tokenizer begins yes and no with the same token")
+        return share(affirming - denying), share(denying - affirming)
