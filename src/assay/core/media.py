@@ -65,7 +65,7 @@ _HTK_PERIODS = range(26, 2_501)
 """Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
 SNIFFED_BYTES = 64
 FORMATS = frozenset(
-    {*(name for _, name in _MAGIC), *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
+    {*_MAGIC, *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
     | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
 )
 """Every name that `sniff` may give, and so every ending of a file that a run keeps."""
