@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from ...core import (
-    DEFAULT_OPTIONS,
     EMPTY,
     Message,
     Outcome,
@@ -117,8 +116,7 @@ class JudgedChoice:
         """Three tries, read as the answer itself is read; then a letter by chance, the same for the same sample."""
         options = options_of_sample(sample)
         details = {"options": by_rules.details["options"], "rule": "judge"}
-        for again in range(TRIES):
-            chosen = DEFAULT_OPTIONS.set(seed=again) if again else DEFAULT_OPTIONS
+        for chosen in TRIES:
             reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text), chosen)
             if reply.error is not None:
                 return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
