@@ -55,7 +55,7 @@ from .protocols import (
 )
 from .record import OutputRecord, Result, ScoreRecord
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
-from .requirement import Requirement
+from .requirement import Requirement, library
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 from .spec import Spec
@@ -71,5 +71,5 @@ __all__ = [
     "ScorerError", "SizedByMemory", "Spec", "StoreError", "Suite", "Summarizer", "SummarizerError", "SummaryContext",
     "Task", "Template", "TemplateError", "Text", "Token", "UnknownName", "Usage", "UsageError", "Video", "as_message",
     "as_messages", "as_output", "as_part", "as_score", "blame", "blamed", "canonical", "digest_of", "generation_role",
-    "has_free_roles", "nearest", "render_text", "seeds_of", "shorten", "suggest",
+    "has_free_roles", "library", "nearest", "render_text", "seeds_of", "shorten", "suggest",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 import importlib.util
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from .errors import MissingExtra
 
@@ -24,3 +26,15 @@ class Requirement:
             found = None
         if found is None:
             raise MissingExtra(self.feature, self.pip, where=where)
+
+    def library(self, module: str, where: str) -> Any:
+        """A module of the library, imported now."""
+        return library(module, self.feature, self.pip, where=where)
+
+
+def library(module: str, feature: str, pip: str, *, where: str | None = None) -> Any:
+    """A module of a library that assay does not bring along; `MissingExtra` where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(feature, pip, where=where) from error

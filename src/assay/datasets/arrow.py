@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from ..core import DataError, MissingExtra
+from ..core import DataError, library
 from .parquet import Parquet, first_line
 
 STATE = "state.json"
@@ -26,10 +26,7 @@ class Arrow(Parquet):
     label: ClassVar[str] = "Arrow"
 
     def _open(self) -> Any:
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise MissingExtra("pyarrow, which reads Arrow files,", "pyarrow") from error
+        pyarrow = library("pyarrow", "pyarrow, which reads Arrow files,", "pyarrow")
         try:
             mapped = pyarrow.memory_map(str(self.path))
             is_file = mapped.read_at(len(FILE_MAGIC), 0) == FILE_MAGIC

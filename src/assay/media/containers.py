@@ -3,7 +3,7 @@
 import io
 from typing import TYPE_CHECKING, Any
 
-from ..core import Audio, DataError, MissingExtra
+from ..core import Audio, DataError, library
 from .checks import check_length
 from .facts import Limits
 
@@ -18,10 +18,7 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
     """Frames by channels of the first audio stream, and the rate it says it has."""
     import numpy as np
 
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtra(f"PyAV, which reads the audio of {name} files,", "assay[media]") from error
+    av = library("av", f"PyAV, which reads the audio of {name} files,", "assay[media]")
     try:
         pieces, rate = _decoded(av, audio, limits)
     except (DataError, MemoryError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..core import Image, MissingExtra
+from ..core import Image, library
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,11 +45,8 @@ def digits() -> Digits:
     """The 1,797 images: those at even places teach drawing, those at odd places judging."""
     import numpy as np
 
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise MissingExtra("scikit-learn, which brings the handwritten digits,", "scikit-learn") from error
-    pixels, labels = load_digits(return_X_y=True)
+    datasets = library("sklearn.datasets", "scikit-learn, which brings the handwritten digits,", "scikit-learn")
+    pixels, labels = datasets.load_digits(return_X_y=True)
     scaled = (pixels / DARKEST).astype(np.float32)
     whole_labels = labels.astype(np.int64)
     drawing, judging = (Half(scaled[start::2], whole_labels[start::2]) for start in (0, 1))

@@ -6,7 +6,7 @@ Limits are held against the header before a pixel is unpacked, and a file that w
 import io
 from typing import TYPE_CHECKING
 
-from ..core import DataError, Image, MissingExtra
+from ..core import DataError, Image, MissingExtra, library
 from .checks import RARE_IMAGES, check_image, check_size
 from .facts import DEFAULT_LIMITS, Limits
 
@@ -71,10 +71,7 @@ def _get_ready(image: Image, name: str) -> None:
     from PIL import features
 
     if name == "heic":
-        try:
-            from pi_heif import register_heif_opener
-        except ImportError as error:
-            raise MissingExtra("pi-heif, which reads HEIC,", "assay[media]") from error
+        register_heif_opener = library("pi_heif", "pi-heif, which reads HEIC,", "assay[media]").register_heif_opener
         register_heif_opener()
     elif name == "jxl":
         raise image.fault("JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ..code.userfiles import load_file
 from ..core import EMPTY, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
-from .options import check_option, library
+from .options import check_option
 
 _EVALUATE = Requirement("evaluate", "evaluate", "assay[hf]")
 _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}
@@ -62,7 +62,7 @@ class HfMetric:
 
     def _metric_class(self) -> Any:
         """The metric the file defines, loaded as any user's file: `evaluate.load` would copy it to a cache first."""
-        evaluate = library("evaluate", _EVALUATE, "scorer 'hf_metric'")
+        evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
         classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
         metrics = [thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)]

@@ -3,9 +3,7 @@
 import importlib.util
 import shutil
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from ..core import MissingExtra, Requirement, UsageError
 
@@ -35,11 +33,3 @@ def java_command(scorer: str) -> str:
             fix="install a Java runtime; a headless one will do",
         )
     return java
-
-
-def library(module: str, requirement: Requirement, where: str) -> Any:
-    """A module of a library; `MissingExtra` where that is not installed."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtra(requirement.feature, requirement.pip, where=where) from error

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..core import MissingExtra, StoreError, UsageError
+from ..core import StoreError, UsageError, library
 from .layout import Layout
 from .ownership import is_manifest_of_ours
 
@@ -58,10 +58,7 @@ def _send(files: Any, path: Path, there: str) -> None:
 def _filesystem(url: str) -> tuple[Any, str]:
     if "://" not in url:
         raise UsageError("no URL", where=url, fix=f"file://{Path(url).absolute()}, or -o FILE for csv and the like")
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingExtra("fsspec", "'assay[storage]'", where=url) from error
+    url_to_fs = library("fsspec.core", "fsspec", "'assay[storage]'", where=url).url_to_fs
     try:
         files, root = url_to_fs(url)
     except ImportError as error:

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..core import MissingExtra, OutputRecord, ScoreRecord
+from ..core import OutputRecord, ScoreRecord, library
 from .cell_index import CellIndex
 from .layout import disk_error, new_draft
 from .lm_eval import lm_eval_document
@@ -93,10 +93,7 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
 
 def data_frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> Any:
     """A pandas data frame of some rows; who does not have pandas is told what to install."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which makes data frames,", "'assay[guests]'") from error
+    pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
     return pandas.DataFrame(list(rows), columns=None if columns is None else list(columns))
 
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, UsageError
+from ...core import DataError, UsageError, library
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
-from .extras import library
 from .own_pickles import is_ours, sign
 
 KEPT_AS_TEXT = ("prediction",)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from ...core import MissingExtra, Output, Sample, ScorerError
+from ...core import Output, Sample, ScorerError, library
 from ...core.sample import REFERENCE_COLUMNS
 from .loading import guest_for, only_class
 from .rows import Reading
@@ -58,10 +58,7 @@ class FolderMetric:
             return dict(metric.compute(**columns) or {})
 
     def _metric_class(self) -> Any:
-        try:
-            import evaluate
-        except ImportError as error:
-            raise MissingExtra("evaluate", "'assay[hf]'", where=f"metric {self.name!r}") from error
+        evaluate = library("evaluate", "evaluate", "'assay[hf]'", where=f"metric {self.name!r}")
         module = guest_for(Path(self.path)).load(self.path)
         return only_class(module, evaluate.EvaluationModule, "evaluate.Metric", self.path)
 

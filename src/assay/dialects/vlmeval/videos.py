@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, UsageError
+from ...core import DataError, UsageError, library
 from ...store.file_ledger import FileLedger
-from ..kits.extras import library
 
 
 @dataclass(frozen=True, slots=True)

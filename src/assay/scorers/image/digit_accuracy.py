@@ -12,7 +12,6 @@ from ...core import Image, Outcome, Output, Requirement, Sample, Score
 from ...media.digits import digit_pixels, digits
 from ...registry import scorers
 from ..answers import accepted, no_target
-from ..options import library
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,5 +58,5 @@ def judge_accuracy() -> float:
 
 def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:
     """A classifier of digits."""
-    svm = library("sklearn.svm", _SKLEARN, "scorer 'digit_accuracy'")
+    svm = _SKLEARN.library("sklearn.svm", "scorer 'digit_accuracy'")
     return svm.SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cache
 
 from ...core import Requirement
-from ..options import library
 
 OPENCC, WETEXT = Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")
 """The libraries behind the normalizer."""
@@ -84,7 +83,7 @@ _DROPPED_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs",
 
 @cache
 def _converter() -> Callable[[str], str]:
-    convert = library("opencc", OPENCC, "normalizer 'zh'").OpenCC("t2s").convert
+    convert = OPENCC.library("opencc", "normalizer 'zh'").OpenCC("t2s").convert
 
     def to_simplified(text: str) -> str:
         # A lone surrogate has no UTF-8, which is what the converter works in.
@@ -95,7 +94,7 @@ def _converter() -> Callable[[str], str]:
 
 @cache
 def _speller() -> Callable[[str], str]:
-    normalize = library("wetext", WETEXT, "normalizer 'zh'").Normalizer(lang="zh", operator="tn").normalize
+    normalize = WETEXT.library("wetext", "normalizer 'zh'").Normalizer(lang="zh", operator="tn").normalize
 
     def spell(text: str) -> str:
         return str(normalize(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")))

@@ -12,7 +12,7 @@ from ...core import Audio, Output, Requirement, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
 from ..answers import named
-from ..options import library, package_folder
+from ..options import package_folder
 from .mel import mel_spectrogram, power_to_db
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def calibrate(name: str, raw: float) -> float:
 @cache
 def _networks() -> tuple[Any, Any]:
     folder = package_folder(_SPEECHMOS, "scorer 'dnsmos'") / "dnsmos_models"
-    onnxruntime = library("onnxruntime", _ONNXRUNTIME, "scorer 'dnsmos'")
+    onnxruntime = _ONNXRUNTIME.library("onnxruntime", "scorer 'dnsmos'")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
 

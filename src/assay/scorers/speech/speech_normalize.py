@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import cache
 
 from ...core import Requirement, UsageError
-from ..options import library
 from .chinese_text import OPENCC, WETEXT, normalize_chinese, normalize_mixed
 
 Normalizer = Callable[[str], str]
@@ -97,6 +96,6 @@ def _seed_tts(text: str) -> str:
 
 def _whisper(name: str) -> Normalizer:
     module, kind = ("english", "English") if name == "whisper-en" else ("basic", "Basic")
-    package = library(f"whisper_normalizer.{module}", WHISPER, f"normalizer {name!r}")
+    package = WHISPER.library(f"whisper_normalizer.{module}", f"normalizer {name!r}")
     normalize: Normalizer = getattr(package, f"{kind}TextNormalizer")()
     return normalize

@@ -9,7 +9,6 @@ from typing import ClassVar
 from ...core import Output, Requirement, Score, UsageError
 from ...registry import scorers
 from ..answers import AgainstTargets
-from ..options import library
 
 
 @scorers.register("meteor_nltk")
@@ -20,7 +19,7 @@ class MeteorNltk(AgainstTargets):
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
-        nltk = library("nltk", Requirement("nltk", "nltk", "nltk"), "scorer 'meteor_nltk'")
+        nltk = Requirement("nltk", "nltk", "nltk").library("nltk", "scorer 'meteor_nltk'")
         try:
             nltk.data.find("corpora/wordnet.zip")
         except LookupError as error:

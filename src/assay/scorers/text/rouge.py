@@ -16,7 +16,7 @@ from rapidfuzz.distance import LCSseq
 from ...core import Output, Requirement, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
-from ..options import check_option, library
+from ..options import check_option
 from .normalize_text import ascii_words, cjk_words
 
 _NAMES = ("rouge1", "rouge2", "rougeL")
@@ -70,7 +70,7 @@ class Rouge:
         return _f_measure(_common(wanted, answer_tokens), len(wanted), len(answer_tokens))[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
-        module = library("rouge_score.rouge_scorer", _ROUGE_SCORE, "scorer 'rouge', option `lsum`")
+        module = _ROUGE_SCORE.library("rouge_score.rouge_scorer", "scorer 'rouge', option `lsum`")
         found = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
         return float(found.fmeasure), float(found.precision), float(found.recall)
 
@@ -128,5 +128,5 @@ def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, f
 
 @cache
 def _stemmed() -> Callable[[str], str]:
-    module = library("nltk.stem.porter", _ROUGE_SCORE, "scorer 'rouge', option `stemmer`")
+    module = _ROUGE_SCORE.library("nltk.stem.porter", "scorer 'rouge', option `stemmer`")
     return lru_cache(maxsize=65536)(module.PorterStemmer().stem)

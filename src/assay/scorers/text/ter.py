@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from ...core import Output, Requirement, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, no_target, with_counts
-from ..options import library
 from .translation import SACREBLEU
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
 
 @cache
 def _ter(normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool) -> "TER":
-    module = library("sacrebleu.metrics.ter", SACREBLEU, "scorer 'ter'")
+    module = SACREBLEU.library("sacrebleu.metrics.ter", "scorer 'ter'")
     settings = {"no_punct": no_punct, "asian_support": asian_support, "case_sensitive": case_sensitive}
     metric: TER = module.TER(normalized=normalized, **settings)
     return metric

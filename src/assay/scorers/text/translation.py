@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...core import Output, Requirement, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_target, with_counts
-from ..options import library
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -126,14 +125,14 @@ def _case(lowercase: bool) -> str:
 
 @cache
 def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
-    module = library("sacrebleu.metrics.bleu", SACREBLEU, "scorer 'bleu'")
+    module = SACREBLEU.library("sacrebleu.metrics.bleu", "scorer 'bleu'")
     metric: BLEU = module.BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
     return metric
 
 
 @cache
 def _chrf(char_order: int, word_order: int, beta: int, lowercase: bool) -> "CHRF":
-    module = library("sacrebleu.metrics.chrf", SACREBLEU, "scorer 'chrf'")
+    module = SACREBLEU.library("sacrebleu.metrics.chrf", "scorer 'chrf'")
     metric: CHRF = module.CHRF(char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase)
     return metric
 

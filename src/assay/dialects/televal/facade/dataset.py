@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ....core import Audio, DataError, MissingExtra, UsageError
+from ....core import Audio, DataError, UsageError, library
 from ....store.file_ledger import own_file
 from ...protocol import is_upstream
 from ..audio import AudioFolder, audio_bytes, file_stem
@@ -269,10 +269,7 @@ class BatchSaver:
 
 def table_of(rows: list[Any]) -> Any:
     """Rows as a table whose texts are objects, as all versions of pandas up to 2 have it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas, which `df` and iterating a BatchLoader need,", "assay[guests]") from error
+    pandas = library("pandas", "pandas, which `df` and iterating a BatchLoader need,", "assay[guests]")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pandas.option_context("future.infer_string", False):
@@ -281,10 +278,7 @@ def table_of(rows: list[Any]) -> Any:
 
 def hub_rows(repository: str, files: str) -> Iterator[Row]:
     """The rows of Parquet files on the hub, audio clips undecoded."""
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingExtra("datasets, which fetches from the hub,", "assay[hf]") from error
+    datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
     rows: Any = datasets.load_dataset(repository, data_files={"test": files}, split="test", streaming=True)
     for name, kind in (rows.features or {}).items():
         if type(kind).__name__ == "Audio":

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ....core import Audio, MissingExtra
+from ....core import Audio, library
 from ...protocol import is_upstream
 from ..audio import RATE
 from ..references import decoded, encoded
@@ -124,10 +124,7 @@ def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> 
     """An audio clip, by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
         raise ValueError(f"an audio clip is a path or bytes, not a {type(source).__name__}")
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra("torch, which preprocess_audio gives its tensors of,", "assay[hf]") from error
+    torch = library("torch", "torch, which preprocess_audio gives its tensors of,", "assay[hf]")
     import soundfile
 
     samples, rate = soundfile.read(io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32")

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .....core import EMPTY, MissingExtra
+from .....core import EMPTY, library
 from . import templates
 from .model_base import ModelBase, is_conversation
 
@@ -178,8 +178,5 @@ class Qwen2(Family):
 
 def from_transformers(name: str) -> Any:
     """A class of `transformers`; a missing library is one line that says how to install it."""
-    try:
-        import transformers  # type: ignore[import-not-found]
-    except ImportError as error:
-        raise MissingExtra("transformers", "'assay[hf]'", where="testbed.models") from error
+    transformers = library("transformers", "transformers", "'assay[hf]'", where="testbed.models")
     return getattr(transformers, name)

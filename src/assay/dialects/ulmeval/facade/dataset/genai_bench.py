@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ....kits.extras import library
+from .....core import library
 from ....kits.rules import as_upstream
 from ..smp.file import dump, load
 from .shipped import ShippedPrompts, each_image, gathered, own_part, table_url

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ......core import library
 from ......scorers.image.geneval import directions
-from .....kits.extras import library
 from ...smp.file import load
 
 STANDS_IN = True

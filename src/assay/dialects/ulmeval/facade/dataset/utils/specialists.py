@@ -6,7 +6,7 @@ Each runs in the library it was made for, which must be installed; assay's own b
 from collections.abc import Sequence
 from typing import Any
 
-from .....kits.extras import library
+from ......core import library
 from .geneval import COLORS
 
 STANDS_IN = True
