@@ -17,21 +17,26 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "faults"))
+sys.path[:0] = [str(HERE / "faults"), str(HERE / "shared")]
 # Runs are signed with a key in the user's config folder: tests have one of their own.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="assay-config-")
 atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 
 
+COSTLY = pytest.mark.skip(reason="costly; runs where CI is set: make test-all")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks them, so that `-m faults` takes them all."""
+    """Marks the tests of the fault plan, so that `-m faults` takes them all; skips what is left to CI."""
     page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.py::test_\w+)`", page))
     for item in items:
         name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"
         if item.path.is_relative_to(HERE) and name in named:
             item.add_marker("faults")
+        if not os.environ.get("CI") and item.get_closest_marker("costly"):
+            item.add_marker(COSTLY)
 
 
 @pytest.fixture(autouse=True)
