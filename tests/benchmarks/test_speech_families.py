@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.benchmarks.speech import (
@@ -20,6 +21,7 @@ from assay.benchmarks.speech import (
 from assay.benchmarks.speech.modes import Heard
 from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
 from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text, UsageError
+from assay.media import audio_from
 from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
@@ -182,7 +184,8 @@ def joined(said: str, sound: bytes) -> Output:
 def test_the_quality_of_a_models_speech_is_rated(name, tmp_path):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("speechmos")
-    sound = (PACKAGE / "benchmarks" / "data" / "speech" / "sounds" / "tone3.wav").read_bytes()
+    tone = 0.3 * np.sin(2 * np.pi * 220 * np.arange(int(9.1 * 16_000)) / 16_000)  # one window: a shorter clip has seven
+    sound = audio_from(tone.astype(np.float32), 16_000).data()
 
     done = run(TASKS[name], Scripted(lambda _: joined("a tone", sound)), data="mini", output=str(tmp_path / "run"))
 
