@@ -67,14 +67,11 @@ def test_as_many_members_as_anybody_sends_are_read():
     assert inflate(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
 
 
-@pytest.mark.parametrize(
-    "body",
-    [bomb(), zlib.compress(bytes(64 * 2**20), 9), zlib.compress(bytes(64 * 2**20), 9)[2:-4]],
-    ids=["gzip", "deflate", "bare deflate"],
-)
-def test_what_unpacks_to_too_much_is_given_up_at_the_limit(body):
-    with pytest.raises(TooLarge):
-        inflate(body, 2**20)
+def test_what_unpacks_to_too_much_is_given_up_at_the_limit():
+    deflated = zlib.compress(bytes(64 * 2**20))
+    for body in (bomb(), deflated, deflated[2:-4]):
+        with pytest.raises(TooLarge):
+            inflate(body, 2**20)
 
 
 def test_blocks_that_hold_nothing_are_given_up_in_time(monkeypatch):
