@@ -14,12 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Neither of the two that look at the clock: a machine with other work is slow, and no test may fail for that.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
-
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "faults"), str(HERE / "shared")]
+
+from fault_counts import COUNTS  # noqa: E402 - the path is new
+
+# Neither of the two that look at the clock: a machine with other work is slow, and no test may fail for that.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=COUNTS.examples
+)
+settings.load_profile("any machine")
 # Runs are signed with a key in the user's config folder: tests have one of their own.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="assay-config-")
 atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)

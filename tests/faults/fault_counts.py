@@ -47,10 +47,12 @@ class Counts:
     """Length of a text that no scorer may read in more than linear time."""
     simulations: int
     """Experiments that count how often an interval covers the truth, for each case."""
+    examples: int
+    """Inputs that hypothesis tries, where a test does not say itself how many."""
 
 
 COMMIT = Counts(
-    kills=10,
+    kills=5,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,
@@ -65,6 +67,7 @@ COMMIT = Counts(
     steps_of_writing=2,
     hostile_characters=100_000,
     simulations=150,
+    examples=40,
 )
 NIGHT = Counts(
     kills=50,
@@ -82,6 +85,7 @@ NIGHT = Counts(
     steps_of_writing=1_000,
     hostile_characters=1_000_000,
     simulations=400,
+    examples=200,
 )
 COUNTS = {"": COMMIT, "night": NIGHT}[os.environ.get(SETTING, "")]
 
