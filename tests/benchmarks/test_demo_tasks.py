@@ -64,7 +64,7 @@ def test_a_model_that_only_reads_text_is_refused_before_the_run(tmp_path):
 
 
 class TestRealNumbers:
-    """`tests/cli/test_demo.py` runs the recognisers and the reader of text on the same sets, always."""
+    """What is costly here has siblings in tests/models/test_specialists_*.py: the same models on single inputs."""
 
     @pytest.mark.costly
     @pytest.mark.parametrize("model", [pytest.param(name, marks=needs(name)) for name in ("moonshine", "pocketsphinx")])
