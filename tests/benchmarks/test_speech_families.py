@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_row import each
 
 from assay.benchmarks.speech import (
     choices,
@@ -81,7 +82,7 @@ def perfect(task: Task) -> Scripted:
     return Scripted(answer)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each("name", TASKS)
 def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
     task = TASKS[name]
 
@@ -97,7 +98,7 @@ def test_protocols_and_names_are_all_different():
     assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 78
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each("name", TASKS)
 def test_the_mode_of_the_protocol_is_what_the_model_is_sent(name):
     task = TASKS[name]
     mode = task.protocol.removesuffix("-v2").partition("@")[2].replace("official", "audio+text")
