@@ -35,7 +35,7 @@ unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
-	ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m "faults or hypothesis"
+	CI=true ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m "faults or hypothesis"
 
 # The figures of bench/RESULTS.md that need no other tool: overhead, start, resume, scoring. Ten minutes on a quiet machine.
 bench: $(VENV)/.made-dev
