@@ -1,4 +1,4 @@
-"""The fault plan: the tests that the table of docs/development/promises.md names, beside those that read its counts."""
+"""What all tests share: how often things are tried, no waiting for clocks and disks, and what belongs to faults or CI."""
 
 import atexit
 import gc
@@ -70,8 +70,15 @@ def git_state_of_this_checkout() -> Iterator[None]:
     from assay.runner.resume import manifest
 
     ask_git, once = manifest._git_state, cache(manifest._git_state)
+
+    def git_state() -> dict[str, object] | None:
+        try:
+            return once() if Path.cwd() == HERE.parent else ask_git()
+        except OSError:  # the folder is gone
+            return None
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest, "_git_state", lambda: once() if Path.cwd() == HERE.parent else ask_git())
+        patch.setattr(manifest, "_git_state", git_state)
         yield
 
 
