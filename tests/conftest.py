@@ -1,4 +1,4 @@
-"""What all tests share: how often things are tried, no waiting for clocks and disks, and what belongs to faults or CI."""
+"""What all tests share: how often things are tried, no waiting for clocks and disks, what belongs to faults or CI."""
 
 import atexit
 import gc
