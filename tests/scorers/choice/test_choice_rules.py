@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -203,7 +204,9 @@ def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> Non
     assert found.answer == letter
 
 
-FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300)
+FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300).map(
+    lambda text: re.sub(r"\b[a-z]\b", "", text)  # no second letter: "en b", "e b" and "lub b" say "and b" and "or b"
+)
 
 
 @settings(max_examples=150, deadline=None)
