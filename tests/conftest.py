@@ -1,37 +1,85 @@
-"""The fault plan: the tests that the table of docs/development/promises.md names, beside those that read its counts."""
+"""What all tests share: how often things are tried, no waiting for clocks and disks, what belongs to faults or CI."""
 
 import atexit
+import gc
 import os
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Neither of the two that look at the clock: a machine with other work is slow, and no test may fail for that.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
-
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "faults"))
+sys.path[:0] = [str(HERE / "faults"), str(HERE / "shared")]
+
+from fault_counts import COUNTS  # noqa: E402 - the path is new
+
+# Neither of the two that look at the clock: a machine with other work is slow, and no test may fail for that.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=COUNTS.examples
+)
+settings.load_profile("any machine")
 # Runs are signed with a key in the user's config folder: tests have one of their own.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="assay-config-")
 atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
+# Test modules as pytest rewrites them are kept: the next collection takes half as long. Files that tests write are not,
+# here and in processes they start: one that is edited within a second would be taken for the one before.
+sys.dont_write_bytecode = False
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def check_handle(handle: int) -> None:
+    """Stands for `fsync` in the processes of the tests: none of them cuts the power, and each would wait for the disk.
+
+    Tests of what is synced, and when, watch the calls; runs in processes of their own sync for real.
+    """
+    os.fstat(handle)
+
+
+os.fsync = os.fdatasync = check_handle
+COSTLY = pytest.mark.skip(reason="costly; runs where CI is set: make test-all")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks them, so that `-m faults` takes them all."""
+    """Marks the tests of the fault plan, so that `-m faults` takes them all; skips what is left to CI."""
     page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w/]+\.py::test_\w+)`", page))
+    named = {(str(HERE / path), name) for path, name in re.findall(r"`([\w/]+\.py)::(test_\w+)`", page)}
     for item in items:
-        name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"
-        if item.path.is_relative_to(HERE) and name in named:
+        if (str(item.path), getattr(item, "originalname", item.name)) in named:
             item.add_marker("faults")
+        if not os.environ.get("CI") and item.get_closest_marker("costly"):
+            item.add_marker(COSTLY)
+
+
+def pytest_collection_finish() -> None:
+    """From here on nothing is compiled for later; what collection left is not searched for garbage again and again."""
+    sys.dont_write_bytecode = True
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def git_state_of_this_checkout() -> Iterator[None]:
+    """Asks git once about this checkout, not in each of thousands of runs; about other folders as often as they do."""
+    from assay.runner.resume import manifest
+
+    ask_git, once = manifest._git_state, cache(manifest._git_state)
+
+    def git_state() -> dict[str, object] | None:
+        try:
+            return once() if Path.cwd() == HERE.parent else ask_git()
+        except OSError:  # the folder is gone
+            return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "_git_state", git_state)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,10 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-SOURCE = Path(__file__).parent.parent / "src" / "assay"
+import pytest
+from source_outline import MODULES, SOURCE, module_of, outline
+
+pytestmark = pytest.mark.xdist_group("sources")
 GROUPS = (
     {"core"},
     {"code"},
@@ -36,7 +39,6 @@ RUNNER = (
 """The rooms of runner/, by the same rule."""
 LEVEL = {room: level for level, group in enumerate(GROUPS) for room in group}
 RUNNER_LEVEL = {room: level for level, group in enumerate(RUNNER) for room in group}
-MODULES = sorted(SOURCE.rglob("*.py"))
 RUNNER_MODULES = sorted((SOURCE / "runner").rglob("*.py"))
 
 
@@ -50,15 +52,12 @@ def imported_modules(path: Path) -> set[str]:
     """The modules of assay a module imports, at its top or inside functions."""
     package = ("assay", *path.relative_to(SOURCE).parent.parts)
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in outline(path).imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
-            names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
         else:
-            continue
+            module = module_of(node, package)
+            names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
         found |= {name for name in names if name.startswith("assay.")}
     return found
 
@@ -98,7 +97,7 @@ def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_
         found = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.scorers.")}
         needs.setdefault(own, set()).update(found & set(SCORERS) - {own})
     for group in SCORERS:
-        assert ast.get_docstring(ast.parse((SOURCE / "scorers" / group / "__init__.py").read_text(encoding="utf-8")))
+        assert outline(SOURCE / "scorers" / group / "__init__.py").docstring
 
     assert needs["shared"] == set(), "what all groups share needs none of them"
     TopologicalSorter(needs).prepare()
@@ -109,7 +108,7 @@ def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():
 
     assert rooms == set(RUNNER_LEVEL)
     for folder in {path.parent for path in RUNNER_MODULES}:
-        described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        described = outline(folder / "__init__.py").docstring
         assert described and "\n" not in described, f"say in one line of {folder.name}/__init__.py what is in the room"
 
 
@@ -130,10 +129,10 @@ def test_the_core_needs_only_the_standard_library():
 
     allowed = set(sys.stdlib_module_names) | {"assay"}
     for path in (SOURCE / "core").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in outline(path).imports:
             if isinstance(node, ast.Import):
                 assert all(alias.name.split(".")[0] in allowed for alias in node.names), path
-            elif isinstance(node, ast.ImportFrom) and not node.level:
+            elif not node.level:
                 assert (node.module or "").split(".")[0] in allowed, path
 
 
@@ -157,23 +156,11 @@ def test_each_question_of_the_architecture_page_has_one_module_that_answers_it()
     wrong = []
     for question, module, name in answers:
         path = SOURCE.parent.parent / module
-        if not path.exists() or name not in defined_names(path):
+        if not path.exists() or name not in outline(path).top_names:
             wrong.append(f"{question} {module} does not define {name}")
 
     assert not wrong and len(answers) >= 16
     assert len({question for question, _, _ in answers}) == len(answers)
-
-
-def defined_names(path: Path) -> set[str]:
-    """The names a module defines itself, at its top."""
-    names: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
 
 
 def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
@@ -205,13 +192,10 @@ UPSTREAMS = {
 def test_modules_and_functions_fit_a_screen():
     too_large = []
     for path in MODULES:
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
+        lines = outline(path).lines
         name = path.relative_to(SOURCE).as_posix()
         too_large += [f"{name} has {len(lines)} lines"] if len(lines) > MOST_LINES else []
-        for node in ast.walk(ast.parse(text)):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                continue
+        for node in outline(path).functions:
             body = lines[node.lineno - 1 : node.end_lineno]
             if len(body) > LONGEST_FUNCTION and not any(REASON in line for line in body):
                 too_large.append(f"{name}: {node.name} has {len(body)} lines")

@@ -1,6 +1,6 @@
 """The package as users get it: sdist and wheel are built, installed into an empty environment, and used there.
 
-Only where CI is set: the dependencies are installed anew, which takes half a minute.
+Costly: the dependencies are installed anew, which takes half a minute.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 MODULES_WITHOUT_EXTRAS = ("torch", "pandas", "xllamacpp", "pytest")
 """What an environment with nothing but assay must not have."""
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("CI"), reason="installs the package anew: set CI=1 to run it"),
+    pytest.mark.costly,
     pytest.mark.xdist_group("package"),  # built and installed once
 ]
 

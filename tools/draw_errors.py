@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "docs"))
+sys.path[:0] = [str(ROOT / "tests" / "docs"), str(ROOT / "tests" / "shared")]
 
 from test_errors import PAGE, import_all_errors, tree  # noqa: E402
 

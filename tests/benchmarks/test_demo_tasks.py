@@ -64,6 +64,9 @@ def test_a_model_that_only_reads_text_is_refused_before_the_run(tmp_path):
 
 
 class TestRealNumbers:
+    """What is costly here has siblings in tests/models/test_specialists_*.py: the same models on single inputs."""
+
+    @pytest.mark.costly
     @pytest.mark.parametrize("model", [pytest.param(name, marks=needs(name)) for name in ("moonshine", "pocketsphinx")])
     def test_recognisers_are_neither_perfect_nor_deaf(self, model, tmp_path):
         pytest.importorskip("whisper_normalizer", reason="pip install whisper-normalizer")
@@ -81,6 +84,7 @@ class TestRealNumbers:
         assert result.status == "complete" and result.value("spoken_wer[whisper-en]") < 0.7
         assert len(list((tmp_path / "run" / "media").rglob("*.wav"))) == 8
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("model", [pytest.param("rapidocr", marks=needs("rapidocr"))])
     def test_text_in_images_is_mostly_read(self, model, tmp_path):
         result = run(demo_ocr, model, output=str(tmp_path / "run"))
@@ -97,6 +101,7 @@ class TestRealNumbers:
 
         assert little.value("digit_accuracy") < 0.4 < 0.7 < more.value("digit_accuracy")
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("model", [pytest.param("renderer", marks=needs("rapidocr"))])
     def test_plain_letters_can_be_read(self, model, tmp_path):
         result = run(demo_signs, model, judges={"ocr": "rapidocr"}, output=str(tmp_path / "run"))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from each_row import each
 
 from assay.benchmarks.image import composition, dpg, editing, geneval, measures, rendering, wise
 from assay.benchmarks.image.rows import target_image
@@ -182,7 +183,7 @@ def generate(request):
     return {role: f"{path}:generate"}
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each("name", TASKS)
 def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
     task = TASKS[name]
 

@@ -1,6 +1,7 @@
 """What every shipped text benchmark owes its user: a name that resolves, a protocol, a licence, a hint."""
 
 import pytest
+from each_row import each
 
 import assay
 from assay import registry
@@ -18,7 +19,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_shipped_name_leads_to_the_task_of_that_name(name):
     found = registry.tasks.get(name)
 
@@ -26,7 +27,7 @@ def test_a_shipped_name_leads_to_the_task_of_that_name(name):
     assert registry.tasks.summary(name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_task_says_how_it_was_measured_and_where_its_data_is(name):
     for task in resolve_tasks(name, RunOptions()):
         assert task.protocol and task.licence and task.description and task.data_hint
@@ -34,7 +35,7 @@ def test_every_task_says_how_it_was_measured_and_where_its_data_is(name):
         assert task.dataset.package or (task.dataset.local and (task.dataset.hub or task.dataset.mini))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_scorer_of_a_task_can_be_built(name):
     for task in resolve_tasks(name, RunOptions()):
         assert [build_scorer(entry, task.name) for entry in task.scorers]
@@ -46,7 +47,7 @@ def test_protocols_tell_variants_of_a_benchmark_apart():
     assert len({task.protocol for task in tasks}) == len({task.name for task in tasks})
 
 
-@pytest.mark.parametrize("name", registry.tasks.names())
+@each("name", registry.tasks.names())
 def test_every_shipped_task_has_rows_that_ship_with_it(name):
     for task in resolve_tasks(name, RunOptions()):
         assert find_data(task, "mini").exists()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from each_row import each
 
 from assay.benchmarks.vision import (
     captions,
@@ -75,7 +76,7 @@ def shows_options(sample: Sample, shown: tuple, text: str) -> bool:
     return bool(listed) and listed in text and fits(str(sample.input), text)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each("name", TASKS)
 def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
     task = TASKS[name]
 

@@ -46,6 +46,7 @@ def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_goes_
     assert "voice: not run; fix: apt-get install -y flite" in capsys.readouterr().out
 
 
+@pytest.mark.costly
 @pytest.mark.embedded
 @installed("image-in")
 def test_the_table_and_the_line_about_the_model_come_out(capsys):
@@ -57,6 +58,7 @@ def test_the_table_and_the_line_about_the_model_come_out(capsys):
     assert "rapidocr: image in, text out" in said and "Apache-2.0" in said
 
 
+@pytest.mark.costly
 @pytest.mark.embedded
 @installed("speech-in")
 def test_two_recognisers_are_compared_clip_by_clip(capsys):

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 WATCH = """
 import os, sys
 
@@ -31,10 +29,16 @@ def watch(event, arguments):
 
 sys.dont_write_bytecode = True
 sys.addaudithook(watch)
+import json
 from assay.cli.main import main
 
-code = main(sys.argv[1:])
-print("\\nSEEN", seen, "CODE", code)
+found = {}
+for folder, command in json.loads(sys.argv[1]).items():
+    os.chdir(folder)
+    seen.clear()
+    code = main(command)
+    found[folder] = [list(seen), code]
+print("\\n" + json.dumps(found))
 """
 ROWS = [{"id": str(n), "question": f"{n}+1?", "answer": str(n + 1), "image": "a.png"} for n in range(3)]
 KINDS = {
@@ -55,34 +59,37 @@ KINDS = {
 }
 
 
-@pytest.fixture
-def place(tmp_path):
-    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    (tmp_path / "task.yaml").write_text('dataset: rows.jsonl\ntemplate: "{{ question }}"\nscorers: includes\n')
+def make_place(folder: Path) -> Path:
+    """A folder with rows, tasks and a model."""
+    folder.mkdir()
+    (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (folder / "task.yaml").write_text('dataset: rows.jsonl\ntemplate: "{{ question }}"\nscorers: includes\n')
     writes = '"{{ sample.media[0].source.with_suffix(\'.pth\').write_text(question) }}"'
-    (tmp_path / "writes.yaml").write_text(f"dataset: rows.jsonl\ntemplate: {writes}\n")
+    (folder / "writes.yaml").write_text(f"dataset: rows.jsonl\ntemplate: {writes}\n")
     code = "dataset = [{'question': 'a', 'answer': 'b'}]\ndef prompt(sample):\n    return sample.input\n"
-    (tmp_path / "task.py").write_text(code)
-    (tmp_path / "model.py").write_text(
+    (folder / "task.py").write_text(code)
+    (folder / "model.py").write_text(
         "from assay.core import Abilities\nclass Model:\n    abilities = Abilities(accepts={'text', 'image'})\n"
         "    def generate(self, requests):\n        return ['x' for _ in requests]\n"
     )
-    return tmp_path
+    return folder
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_written(kind, place):
-    before = snapshot(place)
-    command = ["run", *KINDS[kind], "--model", "model.py:Model", "--dry_run"]
+def test_nothing_is_written(tmp_path):
+    places = {kind: make_place(tmp_path / kind.replace(" ", "_")) for kind in KINDS}
+    before = {kind: snapshot(place) for kind, place in places.items()}
+    commands = {str(places[kind]): ["run", *KINDS[kind], "--model", "model.py:Model", "--dry_run"] for kind in KINDS}
 
-    watched = [sys.executable, "-c", WATCH, *command]
-    done = subprocess.run(watched, cwd=place, capture_output=True, text=True, env={**os.environ}, check=True)
+    watched = [sys.executable, "-c", WATCH, json.dumps(commands)]
+    done = subprocess.run(watched, cwd=tmp_path, capture_output=True, text=True, env={**os.environ}, check=True)
 
-    assert f"SEEN [] CODE {2 if kind == 'wrong' or ' that ' in kind else 0}" in done.stdout, done.stdout[-2000:]
-    assert snapshot(place) == before
-    assert not (place / "runs").exists() and not (place / "cached").exists()
+    found = json.loads(done.stdout.splitlines()[-1])
+    for kind, place in places.items():
+        assert found[str(place)] == [[], 2 if kind == "wrong" or " that " in kind else 0], kind
+        assert snapshot(place) == before[kind], kind
+        assert not (place / "runs").exists() and not (place / "cached").exists(), kind

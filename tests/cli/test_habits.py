@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
+from each_row import each
 
 from assay.cli.habits import HABITS, RENAMED, SHORT, translate
 from assay.cli.main import ANSWERS
@@ -143,7 +144,7 @@ def test_every_flag_that_is_renamed_becomes_an_option_of_assay():
     assert {target.split("=")[0].split(" ")[0] for target in RENAMED.values()} <= set(known)
 
 
-@pytest.mark.parametrize("name", sorted(HABITS))
+@each("name", sorted(HABITS))
 def test_a_habit_either_becomes_something_or_says_something(name):
     habit = HABITS[name]
 

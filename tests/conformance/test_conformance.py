@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
+from each_row import each
 
 from assay.cli.conformance import command
 from assay.conformance import check, fixture_names, load_fixture, select
@@ -23,7 +24,7 @@ def test_every_number_is_the_official_one(name):
     assert verdict.word == "equal", "\n".join(map(str, verdict.differences))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_fixture_names_its_source_and_how_it_was_made(name):
     fixture = load_fixture(name)
 
@@ -34,7 +35,7 @@ def test_every_fixture_names_its_source_and_how_it_was_made(name):
 SCORED = [n for n in NAMES if any(case.score is not None and not case.args for case in load_fixture(n).cases)]
 
 
-@pytest.mark.parametrize("name", SCORED)
+@each("name", SCORED)
 def test_a_scorer_with_its_sign_flipped_breaks_its_fixture(name):
     fixture = load_fixture(name)
     _, scorer = build_scorer(fixture.scorer, name)

@@ -4,6 +4,7 @@ import ipaddress
 import random
 
 import pytest
+from each_row import each
 
 from assay.datasets.addresses import is_public
 
@@ -27,7 +28,7 @@ def some_of(network, count=200):
     return [net.network_address + place for place in places]
 
 
-@pytest.mark.parametrize("network", SPECIAL)
+@each("network", SPECIAL)
 def test_no_address_of_a_special_range_is_public(network):
     assert [str(address) for address in some_of(network) if is_public(str(address))] == []
 
@@ -37,8 +38,8 @@ def test_servers_of_the_public_internet_are(address):
     assert is_public(address)
 
 
-@pytest.mark.parametrize("prefix", CARRIED)
-@pytest.mark.parametrize("network", [network for network in SPECIAL if ":" not in network])
+@each("prefix", CARRIED)
+@each("network", [network for network in SPECIAL if ":" not in network])
 def test_an_address_that_carries_a_private_one_is_as_private(prefix, network):
     outer = int(ipaddress.ip_network(prefix).network_address)
 

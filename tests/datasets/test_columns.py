@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dataset_rows import Read
+from each_row import each
 
 from assay.core import Audio, BadSample, DataError, Image, Message, Output, Sample, UsageError
 from assay.datasets import open_dataset
@@ -20,8 +21,8 @@ def _one(row: dict[str, Any], **options: Any) -> Sample:
     return sample
 
 
-@pytest.mark.parametrize("question", ["question", "prompt", "input", "text", "Question", "PROMPT"])
-@pytest.mark.parametrize("answer", ["answer", "target", "reference", "label", "Answer", "gold"])
+@each("question", ["question", "prompt", "input", "text", "Question", "PROMPT"])
+@each("answer", ["answer", "target", "reference", "label", "Answer", "gold"])
 def test_question_and_answer_are_known_by_name(question: str, answer: str) -> None:
     sample = _one({question: "2+2?", answer: "4"})
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from each_row import each
 
 from assay.cli import main as command_line
 
@@ -171,7 +172,7 @@ def agrees(shown: list[str], printed: list[str]) -> bool:
     return re.fullmatch("".join(pieces), text) is not None
 
 
-@pytest.mark.parametrize("block", [b for b in ALL_BLOCKS if not b.is_run], ids=lambda b: b.place)
+@each("block", [b for b in ALL_BLOCKS if not b.is_run])
 def test_a_block_that_is_not_run_says_why_and_is_sound(block: Block):
     reason = block.info.partition(":")[2].strip()
 
@@ -201,7 +202,7 @@ def parse(words: list[str], block: Block) -> None:
         assert options_from(parser().parse(words[1:])).tasks, f"{block.place}: names no task"
 
 
-@pytest.mark.parametrize("block", ALL_BLOCKS, ids=lambda b: b.place)
+@each("block", ALL_BLOCKS)
 def test_every_block_says_what_it_is(block: Block):
     known = ["python", "bash", "console", "text", *DATA_LANGUAGES]
     if block.is_guest:
@@ -212,7 +213,7 @@ def test_every_block_says_what_it_is(block: Block):
         assert block.file, f"{block.place}: name its file, or make it `text`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each("page", PAGES)
 def test_every_file_a_page_shows_is_used_by_a_later_block(page: Path):
     blocks = blocks_of(page)
 
@@ -223,7 +224,7 @@ def test_every_file_a_page_shows_is_used_by_a_later_block(page: Path):
             assert stem in later, f"{block.place}: nothing uses {block.file}"
 
 
-@pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md"), *(ROOT / "decisions").glob("*.md")}), ids=name_of)
+@each("page", sorted({*PAGES, *ROOT.glob("*.md"), *(ROOT / "decisions").glob("*.md")}))
 def test_links_inside_the_repository_lead_somewhere(page: Path):
     for target in LINK.findall(re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)):
         if not re.match(r"[a-z]+:|#", target):

@@ -1,10 +1,11 @@
 """docs/errors.md draws the tree of errors as it is."""
 
-import ast
 import importlib
 from pathlib import Path
 
-import assay
+import pytest
+from source_outline import MODULES, SOURCE, outline
+
 from assay.core import AssayError
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -23,16 +24,16 @@ def tree(kind=AssayError, depth=0):
 
 def import_all_errors():
     """Imports every module of assay that defines a kind of `AssayError`."""
-    root = Path(assay.__file__).parent
     kinds = {"AssayError"}
     for _ in range(3):  # kinds of kinds of kinds
-        for file in sorted(root.rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef) and kinds & {getattr(base, "id", "") for base in node.bases}:
+        for file in MODULES:
+            for node in outline(file).classes:
+                if kinds & {getattr(base, "id", "") for base in node.bases}:
                     kinds.add(node.name)
-                    importlib.import_module(".".join(["assay", *file.relative_to(root).with_suffix("").parts]))
+                    importlib.import_module(".".join(["assay", *file.relative_to(SOURCE).with_suffix("").parts]))
 
 
+@pytest.mark.xdist_group("sources")
 def test_the_tree_of_errors_is_drawn_as_it_is():
     import_all_errors()
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-import pytest
+from each_row import each
 from fault_counts import COMMIT, NIGHT
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def test_the_table_is_read():
     assert len(ROWS) >= 30
 
 
-@pytest.mark.parametrize(("promise", "tests"), ROWS, ids=[promise[:60] for promise, _ in ROWS])
+@each(("promise", "tests"), ROWS)
 def test_every_promise_names_tests_that_exist(promise: str, tests: str):
     named = TEST.findall(tests)
 

@@ -41,10 +41,18 @@ class Counts:
     """Runs whose faults show every planted secret."""
     fuzzed_answers: int
     """HTTP answers that our reader and h11 must read alike."""
+    steps_of_writing: int
+    """Calls of each function of `os`, at most, at which a run over an older one ends: for each of six changes."""
+    hostile_characters: int
+    """Length of a text that no scorer may read in more than linear time."""
+    simulations: int
+    """Experiments that count how often an interval covers the truth, for each case."""
+    examples: int
+    """Inputs that hypothesis tries, where a test does not say itself how many."""
 
 
 COMMIT = Counts(
-    kills=10,
+    kills=5,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,
@@ -56,6 +64,10 @@ COMMIT = Counts(
     sleep_seconds=0.3,
     runs_with_secrets=2,
     fuzzed_answers=5_000,
+    steps_of_writing=2,
+    hostile_characters=100_000,
+    simulations=150,
+    examples=40,
 )
 NIGHT = Counts(
     kills=50,
@@ -70,12 +82,16 @@ NIGHT = Counts(
     sleep_seconds=60.0,
     runs_with_secrets=100,
     fuzzed_answers=200_000,
+    steps_of_writing=1_000,
+    hostile_characters=1_000_000,
+    simulations=400,
+    examples=200,
 )
 COUNTS = {"": COMMIT, "night": NIGHT}[os.environ.get(SETTING, "")]
 
 
 def drawn(purpose: str, places: Iterable[T], count: int) -> list[T]:
-    """`count` of the places in their order; which ones depends on the purpose alone."""
+    """`count` of the places in their order, or all where there are fewer; which ones depends on the purpose alone."""
     places = list(places)
-    chosen = sorted(random.Random(purpose).sample(range(len(places)), count))
+    chosen = sorted(random.Random(purpose).sample(range(len(places)), min(count, len(places))))
     return [places[place] for place in chosen]

@@ -1,12 +1,14 @@
 """The two halves of the digits: disjoint, named by a digest, and read back from pictures."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", reason="pip install scikit-learn")
-
 from assay.media import image_from
 from assay.media.digits import digit_pixels, digits
+
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="pip install scikit-learn")
 
 
 def test_no_image_is_in_both_halves():

@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from each_row import each
 
 from assay.core import Audio, DataError, Image, MissingExtra
 from assay.core.media import sniff
@@ -30,10 +31,10 @@ def all_formats():
     for name in soundfile.available_formats():
         if name not in HEADERLESS:
             for subtype in soundfile.available_subtypes(name):
-                yield pytest.param(name, subtype, id=f"{name}-{subtype}")
+                yield name, subtype
 
 
-@pytest.mark.parametrize(("name", "subtype"), list(all_formats()))
+@each(("name", "subtype"), all_formats())
 def test_all_that_libsndfile_writes_is_read_again(name, subtype):
     try:
         data = written(name, subtype)

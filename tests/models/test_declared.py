@@ -1,6 +1,7 @@
 """What shipped models say of themselves, told without loading any."""
 
 import pytest
+from each_row import each
 
 from assay import registry
 from assay.catalogue.backends import AT_MOST, BY_OPTION
@@ -47,7 +48,7 @@ def test_what_the_list_says_of_weights_is_what_the_code_takes():
     assert AT_MOST["hf"]["accepts"] == frozenset().union(*ACCEPTS.values()) == AT_MOST["vllm"]["accepts"]
 
 
-@pytest.mark.parametrize("name", registry.models.names())
+@each("name", registry.models.names())
 def test_every_shipped_model_can_be_asked_without_being_built(name):
     said = declared(name)
 

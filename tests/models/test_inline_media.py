@@ -13,7 +13,10 @@ from assay.models.inline_media import Malformed, from_base64, from_data_url, pla
 from assay.store import RunReader
 
 PNG = b"\x89PNG\r\n\x1a\n...."
-needs_litellm = pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="needs litellm")
+needs_litellm = [
+    pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="needs litellm"),
+    pytest.mark.xdist_group("litellm"),  # its import takes seconds: once
+]
 
 
 @pytest.fixture(autouse=True)

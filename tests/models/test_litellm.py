@@ -9,6 +9,7 @@ import pytest
 from assay.core import GenerateOptions, Message, MissingExtra, Prompt, Reasoning, Request, Text
 from assay.models import build_model
 
+pytestmark = pytest.mark.xdist_group("litellm")
 installed = pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="needs the extra litellm")
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
 ANSWER = {

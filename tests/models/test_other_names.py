@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from each_row import each
 
 from assay.core import UsageError
 from assay.models import build_model
@@ -50,7 +51,7 @@ def test_a_name_of_another_tool_has_one_in_assay(name, args, ours, rest):
     assert naming.note
 
 
-@pytest.mark.parametrize("name", [*models.names(), "hf/org/name", "openai/gpt-x", "replay/runs/one", "litellm/groq/x"])
+@each("name", [*models.names(), "hf/org/name", "openai/gpt-x", "replay/runs/one", "litellm/groq/x"])
 def test_a_name_of_assays_own_stays_as_it_is(name):
     args = {"path": "x"} if name in ("hf", "vllm") else {}
 

@@ -1,15 +1,17 @@
-"""No scorer is slower than linear on hostile text: a mebibyte of each is read in little CPU time."""
+"""No scorer is slower than linear on hostile text: as much of each as a model may write is read in little CPU time."""
 
 import inspect
 import time
 
 import pytest
+from fault_counts import COUNTS
 
 from assay.catalogue import SCORERS
 from assay.core import AssayError, Output, Sample, Spec
 from assay.registry import scorers
 
-SIZE = 1 << 20
+pytestmark = pytest.mark.faults
+SIZE = COUNTS.hostile_characters
 PIECES = {
     "newlines": "\n", "blanks": " ", "blank lines": " \n", "one letter": "a", "brackets": "(",
     "nested LaTeX": "\\frac{1}{",
@@ -17,8 +19,8 @@ PIECES = {
     "Chinese": "答案是",
     "tags": "<think>", "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
 }  # fmt: skip
-CPU_SECONDS = 3.0
-"""The slowest pair, BLEU of brackets, takes 1.7; CPU time grows too where many share a machine."""
+CPU_SECONDS = 0.5 + 2.5 * SIZE / 1_000_000
+"""Of a million the slowest pair, BLEU of brackets, takes 1.7; CPU time grows too where many share a machine."""
 CHOICES = ("cat", "dog", "bird", "fish")
 
 
@@ -33,7 +35,7 @@ def text_scorers():
 
 
 @pytest.mark.parametrize("kind", PIECES)
-def test_every_scorer_reads_a_mebibyte_of_hostile_text_in_linear_time(kind):
+def test_every_scorer_reads_a_long_hostile_text_in_linear_time(kind):
     text = PIECES[kind] * (SIZE // len(PIECES[kind].encode()))
     slow = {}
     for name, scorer in text_scorers():

@@ -1,6 +1,6 @@
 """No summarizer prints certainty it does not have: an interval has a width, or there is none and it says why."""
 
-import pytest
+from each_row import each
 from summary_context import Context, record
 
 from assay.core import Result
@@ -71,8 +71,8 @@ def everything_in(result):
                 yield from everything_in(part)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", SUMMARIZERS)
+@each("shape", SHAPES)
+@each("name", SUMMARIZERS)
 def test_an_interval_has_a_width_or_is_not_there(name, shape):
     summarizer = summarizers.build({"name": name, **SUMMARIZERS[name]})
 

@@ -66,6 +66,7 @@ def test_the_page_of_a_bundle_says_its_policy_itself():
     assert "default-src 'none'; script-src 'self'" in folder_page() and 'name="assay-bundle"' in folder_page()
 
 
+@pytest.mark.costly
 def test_the_types_of_the_scripts_hold():
     npx = shutil.which("npx")
     if npx is None:

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -27,17 +29,26 @@ def expected(cases: str) -> dict[str, object]:
     return json.loads((HERE / "upstream" / f"{cases}.json").read_text(encoding="utf-8"))["results"]
 
 
-@pytest.fixture(autouse=True)
-def upstream(request, monkeypatch):
-    protocol.choose("vlmeval", FILES[request.node.callspec.params["cases"]])
-    monkeypatch.setattr(era, "_used", {"newest"})  # unless the protocol says otherwise
-    yield
-    protocol.choose("vlmeval", protocol.OURS)
-    supported_VLM.clear()
+@contextmanager
+def rules_of(cases: str) -> Iterator[None]:
+    """The protocol of a file of cases; what a case leaves behind is taken away."""
+    protocol.choose("vlmeval", FILES[cases])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(era, "_used", {"newest"})  # unless the protocol says otherwise
+        try:
+            yield
+        finally:
+            protocol.choose("vlmeval", protocol.OURS)
+            supported_VLM.clear()
 
 
-@pytest.mark.parametrize(("cases", "name"), [(cases, name) for cases in FILES for name in expected(cases)])
-def test_a_case_gives_what_upstream_gives(cases, name, tmp_path):
-    function = load_guest(HERE / "upstream" / f"{cases}.py").cases[name]
+@pytest.mark.parametrize("cases", FILES)
+def test_every_case_gives_what_upstream_gives(cases, tmp_path):
+    wrong = {}
+    for number, (name, result) in enumerate(expected(cases).items()):
+        with rules_of(cases):
+            found = run_case(load_guest(HERE / "upstream" / f"{cases}.py").cases[name], tmp_path / str(number))
+        if found != result:
+            wrong[name] = found
 
-    assert run_case(function, tmp_path / "case") == expected(cases)[name]
+    assert wrong == {}

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from each_row import each
 
 import assay
 from assay.cli.main import main
@@ -37,7 +38,7 @@ def weighed(folder):
     return assay.run("two.jsonl", "weigher.py:Weigher", measure="letter_likelihood", output=str(folder / "run"))
 
 
-@pytest.mark.parametrize("name", scorers.names())
+@each("name", scorers.names())
 def test_every_shipped_scorer_declares_what_it_reads(name):
     try:
         scorer = scorers.get(name)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from each_row import each
 
 from assay.cli.main import main
 from assay.core import MissingExtra, Outcome, Output, Sample
@@ -55,7 +56,7 @@ def test_one_row_with_a_target_is_enough_to_start(folder, capsys):
 COMPARING = [name for name in scorers.names() if name != "asked" and "target" in scorers.get(name).reads]
 
 
-@pytest.mark.parametrize("name", COMPARING)
+@each("name", COMPARING)
 def test_what_is_said_to_compare_has_no_verdict_without_a_target(name):
     try:
         scorer = scorers.build(name)

@@ -6,12 +6,14 @@ finished; never the old numbers as the new.
 
 import errno
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from fault_counts import COUNTS, drawn
 
 import assay
 from assay.core import Abilities, Output, StoreError
@@ -109,29 +111,38 @@ def numbers(folder: Path) -> tuple[float, int] | None:
     return (rows[0]["value"], rows[0]["n"]) if rows else None
 
 
-@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_fault_at_any_step_leaves_the_new_numbers_or_an_unfinished_run(tmp_path, change, step):
-    what = CHANGES[change]
-    what.before(tmp_path / "counted")
+def test_a_fault_at_any_step_leaves_the_new_numbers_or_an_unfinished_run(tmp_path, change):
+    what, folder, kept = CHANGES[change], tmp_path / "folder", tmp_path / "kept"
+    what.before(folder)
+    shutil.copytree(folder, kept)
+    before = (folder / "run" / "run.json").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        counting = Faulty(patch, step, 0, Killed())
-        what.now(tmp_path / "counted")
-    assert numbers(tmp_path / "counted") == what.new
-    for at in range(1, counting.calls + 1):
-        full = OSError(errno.ENOSPC, "No space left on device")
-        for fault in (Killed(), full) if step in ("write", "replace", "fsync") else (Killed(),):
-            folder = tmp_path / f"{at}{type(fault).__name__}"
-            what.before(folder)
-            before = (folder / "run" / "run.json").read_bytes()
-            with pytest.MonkeyPatch.context() as patch, pytest.raises((Killed, StoreError, OSError)):
-                Faulty(patch, step, at, fault)
-                what.now(folder)
+        counting = {step: Faulty(patch, step, 0, Killed()) for step in STEPS}
+        what.now(folder)
+    assert numbers(folder) == what.new
 
-            is_as_before = (folder / "run" / "run.json").read_bytes() == before
-            assert numbers(folder) in ((what.old,) if is_as_before else (what.new, None))
+    for step, at, fault in faults(change, {step: counted.calls for step, counted in counting.items()}):
+        place = f"{fault!r} at call {at} of {step}"
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises((Killed, StoreError, OSError)):
+            Faulty(patch, step, at, fault)
             what.now(folder)
-            assert numbers(folder) == what.new
+
+        is_as_before = (folder / "run" / "run.json").read_bytes() == before
+        assert numbers(folder) in ((what.old,) if is_as_before else (what.new, None)), place
+        what.now(folder)
+        assert numbers(folder) == what.new, place
+
+
+def faults(change: str, calls: dict[str, int]) -> Iterator[tuple[str, int, BaseException]]:
+    """Which function of `os` fails, at which of its calls, and how."""
+    for step, count in calls.items():
+        for at in drawn(f"{change}, {step}", range(1, count + 1), COUNTS.steps_of_writing):
+            yield step, at, Killed()
+            if step in ("write", "replace", "fsync"):
+                yield step, at, OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_the_summary_is_written_before_the_run_is_called_complete(tmp_path, monkeypatch):

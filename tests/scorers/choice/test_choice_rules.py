@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each_row import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -192,8 +194,8 @@ def test_real_outputs_agree_with_the_published_letters_but_for_the_explained_row
     assert {found[key].rule for key in SEVERAL_NAMED} == {"ambiguous"}
 
 
-@pytest.mark.parametrize("letter", "ABCD")
-@pytest.mark.parametrize(
+@each("letter", "ABCD")
+@each(
     "form", ["The answer is {}.", "Answer: ({})", "答案是{}。", "\\boxed{{{}}}", "**{}**", "故选{}", "I choose {}."]
 )
 def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> None:
@@ -202,7 +204,9 @@ def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> Non
     assert found.answer == letter
 
 
-FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300)
+FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300).map(
+    lambda text: re.sub(r"\b[a-z]\b", "", text)  # no second letter: "en b", "e b" and "lub b" say "and b" and "or b"
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -306,8 +310,8 @@ def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: s
     assert extract_choice(text, blood_groups).answer == answer
 
 
-@pytest.mark.parametrize("letter", "ABCD")
-@pytest.mark.parametrize(
+@each("letter", "ABCD")
+@each(
     "form", ["{}", "({})", "{}.", "The answer is {}.", "Answer: {}", "So the answer is ({})", "ANSWER: {}\n"]
 )
 def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(form: str, letter: str) -> None:

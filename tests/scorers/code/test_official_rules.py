@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from code_scores import score
+from each_row import each
 
 from assay.sandbox import choose
 from assay.sandbox.asking import same_output
@@ -16,7 +17,7 @@ OFFICIAL = json.loads((Path(__file__).parent / "official.json").read_text("utf-8
 needs_sandbox = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
 
 
-@pytest.mark.parametrize(("printed", "wanted", "official"), OFFICIAL["printed"])
+@each(("printed", "wanted", "official"), OFFICIAL["printed"])
 def test_what_is_printed_is_compared_as_livecodebench_does(printed, wanted, official):
     assert same_output(printed, wanted) is official
 
@@ -38,7 +39,7 @@ def test_results_of_functions_are_compared_as_livecodebench_does(code, inputs, o
 
 
 @needs_sandbox
-@pytest.mark.parametrize(("got", "wanted", "atol", "official"), OFFICIAL["compared"])
+@each(("got", "wanted", "atol", "official"), OFFICIAL["compared"])
 def test_results_are_compared_as_evalplus_does(got, wanted, atol, official):
     before = "inf = float('inf')\ndef f(a):\n"
     row = {"prompt": before, "canonical_solution": f"    return {wanted}\n", "base_input": [[1]], "plus_input": [],

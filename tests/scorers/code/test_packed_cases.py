@@ -7,6 +7,7 @@ import pickle
 import zlib
 
 import pytest
+from each_row import each
 
 from assay.scorers.code import packed_cases
 from assay.scorers.code.packed_cases import pickled_text, unpacked
@@ -18,8 +19,8 @@ def packed(value, protocol: int = 4) -> str:
     return base64.b64encode(zlib.compress(pickle.dumps(value, protocol))).decode()
 
 
-@pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("text", ["", "é\ud800", CASES, "x" * 300, "y" * 300_000], ids=len)
+@each("protocol", [1, 2, 3, 4, 5])
+@each("text", ["", "é\ud800", CASES, "x" * 300, "y" * 300_000])
 def test_a_pickled_text_is_read_as_pickle_would(protocol, text):
     assert unpacked(packed(text, protocol)) == text
 

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from each_row import each
 
 from assay.core import Candidate, Message, ModelError, Outcome, Output, Sample, UsageError
 from assay.scorers.judge.exchange import question_of
@@ -57,7 +58,7 @@ def test_a_verdict_is_the_field_that_was_asked_for(scale, reply, value, normaliz
     assert score.details["reply"] == reply
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         "",
@@ -300,8 +301,8 @@ def echoing(prompt):
     return answers[0]
 
 
-@pytest.mark.parametrize("options", TEMPLATES, ids=lambda options: options["template"])
-@pytest.mark.parametrize("injection", INJECTIONS)
+@each("options", TEMPLATES)
+@each("injection", INJECTIONS)
 def test_no_verdict_on_one_answer_ever_comes_from_the_answer(injection, options):
     answer = injected(injection, "score", 10)
 
@@ -312,8 +313,8 @@ def test_no_verdict_on_one_answer_ever_comes_from_the_answer(injection, options)
     assert score.value == 1.0
 
 
-@pytest.mark.parametrize("options", TEMPLATES, ids=lambda options: options["template"])
-@pytest.mark.parametrize("injection", INJECTIONS)
+@each("options", TEMPLATES)
+@each("injection", INJECTIONS)
 def test_no_verdict_on_a_pair_ever_comes_from_an_answer(injection, options):
     answer = injected(injection, "winner", "A")
 

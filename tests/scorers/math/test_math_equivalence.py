@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from each_row import each
 
 from assay.core import Candidate, MissingExtra, Outcome, Output, Sample, UsageError
 from assay.scorers._killable import KillableWorker
@@ -162,8 +163,8 @@ GOLDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("gold", GOLDS)
-@pytest.mark.parametrize("form", [r"\boxed{%s}", "%s", "$%s$"])
+@each("gold", GOLDS)
+@each("form", [r"\boxed{%s}", "%s", "$%s$"])
 def test_every_gold_equals_itself_boxed_bare_and_marked(gold, form):
     assert compare(gold, form % gold).value == 1.0
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from each_row import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def test_a_target_that_is_no_number_is_a_fault_of_the_data():
     assert NumberMatch()(Sample(id="a", target="red"), Output.of("5")).outcome is Outcome.DATA_ERROR
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "target", "equal"),
     [
         ("3 1/2", "3 1/2", 1.0), ("5 1/2", "3 1/2", 0.0), ("3.5", "3 1/2", 1.0), ("-2 1/4", "-2.25", 1.0),
@@ -215,7 +216,7 @@ def test_eight_hundred_real_solutions_are_judged_as_their_publishers_judged_them
     assert [value["numeric"] for value in values] == [float(right) for _, _, right in judged]
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "target"),
     [
         ('The answer is 5 + 10 = 15.', '15'),

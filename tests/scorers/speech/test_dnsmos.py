@@ -1,4 +1,4 @@
-"""DNSMOS: the ratings of synthetic sounds as speechmos 0.0.1.1 gives them."""
+"""DNSMOS around its networks; the ratings of synthetic sounds are the fixture `dnsmos@speechmos` of the conformance."""
 
 import importlib.util
 import sys
@@ -13,7 +13,6 @@ from assay.scorers.speech.dnsmos import Dnsmos, calibrate, rate_speech
 
 TIME = np.arange(160_000) / 16_000
 TONE = (0.3 * np.sin(2 * np.pi * 220 * TIME) * (1 + 0.5 * np.sin(2 * np.pi * 3 * TIME))).astype(np.float32)
-NOISE = (np.random.RandomState(0).randn(160_000) * 0.05).astype(np.float32)
 SAMPLE = Sample(id="a")
 
 
@@ -27,23 +26,6 @@ def networks():
 @pytest.mark.parametrize(("name", "value"), [("sig", 2.912007), ("bak", 3.246400), ("ovrl", 2.783454)])
 def test_the_calibration_of_a_rating_of_three(name, value):
     assert calibrate(name, 3.0) == pytest.approx(value, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("samples", "ovrl", "sig", "bak", "p808"),
-    [
-        (TONE, 1.1894, 1.6201, 1.5511, 2.2628),
-        (NOISE, 1.1089, 1.1782, 1.1050, 2.1109),
-        (np.zeros(160_000, np.float32), 1.8399, 2.5136, 3.4724, 2.1468),
-    ],
-    ids=["tone", "noise", "silence"],
-)
-def test_the_ratings_of_synthetic_sounds(networks, samples, ovrl, sig, bak, p808):
-    assert rate_speech(samples) == pytest.approx({"ovrl": ovrl, "sig": sig, "bak": bak, "p808": p808}, abs=5e-3)
-
-
-def test_a_short_clip_is_repeated(networks):
-    assert rate_speech(TONE[:8000])["ovrl"] == pytest.approx(1.1229, abs=5e-3)
 
 
 def test_stereo_at_another_rate_is_mixed_and_resampled_and_the_record_says_so(networks):

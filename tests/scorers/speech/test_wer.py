@@ -1,6 +1,7 @@
 """Error rates: the vectors were computed with jiwer 4.0.0, whisper-normalizer 0.1.15, OpenCC and wetext 0.1.8."""
 
 import pytest
+from each_row import each
 
 from assay import registry
 from assay.core import Candidate, Outcome, Output, Sample, ScoreRecord, UsageError
@@ -153,8 +154,8 @@ def test_a_sample_without_reference_is_a_fault_of_the_data():
     assert WordErrorRate()(Sample(id="a"), Output.of("x")).outcome is Outcome.DATA_ERROR
 
 
-@pytest.mark.parametrize("odd", ["\ud800", "\0", "🙂" * 50, "‮abc", "!!!", "word " * 20_000])
-@pytest.mark.parametrize("normalize", ["none", "whisper-en", "whisper-basic", "zh"])
+@each("odd", ["\ud800", "\0", "🙂" * 50, "‮abc", "!!!", "word " * 20_000])
+@each("normalize", ["none", "whisper-en", "whisper-basic", "zh"])
 def test_odd_text_equals_itself_under_every_normalizer(odd, normalize):
     if normalize != "none":
         pytest.importorskip("whisper_normalizer", reason="whisper-normalizer is not installed")

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from each_row import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,12 +30,12 @@ WITHOUT_BLANKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wanted", "text"), [*HELD, *WITHOUT_BLANKS])
+@each(("wanted", "text"), [*HELD, *WITHOUT_BLANKS])
 def test_words_of_their_own_are_found(wanted, text):
     assert has_words(text, wanted) and Includes()(Sample("a", target=wanted), Output.of(text)).value == 1.0
 
 
-@pytest.mark.parametrize(("wanted", "text"), NOT_HELD)
+@each(("wanted", "text"), NOT_HELD)
 def test_parts_of_longer_words_and_numbers_are_not(wanted, text):
     assert not has_words(text, wanted)
 

@@ -4,6 +4,7 @@ import math
 import time
 
 import pytest
+from fault_counts import COUNTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,8 +66,9 @@ def test_any_text_gives_a_score_in_range(case, answer):
 
 
 @pytest.mark.parametrize("case", CASES, ids=label)
-def test_half_a_million_characters_are_scored_in_seconds(case):
+@pytest.mark.faults
+def test_a_long_hostile_answer_is_scored_in_seconds(case):
     for piece in LONG:
         started = time.process_time()
-        check(case, piece * (500_000 // len(piece)))
-        assert time.process_time() - started < 10, piece
+        check(case, piece * (COUNTS.hostile_characters // 2 // len(piece)))
+        assert time.process_time() - started < COUNTS.hostile_characters / 100_000, piece

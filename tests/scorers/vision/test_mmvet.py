@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-import pytest
+from each_row import each
 
 from assay.core import Output, Sample
 from assay.scorers.vision.mmvet import MmVet, read_grade
@@ -27,7 +27,7 @@ def graded(*replies, target="red<AND>round"):
     return score, judge.temperatures
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "grade"),
     [
         ("0.5", 0.5),

@@ -52,6 +52,15 @@ def test_a_part_of_one_sample_counts_with_the_widest_spread_its_scale_allows():
     assert macro([one, one]).low is None
 
 
+@pytest.mark.parametrize("tiny", [1e-50, 1.9e-110, 1e-160, 5e-324])
+def test_a_spread_whose_square_is_0_as_a_float_is_no_division_by_0(tiny):
+    parts = [estimate_mean([0.0, tiny], ends=(0.0, 1.0)), estimate_mean([0.0], ends=(0.0, 1.0))]
+
+    both = macro(parts)
+
+    assert both.low is not None and 0.0 <= both.low <= both.value <= both.high <= 1.0
+
+
 def test_all_orders_of_parts_give_one_number():
     parts = [estimate_mean([0, 1, 1, 0, 1][: n + 2]) for n in range(4)]
 

@@ -13,6 +13,7 @@ from assay.summarizers.statistics import (
     ratio_estimate,
     share_interval,
 )
+from assay.summarizers.statistics.jackknife import jackknife_spread
 from assay.summarizers.statistics.proportions import unseen_spread
 
 ERRORS = [0, 2, 1, 0, 3, 0, 1, 1, 0, 4, 1, 0, 2, 0, 1, 0]
@@ -160,3 +161,11 @@ def test_an_error_rate_that_one_loop_makes_is_flagged():
 
 def test_a_score_on_a_closed_scale_is_not_flagged_for_one_odd_sample():
     assert ratio_estimate([1.0] * 99 + [0.0], [1.0] * 100, ends=(0.0, 1.0)).unreliable == ""
+
+
+def test_how_many_units_show_a_spread_does_not_depend_on_its_size():
+    without, labels = np.array([0.0, 1.0, 3.0]), np.zeros(3, int)
+
+    plain, tiny = (jackknife_spread(without * scale, labels, 3) for scale in (1.0, 1e-100))
+
+    assert (tiny.seen, tiny.df) == pytest.approx((plain.seen, plain.df))

@@ -1,9 +1,11 @@
 """The manifest: `run.json`, from which a run can be understood, checked and repeated."""
 
+import os
 import platform
 import subprocess
 import time
 from collections.abc import Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -92,22 +94,35 @@ def _absolute_path(path: str | None) -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
-    for name in _LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {name: version for name in _LIBRARIES if (version := _version_of(name))}
+
+
+@cache
+def _version_of(library: str) -> str:
+    """The version of an installed library, looked up once in a process: reading its metadata takes milliseconds."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _git_state() -> dict[str, Any] | None:
     """Commit and cleanliness of the folder the run was started in; `None` outside a repository. No remote is read."""
     try:
-        commit = _git("rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
+        if not _may_be_repository(Path.cwd()):
+            return None
+        lines = _git("status", "--porcelain=v2", "--branch", "--untracked-files=no").splitlines()
     except (OSError, subprocess.SubprocessError):
         return None
+    commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
+    if not commit or commit == "(initial)":
+        return None
+    return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
+
+
+def _may_be_repository(folder: Path) -> bool:
+    """Whether asking git makes sense at all: a process is more than the rest of the manifest costs."""
+    return "GIT_DIR" in os.environ or any((parent / ".git").exists() for parent in (folder, *folder.parents))
 
 
 def _git(*arguments: str) -> str:

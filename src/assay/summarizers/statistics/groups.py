@@ -58,23 +58,19 @@ def weighted_mean(parts: Sequence[Estimate], weights: Sequence[float], method: s
 
 def _joint_spread(parts: Sequence[tuple[float, Estimate]], unknown: float) -> Spread:
     """The spread of a weighted sum; `unknown` is the variance of the parts that show none of their own."""
-    variances, bases, fourths, freedoms, priors = [unknown], [], [0.0], [0.0], []
-    for share, part in parts:
-        spread = part.spread or _spread_of(part)
-        variance = share**2 * spread.variance
-        variances.append(variance)
-        bases.append(share**2 / spread.base)
-        priors.append(spread.prior * share**2 / spread.base)
-        if variance:
-            fourths.append(variance**2 / spread.seen)
-            freedoms.append(variance**2 / spread.df)
-    variance_sum, base = math.fsum(variances[1:]), math.fsum(bases)
+    spreads = [(share**2, part.spread or _spread_of(part)) for share, part in parts]
+    variance_sum = math.fsum(weight * spread.variance for weight, spread in spreads)
+    base = math.fsum(weight / spread.base for weight, spread in spreads)
+    # Each variance as a share of the sum: the square of a small one may be 0 as a float.
+    shares = [(weight * spread.variance / variance_sum, spread) for weight, spread in spreads if variance_sum]
+    seen = [share**2 / spread.seen for share, spread in shares if share]
+    freedom = [share**2 / spread.df for share, spread in shares if share]
     return Spread(
         variance=variance_sum + unknown,
         base=1 / base,
-        prior=math.fsum(priors) / base,
-        seen=variance_sum**2 / math.fsum(fourths) if variance_sum else 0.0,
-        df=max(1.0, variance_sum**2 / math.fsum(freedoms)) if variance_sum else math.fsum(part.n for _, part in parts),
+        prior=math.fsum(spread.prior * weight / spread.base for weight, spread in spreads) / base,
+        seen=1 / math.fsum(seen) if seen else 0.0,
+        df=max(1.0, 1 / math.fsum(freedom)) if freedom else math.fsum(part.n for _, part in parts),
     )
 
 

@@ -77,7 +77,8 @@ def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> S
     variance, largest = float(squares.sum()), float(squares.max())
     if not largest:
         return Spread(0.0, n)
-    units = variance**2 / float((squares**2).sum())
+    shares = squares / largest  # the square of a small one may be 0 as a float
+    units = float(shares.sum()) ** 2 / float((shares**2).sum())
     free = len(without) - len(sizes) + 1
     return Spread(variance, n, seen=units, df=max(1.0, min(free - 1, fourth_moment_df(units, len(without)))))
 

@@ -123,6 +123,7 @@ class Watching(Silent):
         self.notes.append(_note(self.cells[0], ""))
 
 
+@pytest.mark.costly
 def test_replicas_join_as_nodes_do_and_the_display_counts_them(cluster, tmp_path: Path):
     for node in list(cluster.worker_nodes):
         cluster.remove_node(node)
@@ -136,6 +137,7 @@ def test_replicas_join_as_nodes_do_and_the_display_counts_them(cluster, tmp_path
     assert watcher.notes[-1] == "2 of 2 replicas"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
 def test_a_killed_actor_loses_nothing_and_nothing_finished_is_asked_again(
     cluster, nodes, tmp_path: Path, turns: int, at: str
@@ -146,6 +148,7 @@ def test_a_killed_actor_loses_nothing_and_nothing_finished_is_asked_again(
     assert any("replica" in note and "died (ActorDiedError" in note for note in result.notes)
 
 
+@pytest.mark.costly
 def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster, nodes, tmp_path: Path):
     undisturbed = run(None, tmp_path / "clean", "Remembering", turns=2)
 
@@ -156,6 +159,7 @@ def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster,
     assert calls_of(tmp_path / "killed", "end").count("s6.1") == 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
 def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
     cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, turns: int, at: str
@@ -168,6 +172,7 @@ def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
     check_nothing_lost(tmp_path, result, turns)
 
 
+@pytest.mark.costly
 def test_a_cluster_whose_head_is_killed_ends_the_run_with_one_line_and_it_goes_on_where_it_stopped(
     clusters, cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, monkeypatch
 ):

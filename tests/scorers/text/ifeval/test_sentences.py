@@ -1,11 +1,11 @@
 """The splitter against the behaviours it promises; expected splits as nltk's Punkt gives unless noted."""
 
-import pytest
+from each_row import each
 
 from assay.scorers.text.ifeval.sentences import split_sentences
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", []),
