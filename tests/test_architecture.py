@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -206,3 +207,36 @@ def test_modules_and_functions_fit_a_screen():
 
     assert not too_large
     assert all((SOURCE / entry.split()[0]).is_file() for entry in UPSTREAMS)
+
+
+PARTICIPLES = (
+    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held", "taken",
+    "called",
+)  # fmt: skip
+MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
+"""What a file has where such a name may be bound: only these files are parsed."""
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Parameters and names that are assigned, with their lines. Fields of classes are part of files and flags."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    fields = {id(line.target) for one in classes for line in one.body if isinstance(line, ast.AnnAssign)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+            yield node.lineno, node.id
+
+
+def test_things_are_named_by_nouns_and_not_by_participles():
+    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+
+    found = [
+        f"{path.relative_to(SOURCE)}:{line} {name}"
+        for path, text in texts.items()
+        if MAY_BIND.search(text)
+        for line, name in bound_names(ast.parse(text))
+        if name.lstrip("_") in PARTICIPLES
+    ]
+
+    assert found == []

@@ -36,7 +36,7 @@ _watching = 0
 _is_hooked = False
 _opened: dict[str, set[str]] = {}
 """By the file of each module that ran while watched, the files it opened for reading."""
-_written: set[str] = set()
+_outputs: set[str] = set()
 _digests: dict[str, dict[str, str]] = {}
 """The same with the digests of their contents, as they were when the module ran."""
 
@@ -55,7 +55,7 @@ def watching() -> Iterator[None]:
         _watching -= 1
         for module, paths in list(_opened.items()):
             digests = _digests.setdefault(module, {})
-            for path in paths - digests.keys() - _written:
+            for path in paths - digests.keys() - _outputs:
                 digests[path] = _content_digest(Path(path), _secrets_in(module))
 
 
@@ -99,7 +99,7 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
         return
     place = os.path.abspath(os.fsdecode(path))
     if flags & _WRITES:
-        _written.add(place)
+        _outputs.add(place)
     elif is_users(place) and not place.startswith(_SYSTEM) and not place.endswith(_CODE):
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_name != "<module>":

@@ -120,7 +120,7 @@ def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks
     for column in columns:
         models = {entry.name: entry for entry in entries if column in entry.numbers}
         if len(models) >= LEAST_TO_RANK:
-            ranks[column] = rank(list(models), lambda a, b, own=models, c=column: duels.one(own[a], own[b], c))  # type: ignore[misc]
+            ranks[column] = rank(list(models), lambda a, b, names=models, c=column: duels.one(names[a], names[b], c))  # type: ignore[misc]
     if _is_one_scale(entries, columns, values):
         _add_means(entries, columns)
         whole = {entry.name: entry for entry in entries if entry.mean is not None}

@@ -85,7 +85,7 @@ def left_out(options: Any) -> Iterator[str]:
     return (place for place, text in _texts(options) if HIDDEN.search(text))
 
 
-_given: dict[str, bool] = {}
+_is_given: dict[str, bool] = {}
 _changes = 0
 
 
@@ -93,8 +93,8 @@ def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
     """Takes note of secrets that this process was given, and whether each is surely one."""
     global _changes
     for secret, is_sure in (secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)).items():
-        if secret and not _given.get(secret, False):
-            _given[secret] = is_sure
+        if secret and not _is_given.get(secret, False):
+            _is_given[secret] = is_sure
             _changes += 1
 
 
@@ -105,13 +105,13 @@ def learn(*options: Any) -> None:
 
 def remembered() -> tuple[int, Mapping[str, bool]]:
     """All secrets given so far, and a number that grows with them."""
-    return _changes, _given
+    return _changes, _is_given
 
 
 def forget() -> None:
     """Remembers none any more: for tests."""
     global _changes
-    _given.clear()
+    _is_given.clear()
     _changes += 1
 
 
@@ -167,7 +167,7 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
 def without(text: str, secrets: Iterable[str] = ()) -> str:
     """A message without any secret known here, those given too, and without what looks like one."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
-    long_enough |= {secret for secret in _given if len(secret) >= SHORTEST_WORD}
+    long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(cleared(text, long_enough | of_environment()))
 
 

@@ -39,7 +39,7 @@ _ENDINGS: dict[type[Media], str] = {
     Audio: "wav flac mp3 ogg opus m4a aac aiff aif au amr wma mka",
     Video: "mp4 mkv mov avi webm m4v mpg mpeg",
 }
-SUFFIXES = {suffix: made for made, suffixes in _ENDINGS.items() for suffix in suffixes.split()}
+SUFFIXES = {suffix: medium for medium, suffixes in _ENDINGS.items() for suffix in suffixes.split()}
 
 
 def media_columns(

@@ -60,16 +60,16 @@ class Choice:
         return "; ".join([*found[:1], _ELSE])
 
 
-_known: dict[tuple[str, Engine], Choice] = {}
+_choices: dict[tuple[str, Engine], Choice] = {}
 _choosing = threading.Lock()
 
 
 def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
     """The best tier (`auto`), or the named one; tried once in each process. `none` is never chosen by itself."""
     with _choosing:
-        if (wanted, engine) not in _known:
-            _known[wanted, engine] = _choose(wanted, engine)
-        return _known[wanted, engine]
+        if (wanted, engine) not in _choices:
+            _choices[wanted, engine] = _choose(wanted, engine)
+        return _choices[wanted, engine]
 
 
 def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:

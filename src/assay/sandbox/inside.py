@@ -87,8 +87,8 @@ if settings["keep"]:
 if settings["role"] == "program" and settings.get("by_name"):
     import os  # the one that looks along PATH
 
-    own = settings["argv"][0] in ("python", "python3")
-    os.execvp(sys.executable if own else settings["argv"][0], settings["argv"])
+    is_python = settings["argv"][0] in ("python", "python3")
+    os.execvp(sys.executable if is_python else settings["argv"][0], settings["argv"])
 elif settings["role"] == "program":
     posix.execv(settings["argv"][0], settings["argv"])
 elif settings["role"] == "script":

@@ -209,7 +209,7 @@ def _share_all_right(
         records,
         context,
         Heading(metric, flags=flags, details={"groups": len(rows)}),
-        estimator=lambda own: mean_of_rows(own, (0.0, 1.0)),
+        estimator=lambda rows: mean_of_rows(rows, (0.0, 1.0)),
     )
 
 

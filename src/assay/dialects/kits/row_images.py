@@ -17,9 +17,9 @@ from ...media.images import decode_image, to_rgb
 from .base64_images import needs_rgb
 
 _FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
-_written: dict[str, str] = {}
+_files: dict[str, str] = {}
 """By whole path: the digest of the image that this process wrote there, or found there."""
-_kept: dict[tuple[str, str, str], str] = {}
+_paths: dict[tuple[str, str, str], str] = {}
 """By folder, suffix and digest: a file with the same bytes, to link to."""
 
 
@@ -50,14 +50,14 @@ def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = Fal
         path = f"{stem}-{image.digest[:8]}{suffix}"
     if not os.path.exists(path):
         _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], image.digest))
-    _written[os.path.abspath(path)] = image.digest
+    _files[os.path.abspath(path)] = image.digest
     return path
 
 
 def is_written(path: str, image: Image) -> bool:
     """Whether this process knows a file to hold an image."""
     whole = path if path[:1] == os.sep else os.path.abspath(path)
-    return _written.get(whole) == image.digest and os.path.exists(whole)
+    return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
 def plain_bytes(image: Image) -> bytes:
@@ -88,7 +88,7 @@ def _holds(path: str, data: bytes) -> bool:
 
 
 def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
-    same = _kept.get(key)
+    same = _paths.get(key)
     if same is not None and _holds(same, data):
         try:
             os.link(same, path)
@@ -96,7 +96,7 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
         except OSError:
             pass  # a disk without links, no folder yet, or another process was first
     write_file(path, data)
-    _kept[key] = os.path.abspath(path)
+    _paths[key] = os.path.abspath(path)
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -216,7 +216,7 @@ class MediaEngine(Engine):
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
         """What the part that reads and writes is given, pass by pass."""
         calls: list[Mapping[str, Any]] = []
-        with self.decoder.register_forward_pre_hook(lambda _, __, given: calls.append(given), with_kwargs=True):
+        with self.decoder.register_forward_pre_hook(lambda _, __, arguments: calls.append(arguments), with_kwargs=True):
             yield calls
 
     def _only(self, wanted: Sequence[int]) -> Any:

@@ -63,13 +63,13 @@ def _joint_spread(parts: Sequence[tuple[float, Estimate]], unknown: float) -> Sp
     base = math.fsum(weight / spread.base for weight, spread in spreads)
     # Each variance as a share of the sum: the square of a small one may be 0 as a float.
     shares = [(weight * spread.variance / variance_sum, spread) for weight, spread in spreads if variance_sum]
-    seen = [share**2 / spread.seen for share, spread in shares if share]
+    terms = [share**2 / spread.seen for share, spread in shares if share]
     freedom = [share**2 / spread.df for share, spread in shares if share]
     return Spread(
         variance=variance_sum + unknown,
         base=1 / base,
         prior=math.fsum(spread.prior * weight / spread.base for weight, spread in spreads) / base,
-        seen=1 / math.fsum(seen) if seen else 0.0,
+        seen=1 / math.fsum(terms) if terms else 0.0,
         df=max(1.0, 1 / math.fsum(freedom)) if freedom else math.fsum(part.n for _, part in parts),
     )
 

@@ -21,7 +21,7 @@ _ids = count()
 class TrackerBase:
     """Follows modules from `track` to `remove`; a `with` block removes it at its end."""
 
-    kept: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[tuple[str, ...]] = ()
     """What is kept, each under an attribute of this name."""
 
     def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
@@ -39,7 +39,7 @@ class TrackerBase:
         self._home: MutableMapping[int, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.__dict__.get("_data", {}) or name not in type(self).kept:
+        if name.startswith("_") or name not in self.__dict__.get("_data", {}) or name not in type(self).fields:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return self._of(name)
 
@@ -142,10 +142,10 @@ class TrackerBase:
 class ForwardTracker(TrackerBase):
     """Keeps what modules are given (`inputs`) and give back (`outputs`)."""
 
-    kept = ("inputs", "outputs")
+    fields = ("inputs", "outputs")
 
     def __init__(self, on_device: Any = False) -> None:
-        super().__init__(self.kept, on_device)
+        super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
         return module.register_forward_hook(lambda source, args, output: self.keep(source, inputs=args, outputs=output))
@@ -154,10 +154,10 @@ class ForwardTracker(TrackerBase):
 class GradTracker(TrackerBase):
     """Keeps the gradients of what modules were given (`grad_inputs`) and gave back (`grad_outputs`)."""
 
-    kept = ("grad_inputs", "grad_outputs")
+    fields = ("grad_inputs", "grad_outputs")
 
     def __init__(self, on_device: Any = False) -> None:
-        super().__init__(self.kept, on_device)
+        super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
         def keep(source: Any, grad_input: Any, grad_output: Any) -> None:

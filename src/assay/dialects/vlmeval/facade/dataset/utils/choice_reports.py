@@ -60,7 +60,7 @@ def report_acc_MMSci(df: Any) -> Any:
         table = chosen.groupby([column, "setting"])["hit"].mean().unstack(fill_value=0)
         table["Avg"] = table.mean(axis=1)
         parts.append(table.reset_index().rename(columns={column: "subject"}).assign(
-            subject=lambda own, lead=lead: lead + own["subject"]))  # fmt: skip
+            subject=lambda row, lead=lead: lead + row["subject"]))  # fmt: skip
     overall = chosen.groupby(["setting"])["hit"].mean().to_frame().T
     overall["Avg"] = overall.mean(axis=1)
     overall["subject"] = "Overall"
