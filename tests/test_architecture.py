@@ -210,8 +210,8 @@ def test_modules_and_functions_fit_a_screen():
 
 
 PARTICIPLES = (
-    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held", "taken",
-    "called",
+    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held",
+    "taken", "called",
 )  # fmt: skip
 MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
 """What a file has where such a name may be bound: only these files are parsed."""
