@@ -1,7 +1,7 @@
 """What a run gives back: lookups, notebooks, data frames."""
 
 import asyncio
-import builtins
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,14 +45,7 @@ def test_it_becomes_a_data_frame(result: assay.RunResult):
 
 
 def test_without_pandas_one_line_says_what_to_install(result: assay.RunResult, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **more):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pandas", None)  # hidden
 
     with pytest.raises(MissingExtra, match="pip install 'assay\\[guests\\]'"):
         result.frame()

@@ -13,7 +13,7 @@ from assay.sandbox.selftest import why_not
 
 @pytest.fixture(autouse=True)
 def forgetting(monkeypatch):
-    monkeypatch.setattr(choice, "_known", {})
+    monkeypatch.setattr(choice, "_choices", {})
 
 
 def test_an_unknown_tier_is_refused():

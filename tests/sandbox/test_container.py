@@ -51,7 +51,7 @@ TESTS = FunctionTests("print('noise')\nassert double(2) == 4\nassert double('a')
 
 @pytest.fixture(autouse=True)
 def forgetting(monkeypatch):
-    monkeypatch.setattr(choice, "_known", {})
+    monkeypatch.setattr(choice, "_choices", {})
 
 
 def stand_in(folder: Path, how: str = AS_IT_IS, name: str = "docker") -> Container:

@@ -19,7 +19,7 @@ TASK = Task("functions", dataset=[{"question": "Write f.", "tests": "assert f() 
 
 @pytest.fixture(autouse=True)
 def forgetting(monkeypatch):
-    monkeypatch.setattr(choice, "_known", {})
+    monkeypatch.setattr(choice, "_choices", {})
 
 
 def stand_in(folder: Path, says: str) -> str:

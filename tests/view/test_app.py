@@ -51,7 +51,7 @@ def test_the_data_of_a_report_cannot_end_its_element():
     page = single_page({"a": "</script><script>alert(1)</script> \u2028"}, "</title><script>")
 
     assert page.count("<script") == 2
-    assert "<title>&lt;/title>&lt;script></title>" in page
+    assert "<title>&lt;/title&gt;&lt;script&gt;</title>" in page
 
 
 def test_a_report_allows_its_own_script_and_style_by_digest_and_nothing_else():

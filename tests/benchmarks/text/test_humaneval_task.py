@@ -38,7 +38,7 @@ needs_sandbox = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox ho
 
 
 def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(tmp_path, monkeypatch):
-    monkeypatch.setitem(choice._known, ("auto", Engine()), Choice(None, (("bubblewrap", "bwrap is not installed"),)))
+    monkeypatch.setitem(choice._choices, ("auto", Engine()), Choice(None, (("bubblewrap", "bwrap is not installed"),)))
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     model = Scripted("    return 1")
 
