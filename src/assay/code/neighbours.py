@@ -40,7 +40,7 @@ class _Home:
     def learn_aliases(self) -> None:
         """Gives a name of its own to each module here that Python would look for in another such folder."""
         for name in _modules_in(self.folder):
-            if _first.setdefault(name, self.folder) != self.folder and (file := beside(self.folder, name)):
+            if _first.setdefault(name, self.folder) != self.folder and (file := beside(self.folder, name, found(name))):
                 self.aliases[name] = f"{name}{self._suffix}"
                 _aliases[self.aliases[name]] = file
         if self.aliases and _finder not in sys.meta_path:
@@ -126,9 +126,8 @@ def found(top: str) -> ModuleSpec | None:
         return None
 
 
-def beside(folder: Path, top: str) -> Path | None:
-    """The file beside a file that a name means, where Python would now look into another loaded file's folder."""
-    spec = found(top)
+def beside(folder: Path, top: str, spec: ModuleSpec | None) -> Path | None:
+    """The file beside a file that a name means, where its `spec` now leads into another loaded file's folder."""
     if spec is None or _home_of(spec) not in (None, folder):
         files = (folder / top / "__init__.py", folder / f"{top}.py")  # as Python prefers them
         return next((file for file in files if file.is_file()), None)

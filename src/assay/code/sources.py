@@ -13,12 +13,15 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from . import neighbours
 
+LookUp = Callable[[str], ModuleSpec | None]
+"""Where a name at the top leads."""
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = ("site-packages", "dist-packages")
@@ -58,9 +61,10 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     if _is_installed(str(start)):
         return files, {_library_of(start)}
     room = start.parent if _OWN in start.parents else None
+    look_up = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
     while waiting:
         at = waiting.pop()
-        for name, found in _imports(at):
+        for name, found in _imports(at, look_up):
             if room is None and not is_users(found):
                 libraries.add(name.partition(".")[0])
             elif found not in files and (room is None or room in found.parents):
@@ -101,7 +105,7 @@ def version_of(library: str) -> str:
         return metadata.version(library)
     except (metadata.PackageNotFoundError, ValueError):
         pass
-    found = _spec_files(library)
+    found = _spec_files(neighbours.found(library))
     return next((_digest(path) for path in found if path.is_file()), "")
 
 
@@ -115,7 +119,7 @@ def _library_of(file: Path) -> str:
     return parts[at + 1].partition(".")[0]
 
 
-def _imports(file: Path) -> Iterator[tuple[str, Path]]:
+def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
     """Each name a file imports, with the file it leads to; standard modules are passed over."""
     if is_own(file):
         yield from (("", path) for path in _own_imports(file))
@@ -126,7 +130,7 @@ def _imports(file: Path) -> Iterator[tuple[str, Path]]:
             for path in _relative(file, name):
                 yield "", path
         elif name.partition(".")[0] not in sys.stdlib_module_names:
-            for path in _absolute(file, name):
+            for path in _absolute(file, name, look_up):
                 yield name, path
     if is_open and is_users(file):
         # What is loaded by a name made up on the way may be any file nearby.
@@ -196,10 +200,11 @@ def _relative(file: Path, name: str) -> list[Path]:
     return [path.resolve() for path in found if _is_run(path)]
 
 
-def _absolute(file: Path, name: str) -> list[Path]:
+def _absolute(file: Path, name: str, look_up: LookUp) -> list[Path]:
     top, *rest = name.split(".")
-    neighbour = neighbours.beside(file.parent, top)
-    found = [neighbour] if neighbour else _spec_files(top) or [path for path in (file.parent / top,) if path.exists()]
+    spec = look_up(top)
+    neighbour = neighbours.beside(file.parent, top, spec)
+    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (file.parent / top,) if path.exists()]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
     return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]
@@ -214,9 +219,8 @@ def _below(folders: list[Path], parts: list[str]) -> list[Path]:
     return files
 
 
-def _spec_files(top: str) -> list[Path]:
-    """The file, and the folders, of a module at the top, loaded or not; nothing is imported."""
-    spec = neighbours.found(top)
+def _spec_files(spec: ModuleSpec | None) -> list[Path]:
+    """The file, and the folders, of a module at the top, loaded or not."""
     if spec is None:
         return []
     origin = [Path(spec.origin)] if spec.origin and spec.has_location else []
