@@ -38,7 +38,6 @@ _VERDICT = re.compile(
     r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
     r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn]|,?q)"
 )
-_CORRECTS = re.compile(r"y|^n,|(?<=[,-])n,")
 _ENTRY = re.compile("[do]*m(?:[:,-]|$)")
 _ROW = re.compile(r"(?i)(?:[^\w\n]|the\b|and\b|or\b|so\b|和|或)*")
 _INITIAL = re.compile(r"[\W_]*([A-Za-z])\b(?! \w)")
@@ -114,7 +113,8 @@ class _Answer:
         self.text = mark(plain, texts, is_cut=is_cut)
         self.marks = set(re.findall(f"[{MARK}]", self.text))
         self.sentences = list(sentences(self.text))
-        self.corrections = [one.places[at.start()] for one in self.sentences for at in _CORRECTS.finditer(one.classes)]
+        words = [(name, place) for one in self.sentences for name, place in zip(one.classes, one.places, strict=True)]
+        self.corrections = [place for name, place in words if name == "y"]
         opened = [(one.classes, one.places[one.classes.find("m")]) for one in self.sentences]
         is_entry = [bool(_ENTRY.match(classes)) or (classes[0] == "m" and self.has_text(at)) for classes, at in opened]
         self.entries = [at for (_, at), opens in zip(opened, is_entry, strict=True) if opens]
@@ -145,7 +145,7 @@ class _Answer:
             if newer := self.concluded(taken_back):
                 return newer._replace(rule="corrected")
             later = next(one.classes for one in self.sentences if one.end > taken_back)
-            if "n" in later and "m" not in later:
+            if re.search("n|y,?y", later) and "m" not in later:
                 return Extraction(None, "retracted", "unparsed", self.plain[taken_back:][:160])
         # Two in a row are one utterance, of several letters.
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)

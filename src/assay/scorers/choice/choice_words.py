@@ -42,11 +42,11 @@ _TABLE = """
      on_reflection on_further_reflection oops sorry scratch_that strike_that i_take_that_back my_mistake
      i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck let_me_correct
      let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised correct_myself
-     on_closer_inspection r: because since due_to which given as reason who where bc l: although even_though even_if
-     while whereas despite unlike instead_of rather_than regardless_of contrary_to from between among out_of of_these
-     of_the of_those over though_many though_some n: not no never neither nor cannot none wrong incorrect false
-     nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly so_is as_is disagree
-     p: in on at for under with within when during of to about only_if only_when we_were_looking_for
+     on_closer_inspection no_, r: because since due_to which given as reason who where bc l: although even_though
+     even_if while whereas despite unlike instead_of rather_than regardless_of contrary_to from between among out_of
+     of_these of_the of_those over though_many though_some n: not no never neither nor cannot none wrong incorrect
+     false nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly so_is as_is
+     disagree p: in on at for under with within when during of to about only_if only_when we_were_looking_for
      we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether were provided_that
      provided_the might may could say perhaps maybe possibly either depending would_have hypothetically otherwise
      consider should_the had_the had_it had_we should_you h: students student people some someone many others everyone
@@ -59,17 +59,17 @@ _TABLE = """
      creo pues luego en_conclusión q: pero sino y: espera espere corrección perdón r: porque ya_que n: incorrecta
      incorrecto ni s: si sería h: muchos estudiantes algunos j: y o u l: aunque p: en
 [pt] a: resposta gabarito o: opção g: correta certa i: é seja c: escolho f: minha eu portanto assim logo então q: mas
-     sim y: desculpe corrijo r: pois porque n: não errada incorreta s: se seria h: muitos alunos j: e ou
+     sim y: desculpe corrijo não_, r: pois porque n: não errada incorreta s: se seria h: muitos alunos j: e ou
 [it] a: risposta o: opzione scelta g: corretta giusta esatta finale i: è sia c: scelgo f: mia io che quindi dunque
      pertanto penso q: ma y: aspetta r: perché poiché n: non sbagliata né h: molti studenti
 [fr] a: réponse réponses o: lettre proposition choix g: correcte bonne bon juste i: est c'est il_s'agit_de c: choisis
      prends dirais opte_pour réponds f: le les ma je donc alors ainsi par_conséquent pense q: mais pourtant cependant
-     y: attends attendez pardon r: car qui parce_que puisque n: pas ne n fausse incorrecte h: beaucoup élèves j: et
-     s: serait
+     y: attends attendez pardon non_, r: car qui parce_que puisque n: pas ne n fausse incorrecte h: beaucoup élèves
+     j: et s: serait
 [de] a: antwort lösung o: buchstabe möglichkeit wahl g: richtig richtige korrekt korrekte beste i: ist lautet ist_also
      v: stimmt c: wähle nehme entscheide_mich_für f: die das der meine ich denke dass daher deshalb somit folglich
-     demnach q: aber sondern y: warte moment_, korrektur r: weil denn n: nicht kein keine falsch s: wenn falls wäre
-     vielleicht h: viele j: und oder
+     demnach q: aber sondern y: warte moment_, korrektur nein_, r: weil denn n: nicht kein keine falsch s: wenn falls
+     wäre vielleicht h: viele j: und oder
 [nl] a: antwoord o: optie g: juiste goede correcte juist i: luidt c: kies f: het de mijn ik dus daarom n: niet geen
      fout onjuist r: omdat h: veel mensen j: en
 [sv] a: svar svaret o: alternativ g: rätt rätta korrekta i: är er c: väljer f: den det min jag därför n: inte fel
