@@ -157,6 +157,22 @@ def test_two_options_named_together_are_none(text: str) -> None:
     assert extract_choice(text, PETS).answer is None
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Answer choice A: Too broad.\nAnswer choice B: This fits.\n\nTherefore, the correct answer is B.", "B"),
+        ("答案A：错误。答案B：正确。所以选B。", "B"), ("Antwort A: falsch. Antwort B: richtig.", "B"),
+        ("We take A from the bag, leaving C. The answer is B.", "B"), ("A ❌ B ✅ C ❌ D ❌", "B"),
+        ("A: ❌, B: ✅, C: ❌", "B"),
+        ("The result is cat. But it barks, so the answer is dog.", "B"), ("(A) ✗ (B) ✓ (C) ✗ (D) ✗", "B"),
+        ("The answer is \\boxed{B}, not \\boxed{A}.", "B"), ("Not \\boxed{A}, but \\boxed{B}.", "B"),
+        ("Answer: A → B (corrected)", "B"), ("Example: the answer is A. Now ours: the answer is B.", "B"),
+    ],
+)  # fmt: skip
+def test_headings_steps_marks_and_denied_boxes_give_no_wrong_letter(text: str, answer: str) -> None:
+    assert extract_choice(text, PETS).answer in (answer, None)
+
+
 def test_an_option_whose_text_begins_with_initials_is_read_as_a_text() -> None:
     writers = {"A": "Jules Verne", "B": "H. G. Wells", "G": "a Roman", "H": "Mary Shelley"}
 

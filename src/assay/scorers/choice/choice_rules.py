@@ -29,10 +29,10 @@ _SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo
 _TAIL = re.compile(
     r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlqw]*(?:[rlqw]|$))"
 )
-_JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm")
+_JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm|k[foy]*m")
 _AGAIN = re.compile("[,fo]*m")
 _BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
-_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2}m)(?:$|[:,-]?[rl]|(?::(?!n)|[,-](?:[yqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$))")
+_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2},?m)(?:$|[:,-]?[rl]|(?::(?!n)|[,-](?:[yqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$))")
 _LAST_TAIL = re.compile("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))")
 _VERDICT = re.compile(
     r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
@@ -156,15 +156,17 @@ class _Answer:
     def claims(self) -> Iterator[_Claim]:
         """Every place where a sentence declares an answer, or where it stands in a box, in a tag, under a key."""
         classes = ["", *(one.classes for one in self.sentences), ""]
+        is_list = sum(bool(re.match("[-,]?[do]*a[fo]*m[:-]", one)) for one in classes) > 1  # "Answer A: … Answer B: …"
         for at, one in enumerate(self.sentences):
             before, following = classes[at], classes[at + 2]
             cues = [] if one.asks else list(_CUE.finditer(one.classes))
             for cue in cues if len(cues) < 100 else cues[:50] + cues[-50:]:  # of a phrase repeated without end
                 name, end, after = self.named(one, cue.end())
                 head, rest, start = one.classes[: cue.start()], one.classes[after:], one.places[cue.start()]
-                is_boxed = cue.lastgroup == "boxed"
+                is_boxed = cue.lastgroup == "boxed" and not re.search("n[ifo,]*$", head) and not re.match("if*n", rest)
+                is_headed = cue[0] == "a" and re.match("[:-]" if is_list else "[:-][fi]*n(?![fo]*m)", rest)
                 is_doubtful = "w" in cue[0] + head[-3:] and re.search("[sh]", before + head)
-                if name == "" or not (is_boxed or (is_led(head) and not is_doubtful)):
+                if name == "" or is_headed or not (is_boxed or (is_led(head) and not is_doubtful)):
                     continue
                 if _JOINED.match(rest) or (following == "m" and "\n" not in self.text[end:][:4]):
                     name = None

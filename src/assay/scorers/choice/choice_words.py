@@ -16,44 +16,45 @@ from typing import NamedTuple
 from .choice_marks import DENSE, MARK, OWN
 
 _TABLE = """
-[en] a: answer ans answer_key solution verdict decision vote conclusion result output label dr my_choice my_pick
-     my_guess my_selection my_response what_remains next_step next_best_step o: option options choice choices letter
-     alternative statement one selection response best_match g: correct right true appropriate best final only closest
-     chosen selected valid remaining single nearest actual accurate consistent most_likely most_appropriate
+[en] a: answer ans answer_key solution verdict vote conclusion dr my_choice my_pick my_guess my_selection my_response
+     what_remains next_step next_best_step result_: output_: label_: decision_: o: option options choice choices
+     letter alternative statement one selection response best_match g: correct right true appropriate best final only
+     closest chosen selected valid remaining single nearest actual accurate consistent most_likely most_appropriate
      most_accurate most_plausible most_suitable most_reasonable most_fitting most_consistent i: is be are 's must_be
      should_be has_to_be can_only_be will_be turns_out_to_be seems_to_be appears_to_be points_to corresponds_to shows
-     show contains has called c: choose select pick guess take go_with go_for going_with going_for 'd_say would_say
+     show contains has called c: choose select pick guess go_with go_for going_with going_for 'd_say would_say
      end_up_with left_with opt_for vote_for settle_on settled_on answer_with 'd_answer would_answer i_answer chose
-     mark lean_towards leaves leaves_only leaves_us_with leaving leaving_only gives_us change_it_to
-     change_my_answer_to i_mean switching_my_answer_to i_meant going_to_answer 'd_answer_with selecting choosing
-     prefer changing_my_answer_to picking i_get settling_on i'm_going_with v: fits matches works remains survives
-     holds wins is_consistent_with best_fits best_describes best_matches meets satisfies f: the a an i we my our your
-     you it this that these those there here 'd 'll 'm 've 're s l will must should have can am please let me us now
-     again alright okay ok well sure yes great good overall indeed of_course no_doubt confident think believe find see
-     get know conclude concluded determined decided certain convinced clear evident obvious means implies indicates
-     suggests confirms proves tells gives makes follows leads_to question problem explanation reasoning assistant step
-     in_conclusion in_summary in_short in_the_end in_fact in_this_case on_balance to_sum_up to_conclude short
-     for_this_reason for_these_reasons that's_why unsurprisingly not_surprisingly if_i_had_to_guess if_i_had_to_choose
-     if_i_have_to_choose which_means without_a_doubt without_doubt without_any_doubt without_question in_my_view
-     in_my_opinion based_on as_a_result to_this_question to_the_question summary would_choose the_letter_of
-     it_is_not_difficult_to_see most description passage text information evidence analysis context data as_written
-     as_stated as_worded everything if_i_had_to_pick if_i_had_to_pick_one k: so therefore thus hence q: but however
-     yet still instead nevertheless rather though y: wait actually hold_on correction corrected on_second_thought
-     on_reflection on_further_reflection oops sorry scratch_that strike_that i_take_that_back my_mistake
-     i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck let_me_correct
+     lean_towards leaves leaves_only leaves_us_with leaving leaving_only gives_us change_it_to change_my_answer_to
+     i_mean switching_my_answer_to i_meant going_to_answer 'd_answer_with selecting choosing prefer
+     changing_my_answer_to picking i_get settling_on i'm_going_with i_take 'll_take i_mark 'll_mark v: fits matches
+     works remains survives holds wins is_consistent_with best_fits best_describes best_matches meets satisfies f: the
+     a an i we my our your you it this that these those there here 'd 'll 'm 've 're s l will must should have can am
+     please let me us now again alright okay ok well sure yes great good overall indeed of_course no_doubt confident
+     think believe find see get know conclude concluded determined decided certain convinced clear evident obvious
+     means implies indicates suggests confirms proves tells gives makes follows leads_to question problem explanation
+     reasoning assistant step in_conclusion in_summary in_short in_the_end in_fact in_this_case on_balance to_sum_up
+     to_conclude short for_this_reason for_these_reasons that's_why unsurprisingly not_surprisingly if_i_had_to_guess
+     if_i_had_to_choose if_i_have_to_choose which_means without_a_doubt without_doubt without_any_doubt
+     without_question in_my_view in_my_opinion based_on as_a_result to_this_question to_the_question summary
+     would_choose the_letter_of it_is_not_difficult_to_see most description passage text information evidence analysis
+     context data as_written as_stated as_worded everything if_i_had_to_pick if_i_had_to_pick_one k: so therefore thus
+     hence q: but however yet still instead nevertheless rather though y: wait actually hold_on correction corrected
+     on_second_thought on_reflection on_further_reflection oops sorry scratch_that strike_that i_take_that_back
+     my_mistake i_made_a_mistake i_was_wrong i_misread correct_my let_me_reconsider let_me_recheck let_me_correct
      let_me_double_check changed_my_mind hmm or_rather upon_reflection edit update revised correct_myself
-     on_closer_inspection no_, r: because since due_to which given as reason who where bc l: although even_though
-     even_if while whereas despite unlike instead_of rather_than regardless_of contrary_to from between among out_of
-     of_these of_the of_those over though_many though_some n: not no never neither nor cannot none wrong incorrect
-     false nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly so_is as_is
-     disagree p: in on at for under with within when during of to about only_if only_when we_were_looking_for
-     we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether were provided_that
-     provided_the might may could say perhaps maybe possibly either depending would_have hypothetically otherwise
-     consider should_the had_the had_it had_we should_you h: students student people some someone many others everyone
-     author tutor teacher friend colleague user often commonly usually common typical popular mistake trap naive
-     careless was previous previously earlier initially originally hypothesis your_answer beginners test_takers
-     version edition candidates tempting according_to few at_first_glance at_first_sight opposite scenario probability
-     initial_thoughts they_say w: would then j: and or plus also and/or as_well_as but_also
+     on_closer_inspection no_, just_kidding r: because since due_to which given as reason who where bc l: although
+     even_though even_if while whereas despite unlike instead_of rather_than regardless_of contrary_to from between
+     among out_of of_these of_the of_those over though_many though_some n: not no never neither nor cannot none wrong
+     incorrect false nothing anything_but except worst least ruled_out unlikely incorrectly wrongly hardly nearly
+     so_is as_is disagree p: in on at for under with within when during of to about only_if only_when
+     we_were_looking_for we_are_looking_for s: if unless suppose supposing assume assuming imagine pretend whether
+     were provided_that provided_the might may could say perhaps maybe possibly either depending would_have
+     hypothetically otherwise consider should_the had_the had_it had_we should_you h: students student people some
+     someone many others everyone author tutor teacher friend colleague user often commonly usually common typical
+     popular mistake trap naive careless was previous previously earlier initially originally hypothesis your_answer
+     beginners test_takers version edition candidates tempting according_to few at_first_glance at_first_sight
+     opposite scenario probability initial_thoughts they_say example w: would then j: and or plus also and/or
+     as_well_as but_also
 [es] a: respuesta respuestas solución o: opción alternativa letra elección g: correcta correcto mejor i: es está sea
      c: elijo escojo selecciono opto_por marco f: la el lo mi yo que por_tanto por_lo_tanto entonces así_que por_eso
      creo pues luego en_conclusión q: pero sino y: espera espere corrección perdón r: porque ya_que n: incorrecta
@@ -104,7 +105,7 @@ _TABLE = """
      틀 s: 만약 h: 많은 학생 j: 및 또는 와 과
 """
 _SIGNS = {**dict.fromkeys(":=|", ":"), **dict.fromkeys("–—…", "-"), **dict.fromkeys("&+/", "j"), '"': '"'}
-_SIGNS |= {**dict.fromkeys("✅✓✔", "g"), **dict.fromkeys("❌✗✘", "n")}
+_SIGNS |= {**dict.fromkeys("✅✓✔", "g"), **dict.fromkeys("❌✗✘", "u")}
 _TOKEN = re.compile(
     r"(?i)(?P<b>\\f?boxed|<\s?(?:final_?)?(?:answer|choice|option)\s?>|[\"'](?:\w{2,9}_)?(?:answer|choice|option|letter"
     rf"|prediction)[\"']\s?:)|(?P<m>[{MARK}]{OWN}*)|(?P<n>[a-z]{{2,7}}n't\b)|'(?:s|d|ll|m|ve|re)\b|and/or|(?P<k>[-=]>|[→⇒])"
@@ -162,8 +163,8 @@ def _lexicon() -> dict[str, list[tuple[list[str], str]]]:
     found: dict[str, list[tuple[list[str], str]]] = {}
     name = ""
     for entry in _TABLE.split():
-        if entry.endswith(":"):
-            name = entry[:-1]
+        if entry.endswith(":") and len(entry) == 2:
+            name = entry[0]
         elif entry[0] != "[" and (words := [match[0] for match in _TOKEN.finditer(entry.replace("_", " "))]):
             found.setdefault(words[0], []).append((words, name))
     return {word: sorted(phrases, key=lambda phrase: -len(phrase[0])) for word, phrases in found.items()}
