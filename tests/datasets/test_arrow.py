@@ -93,3 +93,12 @@ def test_an_audio_column_that_would_be_decoded_is_read_as_the_bytes_it_holds(tmp
 
         assert isinstance(sample.media[0], Audio) and sample.media[0].data() == b"RIFF....WAVE"
         assert (sample.input, sample.target) == ("", "two words")
+
+
+def test_a_cache_file_beside_data_of_another_format_is_passed_over(tmp_path):
+    (tmp_path / "test.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+    (tmp_path / "cache-12ab.arrow").write_bytes(b"ARROW1")
+
+    samples = list(open_dataset(tmp_path))
+
+    assert [sample.target for sample in samples] == ["4"]

@@ -56,3 +56,11 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path):
     with pytest.raises(StoreError):
         add_labels(Layout(tmp_path), [label(1.0)])
     assert target.read_text() == "mine"
+
+
+def test_a_label_without_a_name_or_a_note_is_read_back(tmp_path: Path):
+    layout = Layout(tmp_path)
+
+    add_labels(layout, [Label("task", "model", "")])
+
+    assert [(label.task, label.id) for label in read_labels(layout)] == [("task", "")]

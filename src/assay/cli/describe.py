@@ -24,7 +24,8 @@ def described(reference: str) -> Iterator[str]:
         yield f"  defines {', '.join(names) or 'nothing'}; `assay show {reference}:NAME` says more"
         return
     yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(": ")
-    yield f"  defined at {place_of(thing)}"
+    # A text would be taken for a place, and may be a key.
+    yield f"  defined at {'unknown' if isinstance(thing, str) else place_of(thing)}"
     yield from field_lines(thing)
 
 

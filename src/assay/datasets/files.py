@@ -187,7 +187,8 @@ def _is_data(path: Path, folder: Path) -> bool:
     kind = format_of(path)
     if hidden or kind is None or path.name in DESCRIPTIONS or not path.is_file():
         return False
-    return kind != "Arrow" or holds_rows(path)
+    # `datasets` leaves results of its own beside the data as cache-….arrow.
+    return kind != "Arrow" or (holds_rows(path) and not path.name.startswith("cache-"))
 
 
 def _split_of(path: Path, folder: Path | None = None) -> str | None:

@@ -151,9 +151,9 @@ class Worker:
 
 def _environment() -> dict[str, str]:
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    if "PYTHONPATH" in passed:  # it may be told from this folder, and the worker runs in another
-        folders = passed["PYTHONPATH"].split(os.pathsep)
-        passed["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in folders)
+    for name in passed.keys() & {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"}:
+        # They may be told from this folder, and the worker runs in another.
+        passed[name] = os.pathsep.join(os.path.abspath(folder) for folder in passed[name].split(os.pathsep))
     return passed | _FEW_THREADS
 
 

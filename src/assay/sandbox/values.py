@@ -149,7 +149,7 @@ def encoded(value: "Any", handles: Handles) -> "Any":
 
 
 def decoded(plain: "Any", thing_of: "Any") -> "Any":
-    """The value behind JSON; `known(number, type)` gives what stands for a thing of the other side."""
+    """The value behind JSON; `thing_of(number, type)` gives what stands for a thing of the other side."""
     if not isinstance(plain, dict):
         return plain
     (kind, content), *_ = plain.items()

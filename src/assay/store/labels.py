@@ -42,8 +42,9 @@ class Label:
 
     def line(self) -> dict[str, object]:
         """The label as a line."""
-        cut = {"by": self.by[:LONGEST_NAME], "note": self.note[:LONGEST_NOTE]}
-        return {"kind": "label", **{name: value for name, value in {**asdict(self), **cut}.items() if value != ""}}
+        members = asdict(self) | {"by": self.by[:LONGEST_NAME], "note": self.note[:LONGEST_NOTE]}
+        empty = [name for name in ("at", "by", "note") if members[name] == ""]
+        return {"kind": "label", **{name: value for name, value in members.items() if name not in empty}}
 
 
 def add_labels(layout: Layout, labels: list[Label]) -> None:

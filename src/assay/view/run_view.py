@@ -167,7 +167,7 @@ class RunView:
         for entry in self.documents()[1].get("counted", ()):
             # The journal may hold more rounds of a dialogue than its table is about, as of one that became shorter.
             if (entry["task"], entry["model"]) == (record.task, record.model) and entry.get("rounds"):
-                counted = View.from_plain(entry).rounds
+                counted = {(id, epoch): count for id, epoch, count in entry["rounds"]}
                 del record.rounds[counted.get((record.id, record.epoch), len(record.rounds)) :]
         return record
 

@@ -111,7 +111,7 @@ def _git_state() -> dict[str, Any] | None:
     try:
         if not _may_be_repository(Path.cwd()):
             return None
-        lines = _git("status", "--porcelain=v2", "--branch", "--untracked-files=no").splitlines()
+        lines = _git("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no").splitlines()
     except (OSError, subprocess.SubprocessError):
         return None
     commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")

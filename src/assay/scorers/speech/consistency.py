@@ -3,7 +3,7 @@
 What a recogniser hears in the model's speech is compared with the model's own text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ...core import Output, Sample, Score
@@ -25,7 +25,7 @@ UNITS: dict[str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErro
 class SpeechConsistency(HeardRate):
     """Error rate of a transcript of the model's speech against the model's own text."""
 
-    unit: str = "words"
+    unit: str = field(default="words", kw_only=True)
     """`words`, `characters` (Chinese) or `mixed`."""
     kind: ClassVar[str] = "speech_consistency"
 

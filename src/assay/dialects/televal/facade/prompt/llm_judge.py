@@ -35,7 +35,7 @@ class JudgePrompt:
     def __call__(self, /, pred: Any, ref: Any, **info: Any) -> str:
         columns = {**info, "ref": ref}
         beside = {
-            label: next((text for name in names if (text := _text_of(columns.get(name)))), "")
+            label: next((text for name in names if columns.get(name) and (text := _text_of(columns[name]))), "")
             for label, names in self.shown.items()
         }
         blocks = {"user said": info.get("query"), **beside, "answer": pred}
