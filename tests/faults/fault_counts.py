@@ -52,7 +52,7 @@ class Counts:
 
 
 COMMIT = Counts(
-    kills=5,
+    kills=3,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,
