@@ -239,7 +239,7 @@ def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
     ("cells", "what"),
     [
         ({"question": ""}, "the row has no question"),
-        ({"image": ""}, "the row has no picture"),
+        ({"image": ""}, "the row has no image"),
         ({"A": "", "B": ""}, "the row has no options"),
         ({"answer": "Z"}, "the right answer is not among the 2 options"),
         ({"image": "77"}, "the image is that of row '77', which is not there"),

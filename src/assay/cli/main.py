@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _run(arguments)
         finally:  # also after `--help`, which leaves by SystemExit
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough: `assay --help | head`
+    except BrokenPipeError:  # the reader has closed the pipe: `assay --help | head`
         _let_go_of_stdout()
         return 0
     except OSError as error:

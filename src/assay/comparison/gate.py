@@ -277,7 +277,7 @@ def _up(share: float) -> str:
 
 
 def _refuse_changed(policy: Policy, before: RunReader, after: RunReader, tasks: set[str], baseline: str) -> None:
-    """Raises where the two runs did not judge the same samples by the same scorers: their difference is no drop."""
+    """Raises where two runs did not judge the same samples by the same scorers: a difference would not be a drop."""
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
     for cell in after.manifest.get("cells", ()):
         earlier_cell = earlier.get(cell["task"])

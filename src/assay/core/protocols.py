@@ -174,7 +174,7 @@ class ScorerExtras(Protocol):
     best_mark: float
     """Of a judge: the mark that a perfect answer gets, with which a judge is tried out."""
     measures_transcripts: bool
-    """Whether answers are meant to repeat the reference, so that it is no leak if they do."""
+    """Whether answers are meant to repeat the reference, so that a repetition is not a leak."""
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
         """The numbers of a whole set, as a distance between two sets of images; instead of `__call__`."""

@@ -90,7 +90,7 @@ class ToSample:
         on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
         found: tuple[Media, ...] = media_of(row, media_columns(["image"])[0], None) if on_hub else self.images.of(row)
         if not found and self.table.shows_images:
-            raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+            raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
         return found
 
 

@@ -36,7 +36,7 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """A judge as assay names it: what is no model of assay is a name at an OpenAI-compatible endpoint."""
+    """A judge as assay names it: a name that is not a model of assay is one at an OpenAI-compatible endpoint."""
     return judge if is_known(judge) else f"openai/{judge}"
 
 

@@ -105,7 +105,7 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
             words["assistant_his_audio"] = spoken[-1]
         if "cache" in answer:
             words["cache"] = answer["cache"]
-    # What stands beside a text stays where it was, whoever speaks.
+    # What stands beside a text stays where it was, in the user's turns and in the model's.
     users = tuple(Turn(None, text, meta) for text, meta in zip(texts, metas[0::2], strict=False))[:rounds]
     others = tuple(Turn(None, text, meta) for text, meta in zip(replies, metas[1::2], strict=False))[:rounds]
     records = round_records(Script(users, others), answers, era)

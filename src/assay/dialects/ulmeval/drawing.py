@@ -53,15 +53,15 @@ def is_image(thing: Any) -> bool:
     return isinstance(thing, Image) or (hasattr(thing, "save") and hasattr(thing, "size"))
 
 
-def as_medium(picture: Any) -> Image:
+def as_medium(drawing: Any) -> Image:
     """A drawn image as PNG, as it is now; modes that PNG does not have become RGB."""
-    if isinstance(picture, Image):
-        return picture
-    if picture.mode not in PNG_MODES:
-        return image_from(to_rgb(picture))
-    if _is_small(picture):
-        return Image(picture.copy())  # encoded when it is stored; the guest may go on drawing on its own
-    return image_from(picture)
+    if isinstance(drawing, Image):
+        return drawing
+    if drawing.mode not in PNG_MODES:
+        return image_from(to_rgb(drawing))
+    if _is_small(drawing):
+        return Image(drawing.copy())  # encoded when it is stored; the guest may go on drawing on its own
+    return image_from(drawing)
 
 
 def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
@@ -101,11 +101,11 @@ def seed_alike(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def _is_small(picture: Any) -> bool:
+def _is_small(drawing: Any) -> bool:
     pillow = sys.modules.get("PIL.Image")
-    if pillow is None or not isinstance(picture, pillow.Image):
+    if pillow is None or not isinstance(drawing, pillow.Image):
         return False
-    width, height = picture.size
+    width, height = drawing.size
     return bool(0 < width * height <= SMALL_PIXELS)
 
 

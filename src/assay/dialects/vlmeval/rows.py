@@ -125,7 +125,7 @@ class Source:
         try:
             pictures = self._at_hand(line) or self.images.of(line)
             if not pictures:
-                raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+                raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
             return self._written(line, pictures)
         except RowFault as fault:
             raise _prompt_fault(fault) from fault

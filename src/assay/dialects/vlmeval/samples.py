@@ -42,7 +42,7 @@ class ToSample:
     def _images_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         images = self._source.images.of(row)
         if not images and ("image" in row or "image_path" in row):
-            raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+            raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
         if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
             for image, name in zip(images, self._source.images.names(row), strict=False):
                 image.name = image.name or name

@@ -79,7 +79,7 @@ def _leaf(text: str, place: str) -> Render:
 
 
 def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
-    """As TELEVAL renders a text: whatever comes out is tried as JSON, and what is no number stays `nan`."""
+    """As TELEVAL renders a text: the result is read as JSON where it can be, and what is not a number stays `nan`."""
     environment = PlainSandbox(undefined=jinja2.StrictUndefined)
 
     def leaf(text: str, place: str) -> Render:
@@ -98,7 +98,7 @@ def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
 
 
 def _upstream_getvar(row: Row, era: Era) -> Callable[..., Any]:
-    """A column that may be absent; the newest era takes no default and gives nothing for what is no number."""
+    """A column that may be absent; the newest era takes no default and gives nothing for what is not a number."""
     if era == SEED:
         return lambda name, default=None: row.get(name, default)
     return lambda name: _without_gap(row.get(name))
@@ -179,7 +179,7 @@ def _whole(text: str) -> Render:
 
 @pass_context
 def _getvar(context: Context, name: str, default: Any = None) -> Any:
-    """A column that may be absent; what is no number is nothing."""
+    """A column that may be absent; what is not a number is nothing."""
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):
         return default

@@ -59,11 +59,11 @@ class OpenCLIPModel:
 def _alone(image: Any, box: Any, mask: Any, bgcolor: str, crop: bool) -> Any:
     from PIL import Image
 
-    picture = image.convert("RGB")
+    pixels = image.convert("RGB")
     if mask is not None:
-        ground = picture.copy() if bgcolor == "original" else Image.new("RGB", picture.size, color=bgcolor)
-        picture = Image.composite(picture, ground, Image.fromarray(mask))
-    return picture.crop(tuple(box[:4])) if crop else picture
+        ground = pixels.copy() if bgcolor == "original" else Image.new("RGB", pixels.size, color=bgcolor)
+        pixels = Image.composite(pixels, ground, Image.fromarray(mask))
+    return pixels.crop(tuple(box[:4])) if crop else pixels
 
 
 class MPLUGModel:
