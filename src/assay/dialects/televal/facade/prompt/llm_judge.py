@@ -55,7 +55,7 @@ _FEELING = JudgePrompt(
     {"feeling of the user": ("ref", "emotion", "query_emo", "query_emo_zh")},
 )
 _SIGNAL = JudgePrompt(
-    "While speaking, the user gave a signal that is not speech. Does the answer show care about that signal?",
+    "While speaking, the user gave a signal that is no speech. Does the answer show care about that signal?",
     {"signal": ("para_name", "nsv", "signal", "ref")},
 )
 TASK_PROMPT_MAP: Mapping[str, Callable[..., str]] = {
