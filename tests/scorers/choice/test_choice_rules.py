@@ -65,8 +65,9 @@ def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
 def attacks() -> Iterator[Any]:
     sys.path.insert(0, str(HERE.parents[2] / "bench"))
     rounds = importlib.import_module("extraction_attacks")
-    # Every 21st: each phrasing meets three of its sixty sets of options; `bench/extraction.py` tries all.
-    return itertools.chain(itertools.islice(rounds.attacks(), 0, None, 21), rounds.answers())
+    # A part: each phrasing still meets two of its sets of options or more; `bench/extraction.py` tries all.
+    parts = itertools.islice(rounds.attacks(), 0, None, 21), itertools.islice(rounds.answers(), 0, None, 3)
+    return itertools.chain(*parts)
 
 
 def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
@@ -76,9 +77,10 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
         verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
         verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
-    most = {"twelfth": 0.07}  # written in slang and idioms
-    assert list(verdicts)[-3:] == ["eleventh", "twelfth", "thirteenth"]
-    assert len(verdicts) == 15
+    # Written in slang and idioms, and in words as free as the writers could find.
+    most = {"twelfth": 0.07, "fourteenth": 0.32, "fifteenth": 0.15, "sixteenth": 0.04}
+    assert list(verdicts)[-3:] == ["fourteenth", "fifteenth", "sixteenth"]
+    assert len(verdicts) == 18
     assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
     assert all(one["unparsed"] <= most.get(half, 0.03) * one.total() for half, one in verdicts.items()), verdicts
 
@@ -350,3 +352,23 @@ def test_a_letter_with_its_text_opens_an_answer_that_names_no_other_and_denies_n
     }
 
     assert {text: extract_choice(text, options).answer for text in answers} == answers
+
+
+def test_what_later_rounds_taught() -> None:
+    options = {"A": "steam", "B": "lava", "C": "ice", "D": "a snowman"}
+    answers = {
+        '"Ice" is the best answer.': "C",  # a verdict on a text
+        "The table shows that C is right.": "C",
+        "None of the given options (A–D) matches the result.": None,
+        "The answer isn't C, it's A.": "A",
+        "The answer is B. Hmm, the units don't match, so it should be A instead.": "A",
+        "So the answer is D. No, I made a sign error. With the right sign we get lava, which is option B.": None,
+        "Suppose the sample were larger. Then it would be B.": None,  # the sentence before supposes
+        "A is correct. B is also correct.": None,
+        "Die richtige Antwort lautet C.": "C",  # one letter behind a word of the table
+        "The answer, therefore, is C.": "C",
+        "**A** is too hot.\n\nC is the most plausible option.": "C",
+    }
+
+    assert {text: extract_choice(text, options).answer for text in answers} == answers
+    assert extract_choice("Based on the passage, option I fits best.", dict.fromkeys("ABCDEFGHIJ", "")).answer == "I"

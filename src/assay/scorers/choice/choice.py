@@ -15,8 +15,6 @@ from ..spans import evidence_span, with_span
 from .choice_rules import BEFORE_LETTER, Extraction, extract_choice
 
 LETTERS = string.ascii_uppercase
-OBVIOUS = 8
-"""Characters of an answer in which anybody sees what was read."""
 
 
 @scorers.register("choice")
@@ -35,18 +33,15 @@ class Choice:
         """A scorer that asks a model must wait for it, and is another class."""
         from .read_by_judge import JudgedChoice
 
+        if extractor not in ("rules", "judge"):
+            raise UsageError(f"scorer 'choice' has no extractor {extractor!r}", fix="rules or judge")
         return super().__new__(JudgedChoice if extractor == "judge" else cls)
-
-    def __post_init__(self) -> None:
-        if self.extractor not in ("rules", "judge"):
-            raise UsageError(f"scorer 'choice' has no extractor {self.extractor!r}", fix="rules or judge")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         options = self.options_of(sample)
         if isinstance(options, Score):
             return options
-        found = extract_choice(output.text, options, is_cut=output.stop_reason == "length")
-        return self.score(sample, output, found)
+        return self.score(sample, output, extract_choice(output.text, options, is_cut=output.stop_reason == "length"))
 
     def options_of(self, sample: Sample) -> dict[str, str] | Score:
         """The options by letter, or the score of a sample that cannot be judged."""
@@ -64,10 +59,9 @@ class Choice:
     def score(self, sample: Sample, output: Output, found: Extraction) -> Score:
         details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
         if found.answer is not None:
-            text = output.text
-            if len(text) > OBVIOUS:
+            if len(output.text) > 8:  # in less anybody sees what was read
                 comes_first = found.rule not in BEFORE_LETTER
-                with_span(details, evidence_span(text, found.evidence, found.answer, comes_first=comes_first))
+                with_span(details, evidence_span(output.text, found.evidence, found.answer, comes_first=comes_first))
             return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
         if output.stop_reason == "length":
             return Score(0.0, Outcome.TRUNCATED, details=details)

@@ -1,10 +1,9 @@
 """Which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
 
-Reasoning is removed, options are marked, and each sentence becomes a string of word classes (`choice_words`). A
+Reasoning is removed, options are marked, and the answer becomes a string of word classes (`choice_words`). A
 declaration has a lead that says nothing, a cue, an option and an end; a clause that neither supposes nor reports may
-stand before it. The first declaration stands; a later one replaces it only as a correction or as a final answer. Where
-nothing is declared, a leading letter, an option's text, a verdict or a last sentence that only names a letter is read.
-All else is `unparsed`, or `refused` where it declines.
+come first. The first declaration stands; a later one replaces it as a correction or a final answer. Where nothing is
+declared, a leading letter, an option's text, a verdict or a last sentence that only names a letter is read, else none.
 """
 
 import re
@@ -12,49 +11,37 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
-from .choice_marks import FIRST, MARK, OWN, OptionTexts, flatten, mark
-from .choice_words import Sentence, sentences
+from .choice_marks import FIRST, OWN, flatten, mark
+from .choice_words import classify
 
-_SHORT = re.compile(
-    r"(?i)\s*(?P<claim>(?P<cue>(?:(?:so |thus |therefore,? )?the )?(?:(?:correct |final )?answer(?: is:?|:) ?))?"
-    r"[(\[\"']?(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*"
+# The grammar over the classes: `(?<![^.?|¶])` is where a sentence begins, `(?![^.|¶])` where it ends and does not ask.
+_CLAIM = re.compile(
+    r"(?:(?P<declared>(?:a|g[fgoutd]{0,4}o|og|o(?=[fr][fpgoutdvli]{1,7}i))(?:,?(?:[fplgok][fpgoutdvlrk]{0,6}"
+    r"|[fr][fpgoutvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*[mt]|n)|[iw]+[fg]*a(?=[fo:]*[mt])"
+    r"|(?<![^.?|¶])[fg]*g:|g[fg]*o(?=[mt]))|(?P<chosen>c)|(?P<boxed>b))"
+    r"[fgoaiwykb:,-]{0,12}(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?[mt](?![^.?|¶]{0,200}\?)"
 )
-# The grammar, over the classes of `choice_words`: what declares, what may stand before it, between, behind; and so on.
-_CUE = re.compile(
-    r"(?P<declared>(?:a|g[fgou]{0,4}o|og|o(?=[fr][fpgoudvli]{1,7}i))"
-    r"(?:,?(?:[fplgo][fpgoudvlr]{0,6}|[fr][fpgouvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*m|n[iw]*[fo]*m(?:[j,][fo]*m)*,?q)|[iw]+[fg]*a(?=[fo:]*m)|^[fg]*g:|g[fg]*o(?=m))|(?P<chosen>c)|(?P<boxed>b)"
+_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|(?<=g)u(?![^ao])|i(?=[fg]*f))*")
+_SUPPOSED = re.compile("[sh][^.?|¶]*[.?|¶]+[^.?|¶]*$")
+_TAIL = re.compile(r"$|[rlq]|(?:[,:ykd\"-]|[foga]+(?=$|[,r:])|j?[fo]*n[fo]*m)[^srlqw]*(?:[rlqw]|$)")
+_AGAIN = re.compile("[,fo]*m|[.|]m(?![^.?|¶])")
+_JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?![^.?|¶,j:])|jm|k[foy]*m|[^.?|¶]*[.|]m(?![^.?|¶])")
+_ROW = re.compile("[k,.:-]*f?|[^m?¶l]*j[^m?¶l]*")
+_HEADED = re.compile("(?<![^.?|¶])[-,]?[do]*a[fo]*m[:-]")
+_LEADING = re.compile(
+    r"(?:[^m]*[.?|¶])?(?P<head>[oficdg:-]*)m(?!\.u[ufm]{0,2}(?![^.?|¶])|[:,-]*u{0,2},?m)(?:(?![^.|¶])|[:,-]?[rl]"
+    r"|(?::(?!n)|[,-](?:[yqf]|(?![^.|¶]))|[,-]?n[fo]*m)[^sh.?|¶]*(?:r|(?![^.|¶])))"
 )
-_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|i(?=[fg]*f))*")
-_SKIP = re.compile(r"[fgoaiwykb:,-]*(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?")
-_TAIL = re.compile(
-    r"(?!,?f*h)(?:$|[rlq]|(?:[,:ykd\"-]|[fog]+(?=$|[,r:])|j?[fo]*n[fo]*m|j[fo]*m[inv]|i$)[^srlqw]*(?:[rlqw]|$))"
-)
-_JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?=$|[,j:])|jm|k[foy]*m")
-_AGAIN = re.compile("[,fo]*m")
-_BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
-_HEAD_TAIL = re.compile(r"(?![:,-]*u{0,2},?m)(?:$|[:,-]?[rl]|(?::(?!n)|[,-](?:[yqf]|$)|[,-]?n[fo]*m)[^sh]*(?:r|$))")
-_LAST_TAIL = re.compile("f*(?:$|,?j?[fo]*(?:n[fo]*m|l))")
+_ALONE = re.compile("(?:[^m]*[.?|¶])?(?P<head>[oficd:-]*)m[^mns.?|¶]*(?:[.|¶][^m]*)?$")
+_ENTRY = re.compile("(?<![^.?|¶])[do]*m(?![^.?|¶:,-])")
+_TEXT = re.compile("(?<![^¶])(?P<lead>[^mtnsh.?|¶]*[iv:])?[fk]*t(?:(?:,j?[fo]*n|,?j?[fo]*l)[^.?|¶t]*|,?o?m)?(?![^.|¶])")
 _VERDICT = re.compile(
-    r"(?<=^g)m(?=$|[:,-])|mo?(?:,[fu]{0,5},)?(?:[iw]+(?=[fgw]*[ga])[fgwa]*+o?+|v|r?f*g+f*[ao]|[rf]+a|f?i$"
-    r"|[:-]*g(?=$|[,r]))(?![foi]*[pshn]|,?q)"
+    r"(?:(?<=[.?|¶]g)|(?<=^g))m(?![^.?|¶:,-])|[mt]o?(?:[iw]+(?=[fgwj]*[ga])(?:[fgwaj]|(?<=g)u)*+o?+|r?f*g+f*[ao]"
+    r"|[iw]f+o(?=f*v|[.,|¶]|$)|v|(?<=m)f?i(?![^.?|¶])|[:-]*g(?![^.?|¶,r]))(?![foi]*[pshn]|,?q|[^.?|¶]{0,200}\?)"
 )
-_ENTRY = re.compile("[do]*m(?:[:,-]|$)")
-_ROW = re.compile(r"(?i)(?:[^\w\n]|the\b|and\b|or\b|so\b|和|或)*")
-_INITIAL = re.compile(r"[\W_]*([A-Za-z])\b(?! \w)")
-_TEXT_ENDS = re.compile(
-    r"(?:[^\S\n]|[\"')])*(?:\((?:option |choice )?\(?[A-Z]\)\W*|, (?:which is )?option [A-Z]\b)?"
-    r"(?:(?P<line>[.!。]?\s?\n|\Z)|[.!。](?!\w)\s*|, (?:not|rather)\b[^.\n]*\.?\Z)"
-)
-_REFUSAL = re.compile(
-    r"(?i)\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:can(?:not| not|'t)|could(?:n't| not)|won't|will not|lack|unable to"
-    r"|not able to|do(?:n't| not) (?:know|have)|(?:must |have to )?decline|refuse|sorry|apologi[sz]e)\b|\b(?:unable"
-    r"|impossible|inappropriate)(?: for me)? to \w+|\bcan(?:not|'t| not) (?:be (?:answer|determin|decid)\w*|say)"
-    r"|\ban ai\b|^\W{0,3}(?:sorry|unfortunately)\b|\b(?:not? enough|insufficient|need more) (?:information|context)"
-    r"|(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|讨论)"
-    r"|抱歉|对不起|不知道|不清楚|信息不足"
-)
-BEFORE_LETTER = ("declared", "chosen", "boxed")
-"""Rules whose words stand before the letter."""
+_LAST = re.compile(r"[fq]*(?:,?j?[fo]*(?:n[fo]*m|l)[^.?|¶]*)?(?:[.|]*(?:¶|$))")
+_BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
+BEFORE_LETTER = ("declared", "chosen", "boxed", "concluded", "leading-text", "option-text")  # their words end there
 
 
 class Extraction(NamedTuple):
@@ -66,219 +53,146 @@ class Extraction(NamedTuple):
     evidence: str = ""
 
 
-class _Claim(NamedTuple):
-    """One place that names an answer; `None` where it names several at once, or a letter no option has."""
-
-    start: int
-    end: int
-    rule: str
-    answer: str | None
-    is_final: bool
-    is_joined: bool
-
-
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
     """The option a single-choice answer takes, the rule that found it and the outcome.
 
     A text of `options` may be empty where it is not known. Of an answer cut by the token limit (`is_cut`) only what it
     declared is read, or its letter where that is all it says.
     """
-    texts = OptionTexts(options)
-    # What most models are asked for, a letter or one sentence, is read at once as the rules below would read it.
-    short = _SHORT.fullmatch(text) if len(text) < 60 else None
-    if short and short["letter"].upper() in texts.options and not (is_cut and text[-3:-1].strip()):
-        rule = "declared" if short["cue"] else "lone-letter"
-        return Extraction(short["letter"].upper(), rule, "scored", short["claim"])
-    spoken = strip_reasoning(text)
-    turn = first_turn(spoken)
-    found = _read(flatten(turn), texts, is_cut)
-    if found.answer is None and len(turn) < len(spoken) and (whole := _read(flatten(spoken), texts, is_cut)).answer:
-        return whole
-    return found
-
-
-def _read(plain: str, texts: OptionTexts, is_cut: bool) -> Extraction:
-    answer = _Answer(plain, texts, is_cut)
+    options = {letter.upper(): text for letter, text in options.items()}
+    if len(text) < 9 and (lone := text.strip("\n ()*.:").upper()) in options and not (is_cut and text[-3:-1].strip()):
+        return Extraction(lone, "lone-letter", "scored", text.strip())  # as the rules would read it, only sooner
+    answer = _Answer(flatten(first_turn(strip_reasoning(text))), options, is_cut)
     found = answer.declared() or answer.leading()
     if found is None and not is_cut:
-        found = answer.by_text() or answer.verdict() or answer.concluded(0) or answer.refusal()
-    return found or Extraction(None, "none" if plain else "empty", "unparsed")
+        found = answer.by_text() or answer.verdict() or answer.concluded()
+    if found is None and "z" in answer.classes:
+        return Extraction(None, "refusal", "refused", answer.plain[answer.places[answer.classes.index("z")] :][:160])
+    return found or Extraction(None, "none" if answer.plain else "empty", "unparsed")
 
 
 class _Answer:
-    """An output, the same with its options marked, and the ways to read it."""
+    """An output, the same with its options marked, the classes of its words, and the ways to read them."""
 
-    def __init__(self, plain: str, texts: OptionTexts, is_cut: bool) -> None:
-        self.plain, self.texts, self.is_cut = plain, texts, is_cut
-        self.text = mark(plain, texts, is_cut=is_cut)
-        self.marks = set(re.findall(f"[{MARK}]", self.text))
-        self.sentences = list(sentences(self.text))
-        words = [(name, place) for one in self.sentences for name, place in zip(one.classes, one.places, strict=True)]
-        self.corrections = [place for name, place in words if name == "y"]
-        opened = [(one.classes, one.places[one.classes.find("m")]) for one in self.sentences]
-        is_entry = [bool(_ENTRY.match(classes)) or (classes[0] == "m" and self.has_text(at)) for classes, at in opened]
-        self.entries = [at for (_, at), opens in zip(opened, is_entry, strict=True) if opens]
+    def __init__(self, plain: str, options: Mapping[str, str], is_cut: bool) -> None:
+        self.plain, self.options, self.is_cut = plain, options, is_cut
+        self.text = mark(plain, options, is_cut=is_cut)
+        self.classes, self.places = classify(self.text)
+        self.entries = {one.end() - 1: self.letter(one.end() - 1) for one in _ENTRY.finditer(self.classes)}
 
-    def has_text(self, place: int) -> bool:
-        return OWN in self.text[place : place + 5]
+    def letter(self, at: int) -> str | None:
+        name = chr((ord(self.text[self.places[at]]) - ord(FIRST)) % 64 + ord("A"))
+        return name if name in self.options else None
 
-    def letter(self, place: int) -> str | None:
-        name = chr(ord(self.text[place]) - ord(FIRST) + ord("A"))
-        return name if name in self.texts.options else None
+    def has_text(self, at: int) -> bool:
+        return OWN in self.text[self.places[at] : self.places[at] + 5]
+
+    def around(self, start: int, end: int) -> tuple[str, str]:
+        """What a sentence says before some words, and behind them."""
+        before, behind = self.classes[max(0, start - 400) : start], self.classes[end : end + 400]
+        return re.split("[.?|¶]", before)[-1], re.split("[.?|¶]", behind)[0]
+
+    def is_supposed(self, start: int, end: int) -> bool:
+        """Whether words say what would be, and the sentence before supposes it."""
+        before = self.classes[max(0, start - 200) : start]
+        return "w" in before[-3:] + self.classes[start:end] and _SUPPOSED.search(before) is not None
 
     def took(self, name: str | None, rule: str, start: int, end: int) -> Extraction:
-        evidence = self.plain[start : min(end, start + 160)].strip()
-        return Extraction(name, rule if name else "ambiguous", "scored" if name else "unparsed", evidence)
+        stop = [*self.places, len(self.plain)][end + 1] if rule in BEFORE_LETTER else self.places[end] + 40
+        evidence = self.plain[self.places[start] : stop]
+        return Extraction(name, rule if name else "ambiguous", "scored" if name else "unparsed", evidence[:160].strip())
 
     def declared(self) -> Extraction | None:
         """The first declaration, or the later one that corrects it or is called final."""
         claims = list(self.claims())
-        claims = [one for one in claims if self.text[one.end - 1] in self.marks] or claims  # a letter before a text
         if not claims:
             return None
-        stands = claims[0]
-        for claim in claims[1:]:
-            corrects = any(stands.end <= place <= claim.start for place in self.corrections)
-            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
-            stands = claim if claim.answer != stands.answer and claim.start >= stands.end and is_better else stands
-        for taken_back in [place for place in self.corrections if stands.end <= place < stands.end + 200][:1]:
-            if newer := self.concluded(taken_back):
-                return newer._replace(rule="corrected")
-            later = next(one.classes for one in self.sentences if one.end > taken_back)
-            if re.search("n|y,?y", later) and "m" not in later:
-                return Extraction(None, "retracted", "unparsed", self.plain[taken_back:][:160])
-        # Two in a row are one utterance, of several letters.
-        other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
-        is_row = other and (other.is_joined or _ROW.fullmatch(self.text, stands.end, other.start))
-        name = None if is_row and stands is claims[0] else stands.answer
-        return self.took(name, stands.rule, stands.start, stands.end)
+        _, end, stands, is_final = claims[0]
+        for start, later, claim, final in claims[1:]:
+            is_better = "y" in self.classes[end : start + 1] or stands.answer is None or final > is_final
+            if claim.answer != stands.answer and is_better:
+                end, stands, is_final = later, claim, final
+        back = self.classes.find("y", end, end + 40)
+        if back > 0 and (newer := self.concluded(back)):
+            return newer._replace(rule="corrected")
+        denial = "".join(self.around(back, back)) if back > 0 else "m"
+        is_denied = re.search("n|y,?y", denial) or self.plain.startswith("No", self.places[back])
+        if is_denied and "m" not in denial:
+            return Extraction(None, "retracted", "unparsed", self.plain[self.places[back] :][:160])
+        other = next((start for start, _, claim, _ in claims if claim.answer != stands.answer and start >= end), None)
+        is_row = other and stands is claims[0][2] and _ROW.fullmatch(self.classes, end, other)
+        return stands._replace(answer=None, rule="ambiguous", outcome="unparsed") if is_row else stands
 
-    def claims(self) -> Iterator[_Claim]:
-        """Every place where a sentence declares an answer, or where it stands in a box, in a tag, under a key."""
-        classes = ["", *(one.classes for one in self.sentences), ""]
-        is_list = sum(bool(re.match("[-,]?[do]*a[fo]*m[:-]", one)) for one in classes) > 1  # "Answer A: … Answer B: …"
-        for at, one in enumerate(self.sentences):
-            before, following = classes[at], classes[at + 2]
-            cues = [] if one.asks else list(_CUE.finditer(one.classes))
-            for cue in cues if len(cues) < 100 else cues[:50] + cues[-50:]:  # of a phrase repeated without end
-                name, end, after = self.named(one, cue.end())
-                head, rest, start = one.classes[: cue.start()], one.classes[after:], one.places[cue.start()]
-                is_boxed = cue.lastgroup == "boxed" and not re.search("n[ifo,]*$", head) and not re.match("if*n", rest)
-                is_headed = cue[0] == "a" and re.match("[:-]" if is_list else "[:-][fi]*n(?![fo]*m)", rest)
-                is_doubtful = "w" in cue[0] + head[-3:] and re.search("[sh]", before + head)
-                if name == "" or is_headed or not (is_boxed or (is_led(head) and not is_doubtful)):
-                    continue
-                if _JOINED.match(rest) or (following == "m" and "\n" not in self.text[end:][:4]):
-                    name = None
-                goes_on = self.has_text(end - 1) and not re.search("[sm]", rest)  # "B. A dog is shown"
-                if name and not (is_boxed or goes_on or _TAIL.match(rest)):
-                    continue
-                is_final = is_boxed or "final" in self.plain[max(0, start - 12) : end].lower()
-                yield _Claim(start, end, cue.lastgroup or "", name, is_final, "j" in head)
-
-    def named(self, one: Sentence, start: int) -> tuple[str | None, int, int]:
-        """The option named behind a word of a sentence, its end, and the number of the word behind it; "" for none."""
-        skip = _SKIP.match(one.classes, start)
-        skipped, end, after = skip.end() if skip else start, 0, 0
-        name: str | None = ""
-        if one.classes[skipped : skipped + 1] == "m":
-            name, end, after = self.letter(one.places[skipped]), one.places[skipped] + 1, skipped + 1
-        for at in (skipped, start):
-            if not after and at < len(one.places) and (found := self.texts.at(self.plain, one.places[at])):
-                name, end, after = *found, sum(place < found[1] for place in one.places)
-        while (again := _AGAIN.match(one.classes, after)) and name and self.letter(one.places[again.end() - 1]) == name:
-            after = again.end()
-        return name, end, after
+    def claims(self) -> Iterator[tuple[int, int, Extraction, bool]]:
+        """Start and end of what declares an answer, or holds it in a box or tag; the answer; whether it is final."""
+        is_list = len(_HEADED.findall(self.classes)) > 1  # "Answer A: … Answer B: …"
+        found = list(_CLAIM.finditer(self.classes))
+        for claim in found[:100] + found[100:][-100:]:  # a phrase may repeat without end
+            start, end = claim.span()
+            name, (head, rest) = self.letter(end - 1), self.around(start, end)
+            is_boxed = "b" in claim[0] and not re.search("n[ifo,]*$", head) and not re.match("if*n", rest)
+            is_headed = claim["declared"] == "a" and re.match("[:-]" if is_list else "[:-][fi]*n(?![fo]*m)", rest)
+            has_text = claim[0][-1] == "m" and self.has_text(end - 1) and not re.search("[sm]", rest)
+            while (again := _AGAIN.match(self.classes, end)) and name and self.letter(again.end() - 1) == name:
+                end = again.end()
+            name = None if _JOINED.match(self.classes, end) else name
+            is_whole = name is None or has_text or _TAIL.match(self.around(end, end)[1])
+            if is_boxed or (is_whole and not is_headed and is_led(head) and not self.is_supposed(start, end)):
+                words = self.plain[max(0, self.places[start] - 12) : self.places[end - 1]]
+                taken = self.took(name, claim.lastgroup or "", start, claim.end() - 1)
+                yield start, claim.end(), taken, is_boxed or "final" in words.lower()
 
     def leading(self) -> Extraction | None:
         """The first sentence with an option opens with it, then its text, a reason or nothing, and begins no list."""
-        at, one = next(((at, one) for at, one in enumerate(self.sentences) if "m" in one.classes), (0, None))
-        head, _, rest = one.classes.partition("m") if one else ("", "", "")
-        if one is None or one.asks or (self.is_cut and (at or rest)) or head.strip("oficd:-") or _JOINED.match(rest):
+        found = _LEADING.match(self.classes) or _ALONE.match(self.classes)
+        begin, at = found.span("head") if found else (0, 0)
+        if not found or not self.letter(at) or (found.re is _ALONE and not self.has_text(at)):
             return None
-        place = one.places[len(head)]
-        name, begin = self.letter(place), self.text.rfind("\n", 0, place) + 1
-        is_only = self.has_text(place) and len(self.marks) == 1 and not re.search("[ns]", rest)
-        is_name = not rest and any(re.fullmatch("u[ufm]{0,2}", one.classes) for one in self.sentences[at + 1 : at + 2])
-        if not name or not (is_only or _HEAD_TAIL.match(rest)) or is_name or self.opens_list(place, begin):
+        other, name = next(((place, name) for place, name in self.entries.items() if place > at), (0, self.letter(at)))
+        is_list = name != self.letter(at) and ("¶" not in self.classes[at:other] or f"{self.letter(at)}{name}" == "AB")
+        is_part = is_list or re.search(":[|¶]$", self.classes[:begin]) or _JOINED.match(self.classes, at + 1)
+        if is_part or (self.is_cut and (begin or found.end() > at + 1)):
             return None
-        corrected = next((correction for correction in self.corrections if correction > place), None)
-        newer = (self.concluded(corrected) or self.verdict()) if corrected else None
-        is_lone = not rest and one.end >= len(self.text.rstrip(" .)\n"))
-        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, place + 60)
-
-    def opens_list(self, place: int, begin: int) -> bool:
-        """Whether a leading option is the first of a list, or may be, where the output was cut."""
-        same = [one for one in self.entries if self.text[one] == self.text[place]]
-        others = [one for one in self.entries if one > place and one not in same]
-        until = others[0] if others else len(self.text)
-        is_first = self.letter(place) == min(self.texts.options) and not any(place < one < until for one in same)
-        is_paragraph = "\n\n" not in self.text[place:until]
-        is_announced = self.text[:begin].rstrip().endswith(":")
-        if not others or is_announced:
-            return is_announced or (self.is_cut and is_first and is_paragraph and self.has_text(place))
-        is_next = is_first and ord(self.text[until]) == ord(self.text[place]) + 1
-        return is_paragraph or is_next or (len(others) > 1 and self.text[begin] in "#-•*")
+        corrected = self.classes.find("y", at)
+        if corrected > 0 and "m" in self.classes[corrected:]:
+            return self.concluded(corrected) or self.verdict()
+        is_lone = not self.classes[at + 1 :].strip(".|¶")
+        return self.took(self.letter(at), "lone-letter" if is_lone else "leading-letter", begin, at)
 
     def by_text(self) -> Extraction | None:
         """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
-        starts = [0, *(found.end() for found in re.finditer(r"\n\n+", self.text))]
-        for one in self.sentences if len(self.sentences) == 1 and len(self.plain) < 321 else ():
-            is_plain = not one.asks and not re.search("[mnsh]|:.*:", one.classes)
-            behind = [lead.end() for lead in re.finditer("(?:^|[iv:])[fk]*", one.classes) if is_plain]
-            starts += [one.places[at] for at in behind if at < len(one.places)]
-        for begin in starts:
-            name, end = self.texts.at(self.plain, begin) or ("", 0)
-            initial = _INITIAL.match(self.plain, begin) if name else None
-            is_entry = initial and not self.texts.options[name].startswith(initial[1])  # "A. cat", not "H. G. Wells"
-            closed = _TEXT_ENDS.match(self.plain, end) if name and not is_entry else None
-            is_head = self.plain[begin - 1 : begin] in ("", "\n")
-            if closed and (closed.end() == len(self.plain) or (is_head and (closed["line"] or len(self.plain) < 321))):
-                return self.took(name, "leading-text" if is_head else "option-text", begin, end)
+        for found in _TEXT.finditer(self.classes):
+            at, is_head = self.classes.index("t", found.start()), not found["lead"]
+            if is_head or not re.search("[.?|¶].", self.classes):
+                return self.took(self.letter(at), "leading-text" if is_head else "option-text", at, at)
         return None
 
     def verdict(self) -> Extraction | None:
         """The one option that is called right, since the last correction."""
-        found: dict[str | None, int] = {}
-        for one in self.sentences:
-            for match in _VERDICT.finditer(one.classes) if not one.asks else ():
-                head = one.classes[: match.start()].rstrip("oi")
-                if is_led(head) and not _BESIDE.search(head):
-                    found[self.letter(one.places[match.start()])] = one.places[match.start()]
-        found = {name: place for name, place in found.items() if place > max(self.corrections, default=0)} or found
-        name = next(iter(found), None)
-        return self.took(name, "verdict", found[name], found[name] + 40) if name and len(found) == 1 else None
+        heads = [(one.start(), self.around(one.start(), 0)[0].rstrip("oi")) for one in _VERDICT.finditer(self.classes)]
+        found = [at for at, head in heads if is_led(head) and not _BESIDE.search(head)]
+        found = [at for at in found if at > self.classes.rfind("y")] or found
+        name = self.letter(found[0]) if len({self.letter(at) for at in found}) == 1 else None
+        return self.took(name, "verdict", found[0], found[0]) if name else None
 
-    def concluded(self, start: int) -> Extraction | None:
+    def concluded(self, start: int = 0) -> Extraction | None:
         """A last sentence with an option that says nothing but its letter: "So it must be (C)."""
-        named = [(at, one) for at, one in enumerate(self.sentences) if "m" in one.classes]
-        at, last = named[-1] if named else (0, None)
-        if last is None or last.asks or last.end < start:
+        last = self.classes.rfind("m")
+        head = self.around(last, last)[0]
+        begin = last - len(head)
+        at = begin + len(re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", head + "m")) - 1
+        if last < start or at < start or not self.letter(at):
             return None
-        is_doubtful = at and "w" in last.classes and re.search("[sh]", self.sentences[at - 1].classes)
-        head, _, rest = re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", last.classes).rpartition("m")
-        place, head = last.places[len(head)], head.rstrip("iofwcv:")
-        before, _, paragraph = self.text[: last.end].rpartition("\n\n")
-        is_several = len({self.text[at] for at in self.entries}) > 1 or before.endswith(":")
-        is_listed = is_several and not start and _ENTRY.match(last.classes) and re.search(rf"\w|{OWN}|\n", paragraph)
-        goes_on = re.search(r"\w", self.text[last.end :].partition("\n\n")[0])
-        is_open = place < start or not is_led(head) or not _LAST_TAIL.match(rest) or _BESIDE.search(head)
-        if is_open or is_listed or goes_on or is_doubtful:
-            return None
-        name = self.letter(place)
-        return self.took(name, "concluded", last.places[0], last.end) if name else None
-
-    def refusal(self) -> Extraction | None:
-        """The output declines to answer, unless to say so is one of the options."""
-        found = _REFUSAL.search(self.plain[:320]) or _REFUSAL.search(self.plain[-320:])
-        if found and (option := self.texts.at(found.string, found.start())):
-            return Extraction(option[0], "option-text", "scored", found[0])
-        return Extraction(None, "refusal", "refused", found[0].strip()[:160]) if found else None
+        head = head[: at - begin].rstrip("iofwcv:")
+        is_led_up = is_led(head) and not _BESIDE.search(head) and not self.is_supposed(begin, at)
+        is_end = _LAST.match(self.classes, last + 1)
+        is_listed = len(set(self.entries.values())) > 1 and self.classes[begin - 1] != "¶"
+        is_entry = not start and at in self.entries and (is_listed or self.classes[begin - 2 : begin - 1] == ":")
+        return self.took(self.letter(at), "concluded", begin, at) if is_led_up and is_end and not is_entry else None
 
 
 def is_led(head: str) -> bool:
     """Whether all that a sentence says before its cue only leads up to it."""
-    before, concludes, part = head[max(head.rfind("q"), head.rfind("y")) + 1 :].rpartition("k")
-    lead = _LEAD.fullmatch(part)
+    lead = _LEAD.fullmatch(re.split("[qyk]", head)[-1])
     opener = lead["opener"] or "" if lead else "s"
-    return (opener[:1] == "l" or not re.search("^p(?![fo]*$)|[sh]", opener)) and not (concludes and "h" in before)
+    return opener[:1] == "l" or not re.search("^p(?![fo]*$)|[sh]", opener)
