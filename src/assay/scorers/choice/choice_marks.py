@@ -80,10 +80,10 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
     chars, done, texts = list(plain), 0, text_spans(plain, options)
     for found in _LETTER.finditer(plain):
         place, end, name = found.start(), found.end(), found[0].upper()
-        own = _LEAD_IN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
-        own_end, owner = texts.get(own, (end, None))
-        if options.get(name) == plain[own : own + 1] != "" and not plain[own + 1 : own + 2].isalnum():
-            own_end, owner = own + 1, name  # a letter itself, where blood groups are asked
+        begin = _LEAD_IN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
+        own_end, owner = texts.get(begin, (end, None))
+        if options.get(name) == plain[begin : begin + 1] != "" and not plain[begin + 1 : begin + 2].isalnum():
+            own_end, owner = begin + 1, name  # a letter itself, where blood groups are asked
         is_article = name == "A" and plain[end : end + 1] == " " and owner not in (None, name)  # "A dog"
         own_end = own_end if owner == name else end
         is_word = is_article or place in texts or (name == "I" and name not in options)

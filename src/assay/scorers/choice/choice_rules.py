@@ -16,17 +16,17 @@ from .choice_words import classify
 
 # The grammar over the classes: `(?<![^.?|¶])` is where a sentence begins, `(?![^.|¶])` where it ends and does not ask.
 _CLAIM = re.compile(
-    r"(?:(?P<declared>(?:a|g[fgoutd]{0,4}o|og|o(?=[fr][fpgoutdvli]{1,7}i))(?:,?(?:[fplgok][fpgoutdvlrk]{0,6}"
+    r"(?=(?P<all>(?:(?P<declared>(?:a|g[fgoutd]{0,4}o|og|o(?=[fr][fpgoutdvli]{1,7}i))(?:,?(?:[fplgok][fpgoutdvlrk]{0,6}"
     r"|[fr][fpgoutvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*[mt]|n)|[iw]+[fg]*a(?=[fo:]*[mt])"
     r"|(?<![^.?|¶])[fg]*g:|g[fg]*o(?=[mt]))|(?P<chosen>c)|(?P<boxed>b))"
-    r"[fgoaiwykb:,-]{0,12}(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?[mt](?![^.?|¶]{0,200}\?)"
+    r"[fgoaiwykb:,-]{0,12}(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?[mt])(?![^.?|¶]{0,200}\?))"
 )
-_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdar]|(?<=g)u(?![^ao])|i(?=[fg]*f))*")
+_LEAD = re.compile(r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdart]|(?<=g)u(?![^ao])|i(?=[fg]*f))*")
 _SUPPOSED = re.compile("[sh][^.?|¶]*[.?|¶]+[^.?|¶]*$")
 _TAIL = re.compile(r"$|[rlq]|(?:[,:ykd\"-]|[foga]+(?=$|[,r:])|j?[fo]*n[fo]*m)[^srlqw]*(?:[rlqw]|$)")
 _AGAIN = re.compile("[,fo]*m|[.|]m(?![^.?|¶])")
 _JOINED = re.compile(r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?![^.?|¶,j:])|jm|k[foy]*m|[^.?|¶]*[.|]m(?![^.?|¶])")
-_ROW = re.compile("[k,.:-]*f?|[^m?¶l]*j[^m?¶l]*")
+_ROW = re.compile("[k,.:-]*f?|[.|]?[^m.?|¶l]*j[^m.?|¶l]*")
 _HEADED = re.compile("(?<![^.?|¶])[-,]?[do]*a[fo]*m[:-]")
 _LEADING = re.compile(
     r"(?:[^m]*[.?|¶])?(?P<head>[oficdg:-]*)m(?!\.u[ufm]{0,2}(?![^.?|¶])|[:,-]*u{0,2},?m)(?:(?![^.|¶])|[:,-]?[rl]"
@@ -126,21 +126,21 @@ class _Answer:
     def claims(self) -> Iterator[tuple[int, int, Extraction, bool]]:
         """Start and end of what declares an answer, or holds it in a box or tag; the answer; whether it is final."""
         is_list = len(_HEADED.findall(self.classes)) > 1  # "Answer A: … Answer B: …"
-        found = list(_CLAIM.finditer(self.classes))
-        for claim in found[:100] + found[100:][-100:]:  # a phrase may repeat without end
-            start, end = claim.span()
+        for claim in (found := list(_CLAIM.finditer(self.classes)))[:100] + found[100:][-100:]:  # they may be endless
+            start, end = claim.span("all")
             name, (head, rest) = self.letter(end - 1), self.around(start, end)
-            is_boxed = "b" in claim[0] and not re.search("n[ifo,]*$", head) and not re.match("if*n", rest)
+            is_boxed = "b" in claim["all"] and not re.search("n[ifo,]*$", head) and not re.match("if*n", rest)
             is_headed = claim["declared"] == "a" and re.match("[:-]" if is_list else "[:-][fi]*n(?![fo]*m)", rest)
-            has_text = claim[0][-1] == "m" and self.has_text(end - 1) and not re.search("[sm]", rest)
+            has_text = claim["all"][-1] == "m" and self.has_text(end - 1) and not re.search("[sm]", rest)
             while (again := _AGAIN.match(self.classes, end)) and name and self.letter(again.end() - 1) == name:
                 end = again.end()
             name = None if _JOINED.match(self.classes, end) else name
             is_whole = name is None or has_text or _TAIL.match(self.around(end, end)[1])
             if is_boxed or (is_whole and not is_headed and is_led(head) and not self.is_supposed(start, end)):
                 words = self.plain[max(0, self.places[start] - 12) : self.places[end - 1]]
-                taken = self.took(name, claim.lastgroup or "", start, claim.end() - 1)
-                yield start, claim.end(), taken, is_boxed or "final" in words.lower()
+                rule = next(rule for rule in BEFORE_LETTER if claim[rule])
+                answer = self.took(name, rule, start, claim.end("all") - 1)
+                yield start, claim.end("all"), answer, is_boxed or "final" in words.lower()
 
     def leading(self) -> Extraction | None:
         """The first sentence with an option opens with it, then its text, a reason or nothing, and begins no list."""
