@@ -33,10 +33,11 @@ from attacks import (
     leftover,
     server_pid,
 )  # fmt: skip
-from ways import STARTED, WAYS
+from ways import STARTED, ways
 
 from assay.sandbox import choose, judge_functions
 
+WAYS = ways()
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("sandbox")]
 SLOW = {"computes without end", "computes without end and hears no signal", "sleeps without end", "never returns",
         "never loads", "closes its outputs and stays", "forks in its children", "allocates in many processes",
