@@ -15,7 +15,10 @@ from assay.runner.tasks.components import build_scorer
 NAMES = fixture_names()
 
 
-@pytest.mark.parametrize("name", NAMES)
+COSTLY = {"dnsmos@speechmos"}  # ten windows of a network; tests/scorers/speech/test_dnsmos.py has one of them
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.costly] * (n in COSTLY)) for n in NAMES])
 def test_every_number_is_the_official_one(name):
     verdict = check(load_fixture(name))
 
