@@ -160,13 +160,13 @@ def test_more_than_its_memory_ends_the_sample_and_not_the_run(name):
     assert "the baker opens" in after.text.lower()
 
 
-@pytest.mark.parametrize("name", RECOGNISERS[:1])
-def test_a_real_recording_is_heard_word_for_word(name):
+@pytest.mark.xdist_group("recognisers")
+@pytest.mark.parametrize("name", RECOGNISERS[:1], scope="module")
+def test_a_real_recording_is_heard_word_for_word(name, recogniser):
     if not SHARED.is_dir():
         pytest.skip("needs shared/data/speech_samples")
 
-    with closing(build_model(name)) as model:
-        [output] = model.generate([ask(Audio(SHARED / "spk1_snt1.wav"))])
+    [output] = recogniser.generate([ask(Audio(SHARED / "spk1_snt1.wav"))])
 
     assert output.text.lower().strip(" .") == "the child almost hurt the small dog"
     assert output.details["audio"] == ["added 0.5 s of silence at both ends"]
