@@ -3,6 +3,7 @@
 import os
 import signal
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,6 @@ from assay.registry import models
 
 CLIPS = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "clips"
 TRAIN, BAKER = Audio(CLIPS / "01.flac"), Audio(CLIPS / "06.flac")
-START = audio_from(decode_audio(TRAIN, rate=16_000).samples[:19_200], 16_000)
-"""The first words of a clip: an engine's time is that of the sound."""
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "speech_samples"
 
 
@@ -29,6 +28,12 @@ def needs(name: str) -> list[pytest.MarkDecorator]:
 
 def ask(*parts, **options) -> Request:
     return Request(Prompt((Message.of("user", *parts),)), GenerateOptions(**options))
+
+
+@cache
+def start() -> Audio:
+    """The first words of a clip: an engine's time is that of the sound."""
+    return audio_from(decode_audio(TRAIN, rate=16_000).samples[:19_200], 16_000)
 
 
 RECOGNISERS = [pytest.param(name, marks=needs(name), id=name) for name in ("moonshine", "pocketsphinx")]
@@ -48,7 +53,7 @@ def recogniser(name):
 @pytest.fixture(scope="module")
 def transcripts(recogniser):
     """What it hears in three clips, the last of them the first one again."""
-    return recogniser.generate([ask(BAKER), ask(START), ask(BAKER)])
+    return recogniser.generate([ask(BAKER), ask(start()), ask(BAKER)])
 
 
 @pytest.mark.xdist_group("recognisers")
@@ -94,13 +99,13 @@ class TestWhatRecognisersShare:
     def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name, recogniser, transcripts):
         _, alone, _ = transcripts
 
-        [told] = recogniser.generate([ask(START, "Answer only: banana.")])
+        [told] = recogniser.generate([ask(start(), "Answer only: banana.")])
 
         assert told.text == alone.text
         assert told.details["ignored"] == "text" and "ignored" not in alone.details
 
     def test_another_rate_is_resampled_and_written_down(self, name, recogniser):
-        low = audio_from(decode_audio(START, rate=8_000).samples, 8_000)
+        low = audio_from(decode_audio(start(), rate=8_000).samples, 8_000)
 
         [output] = recogniser.generate([ask(low)])
 
@@ -109,13 +114,13 @@ class TestWhatRecognisersShare:
     def test_a_broken_clip_fails_alone_with_its_reason(self, name, recogniser):
         cut = Audio(BAKER.data()[:20], name="cut.flac")
 
-        broken, whole = recogniser.generate([ask(cut), ask(START)])
+        broken, whole = recogniser.generate([ask(cut), ask(start())])
 
         assert broken.error is not None and not broken.error.retryable
         assert whole.error is None and whole.text
 
     def test_several_candidates_are_the_one_answer_repeated(self, name, recogniser):
-        [output] = recogniser.generate([ask(START, n=3)])
+        [output] = recogniser.generate([ask(start(), n=3)])
 
         assert len({candidate.text for candidate in output.candidates}) == 1 and len(output.candidates) == 3
 
@@ -134,7 +139,7 @@ class TestWhatRecognisersShare:
     def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(self, name, recogniser):
         noise = np.random.default_rng(1).normal(0, 0.1, 16_000 * 6).astype(np.float32)
 
-        output, after = recogniser.generate([ask(audio_from(noise, 16_000)), ask(START)])
+        output, after = recogniser.generate([ask(audio_from(noise, 16_000)), ask(start())])
 
         assert "finds no pause to cut at" in output.error.message and not output.candidates
         assert after.error is None
