@@ -375,14 +375,14 @@ class TestLikelihood:
         assert again.usage.cached_tokens > 50
 
     def test_characters_of_several_tokens_are_weighed_token_by_token(self, smollm2):
-        options = (" 北京", " Rome", " 😀", " Zürich")
+        options = (" 北京", " Rome", " 😀")
         prompt = Prompt((Message.of("", "The capital of China is"),), continuations=options)
 
         [output] = smollm2.likelihood([Request(prompt)])
         [turned] = smollm2.likelihood([Request(replace(prompt, continuations=options[::-1]))])
 
         tokens = [len(pair.tokens) - pair.start for pair in smollm2._prompts.pairs(prompt)]
-        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2, 3]
+        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2]
         assert all(-100 < found.logprob < 0 for found in output.likelihoods)
         values = [found.logprob for found in turned.likelihoods[::-1]]
         assert [found.logprob for found in output.likelihoods] == pytest.approx(values, abs=1e-5)

@@ -52,7 +52,7 @@ def recogniser(name):
 
 @pytest.fixture(scope="module")
 def transcripts(recogniser):
-    """What it hears in three clips, the last of them the first one again."""
+    """What a new engine hears in three clips, the last of them the first one again."""
     return recogniser.generate([ask(BAKER), ask(start()), ask(BAKER)])
 
 
@@ -74,8 +74,7 @@ class TestRecognisers:
     def test_an_answer_does_not_depend_on_the_clip_before(self, name, transcripts):
         first, _, again = transcripts
 
-        with closing(build_model(name)) as fresh:
-            assert first.text == again.text == fresh.generate([ask(BAKER)])[0].text
+        assert first.text == again.text
 
     def test_a_sample_without_audio_is_a_fault_of_the_data(self, name, recogniser):
         [output] = recogniser.generate([ask("Transcribe.")])
@@ -144,14 +143,14 @@ class TestWhatRecognisersShare:
         assert "finds no pause to cut at" in output.error.message and not output.candidates
         assert after.error is None
 
-    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name, recogniser):
+    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name, recogniser, transcripts):
         recogniser.load()
         os.killpg(recogniser._engine._process.pid, signal.SIGKILL)
 
         lost, after = recogniser.generate([ask(BAKER), ask(BAKER)])
 
         assert "was killed by signal 9" in lost.error.message and "memory_gib" in lost.error.message
-        assert "the baker opens" in after.text.lower()
+        assert after.text == transcripts[0].text, "an engine that has heard nothing before hears the same"
 
 
 @pytest.mark.parametrize("name", RECOGNISERS[:1])
