@@ -71,9 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """From here on nothing is compiled for later; what collection left is never searched for garbage."""
+    """From here on nothing is compiled for later; what is there is never searched for garbage, the rest rarely."""
     sys.dont_write_bytecode = True
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 
