@@ -58,8 +58,11 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, C
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Orders the files; marks the tests of the fault plan, so that `-m faults` takes them all; skips what is for CI."""
-    items.sort(key=lambda item: item.path)
+    """Orders the tests; marks those of the fault plan, so that `-m faults` takes them all; skips what is for CI.
+
+    Groups that one worker takes come first: no other waits at the end until a long one is done.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, item.path))
     page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
     named = {(str(HERE / path), name) for path, name in re.findall(r"`([\w/]+\.py)::(test_\w+)`", page)}
     for item in items:
