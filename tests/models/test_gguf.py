@@ -431,9 +431,10 @@ class TestLikelihood:
         assert output.error is not None and not output.error.retryable
 
     def test_text_that_is_no_unicode_fails_alone(self, smollm2):
-        broken = Prompt((Message.of("Question", "\ud800"), Message("Answer")), continuations=(" a",))
+        texts = ("\ud800", "hi")
+        broken, right = (Prompt((Message.of("Question", t), Message("Answer")), continuations=(" a",)) for t in texts)
 
-        failed, whole = smollm2.likelihood([Request(broken), Request(self.prompt)])
+        failed, whole = smollm2.likelihood([Request(broken), Request(right)])
 
         assert failed.error.kind == "exception"
         assert whole.error is None

@@ -1,5 +1,6 @@
 """Executions are forked off a process that stays up, which runs nothing foreign; where that fails, each is started."""
 
+import contextlib
 import json
 import os
 import signal
@@ -127,7 +128,13 @@ def test_one_that_is_killed_is_started_again_a_few_times_and_then_given_up():
 
 def test_a_program_whose_processes_are_all_killed_from_outside_gets_its_verdict_all_the_same():
     judge_functions(FORKING, RIGHT, TESTS)
-    kills = threading.Timer(0.15, lambda: [os.kill(pid, 9) for pid in below(server_for(FORKING, "candidate").pid)])
+
+    def kill_all() -> None:
+        for pid in below(server_for(FORKING, "candidate").pid):
+            with contextlib.suppress(ProcessLookupError):  # it ended with the one above it
+                os.kill(pid, signal.SIGKILL)
+
+    kills = threading.Timer(0.15, kill_all)
     kills.start()
 
     verdict = judge_functions(FORKING, f"import time\ntime.sleep(0.4)\n{RIGHT}", TESTS)
