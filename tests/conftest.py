@@ -7,13 +7,15 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pytest import CollectReport
 
+gc.disable()  # until all is collected: what collection makes stays, and would be searched for garbage many times
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "faults"), str(HERE / "shared")]
 
@@ -45,9 +47,22 @@ os.fsync = os.fdatasync = check_handle
 COSTLY = pytest.mark.skip(reason="costly; runs where CI is set: make test-all")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, CollectReport, CollectReport]:
+    """Every second worker reads the files from the last to the first: each finds what the other has compiled."""
+    report = yield
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2 and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of the fault plan, so that `-m faults` takes them all; skips what is left to CI."""
+    """Orders the tests; marks those of the fault plan, so that `-m faults` takes them all; skips what is for CI.
+
+    Groups that one worker takes come first: no other waits at the end until a long one is done.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, item.path))
     page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
     named = {(str(HERE / path), name) for path, name in re.findall(r"`([\w/]+\.py)::(test_\w+)`", page)}
     for item in items:
@@ -57,11 +72,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(COSTLY)
 
 
-def pytest_collection_finish() -> None:
-    """From here on nothing is compiled for later; what collection left is not searched for garbage again and again."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """From here on nothing is compiled for later; what is there is never searched for garbage, the rest rarely."""
     sys.dont_write_bytecode = True
-    gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,13 @@ from assay.runner.tasks.components import build_scorer
 NAMES = fixture_names()
 
 
-@pytest.mark.parametrize("name", NAMES)
+MARKS = {
+    "dnsmos@speechmos": pytest.mark.costly,  # ten windows of a network; tests/scorers/speech/test_dnsmos.py has one
+    "math@math-verify": pytest.mark.xdist_group("math-verify"),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES])
 def test_every_number_is_the_official_one(name):
     verdict = check(load_fixture(name))
 

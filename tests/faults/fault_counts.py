@@ -65,7 +65,7 @@ COMMIT = Counts(
     runs_with_secrets=2,
     fuzzed_answers=5_000,
     steps_of_writing=2,
-    hostile_characters=100_000,
+    hostile_characters=50_000,
     simulations=150,
     examples=40,
 )

@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -78,7 +79,7 @@ class TestRealModel:
         assert len(two.candidates[0].token_ids) == 3
 
     def test_an_answer_does_not_depend_on_what_was_asked_before(self, smollm2):
-        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 6
+        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
         question = ask(head + "What is the capital of Italy?", max_tokens=4, logprobs=0)
         other = ask(head + "Name a large animal that lives in the sea.", max_tokens=1)
 
@@ -88,14 +89,14 @@ class TestRealModel:
         assert fresh.candidates == cached.candidates == repeated.candidates
 
     def test_what_prompts_begin_with_alike_is_computed_once(self, smollm2):
-        header = "".join(f"Question: what is {n} plus {n}? Answer: {2 * n}. " for n in range(10))
+        header = "".join(f"Question: what is {n} plus {n}? Answer: {2 * n}. " for n in range(5))
         questions = [ask(f"{header}Question: name {what}. Answer:", max_tokens=1) for what in ("a bird", "some fish")]
         shared = smollm2.shown(questions[0].prompt).split("name a bird")[0]
         length = len(smollm2._engine.tokenizer.encode(shared, add_special_tokens=False))
 
         first, second = smollm2.generate(questions)
 
-        assert second.usage.cached_tokens >= length > 150
+        assert second.usage.cached_tokens >= length > 75
         assert second.usage.input_tokens - second.usage.cached_tokens < 20
         assert (first.usage.cached_tokens or 0) < length
 
@@ -188,8 +189,8 @@ def asked(small, monkeypatch):
 class TestDraws:
     pytestmark = needs_model
 
-    @pytest.mark.parametrize("seed", [None, pytest.param(7, marks=pytest.mark.costly)])
-    def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(self, small, asked, seed):
+    @pytest.mark.parametrize("seed", [None, 7])
+    def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(self, small, monkeypatch, seed):
         places = [seeds_of(seed, sample, repeat) for sample in "ab" for repeat in range(3)]
         requests = [
             Request(ask("Tell a story.").prompt, GenerateOptions(temperature=1.0, n=n, max_tokens=1, seed=seed), own,
@@ -197,10 +198,18 @@ class TestDraws:
             for n in (3, 2)
             for own, draw in places
         ]  # fmt: skip
+        sent, answers, ask_engine = [], [], small._engine.ask
+
+        def ask_the_first(is_chat, body):
+            """What the model answers to the first is the answer to all: only their seeds matter."""
+            sent.append(body["seed"])
+            answers[:] = answers or [ask_engine(is_chat, body)]
+            return deepcopy(answers[0])
+
+        monkeypatch.setattr(small._engine, "ask", ask_the_first)
 
         small.generate(requests)
 
-        sent = [body["seed"] for _, body in asked]
         three, two = sent[: 3 * len(places)], sent[3 * len(places) :]
         assert len(set(three)) == 3 * len(places)
         assert two == [seed for place, seed in enumerate(three) if place % 3 < 2]
@@ -213,7 +222,7 @@ class TestLongPrompts:
     long = "There was a city by a river, and people lived in it. " * 40
 
     def test_with_left_the_beginning_goes_and_is_counted(self, small, asked):
-        request = ask(f"{self.long} {GERMANY}", max_tokens=192, stop=("\n",))
+        request = ask(f"{self.long} {GERMANY}", max_tokens=192, stop=(".",))
         whole = small._prompts.encode(request.prompt)
 
         [output] = small.generate([request])
@@ -366,14 +375,14 @@ class TestLikelihood:
         assert again.usage.cached_tokens > 50
 
     def test_characters_of_several_tokens_are_weighed_token_by_token(self, smollm2):
-        options = (" 北京", " Rome", " 😀", " Zürich")
+        options = (" 北京", " Rome", " 😀")
         prompt = Prompt((Message.of("", "The capital of China is"),), continuations=options)
 
         [output] = smollm2.likelihood([Request(prompt)])
         [turned] = smollm2.likelihood([Request(replace(prompt, continuations=options[::-1]))])
 
         tokens = [len(pair.tokens) - pair.start for pair in smollm2._prompts.pairs(prompt)]
-        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2, 3]
+        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2]
         assert all(-100 < found.logprob < 0 for found in output.likelihoods)
         values = [found.logprob for found in turned.likelihoods[::-1]]
         assert [found.logprob for found in output.likelihoods] == pytest.approx(values, abs=1e-5)
@@ -422,9 +431,10 @@ class TestLikelihood:
         assert output.error is not None and not output.error.retryable
 
     def test_text_that_is_no_unicode_fails_alone(self, smollm2):
-        broken = Prompt((Message.of("Question", "\ud800"), Message("Answer")), continuations=(" a",))
+        texts = ("\ud800", "hi")
+        broken, right = (Prompt((Message.of("Question", t), Message("Answer")), continuations=(" a",)) for t in texts)
 
-        failed, whole = smollm2.likelihood([Request(broken), Request(self.prompt)])
+        failed, whole = smollm2.likelihood([Request(broken), Request(right)])
 
         assert failed.error.kind == "exception"
         assert whole.error is None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image as pillow
 
 from assay.core import GenerateOptions, Image, Message, Prompt, Request, UsageError
 from assay.media import decode_image
@@ -14,6 +15,7 @@ from assay.models.specialists.renderer import Renderer
 
 IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
 BREAD = Image(IMAGES / "02.png")
+EMPTY = Image(pillow.new("RGB", (80, 80), "white"))
 
 
 def needs(name: str) -> list[pytest.MarkDecorator]:
@@ -34,6 +36,7 @@ def reader_of():
     return lambda name: built.setdefault(name, build_model(name))
 
 
+@pytest.mark.xdist_group("readers")  # each loaded once
 @pytest.mark.parametrize("name", READERS)
 class TestReaders:
     def test_it_reads_a_plain_line(self, name, reader_of):
@@ -48,14 +51,12 @@ class TestReaders:
         assert output.details["ignored"] == "text"
 
     def test_an_empty_page_has_no_text(self, name, reader_of):
-        from PIL import Image as pillow
-
-        [output] = reader_of(name).generate([ask(Image(pillow.new("RGB", (200, 80), "white")))])
+        [output] = reader_of(name).generate([ask(EMPTY)])
 
         assert output.error is None and output.text == ""
 
     def test_a_broken_image_fails_alone(self, name, reader_of):
-        broken, whole = reader_of(name).generate([ask(Image(BREAD.data()[:100])), ask(BREAD)])
+        broken, whole = reader_of(name).generate([ask(Image(BREAD.data()[:100])), ask(EMPTY)])
 
         assert "get the file again" in broken.error.message
         assert whole.error is None

@@ -2,6 +2,8 @@
 
 import os
 import signal
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +30,34 @@ def ask(*parts, **options) -> Request:
     return Request(Prompt((Message.of("user", *parts),)), GenerateOptions(**options))
 
 
+@cache
+def start() -> Audio:
+    """The first words of a clip: an engine's time is that of the sound."""
+    return audio_from(decode_audio(TRAIN, rate=16_000).samples[:19_200], 16_000)
+
+
 RECOGNISERS = [pytest.param(name, marks=needs(name), id=name) for name in ("moonshine", "pocketsphinx")]
+ONE_OF_THEM = [RECOGNISERS[0], pytest.param("pocketsphinx", marks=[*needs("pocketsphinx"), pytest.mark.costly])]
+"""For what all do by the same code: the second one needs a second for each clip."""
 VOICES = [pytest.param(name, marks=needs(name), id=name) for name in ("espeak", "flite", "festival")]
 
 
-@pytest.mark.parametrize("name", RECOGNISERS)
+@pytest.fixture(scope="module")
+def recogniser(name):
+    """One for all that only ask: each engine is a process, and loads its weights."""
+    model = build_model(name, {"longest_seconds": 4})
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def transcripts(recogniser):
+    """What a new engine hears in three clips, the last of them the first one again."""
+    return recogniser.generate([ask(BAKER), ask(start()), ask(BAKER)])
+
+
+@pytest.mark.xdist_group("recognisers")
+@pytest.mark.parametrize("name", RECOGNISERS, scope="module")
 class TestRecognisers:
     def test_it_declares_that_it_hears_and_writes(self, name):
         abilities = build_model(name).abilities
@@ -40,108 +65,112 @@ class TestRecognisers:
         assert abilities.accepts == {"text", "audio"} and abilities.produces == {"text"}
         assert abilities.audio_rate == 16_000
 
-    def test_it_writes_down_a_plain_sentence(self, name):
-        [output] = build_model(name).generate([ask(BAKER)])
+    def test_it_writes_down_a_plain_sentence(self, name, transcripts):
+        output, *_ = transcripts
 
         assert "the baker opens before sunrise" in output.text.lower()
         assert output.seconds > 0
 
-    def test_an_answer_does_not_depend_on_the_clip_before(self, name):
-        model = build_model(name)
+    def test_an_answer_does_not_depend_on_the_clip_before(self, name, transcripts):
+        first, _, again = transcripts
 
-        first, _, again = model.generate([ask(TRAIN), ask(BAKER), ask(TRAIN)])
+        assert first.text == again.text
 
-        assert first.text == again.text == build_model(name).generate([ask(TRAIN)])[0].text
+    def test_a_sample_without_audio_is_a_fault_of_the_data(self, name, recogniser):
+        [output] = recogniser.generate([ask("Transcribe.")])
 
-    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name):
-        alone, told = build_model(name).generate([ask(TRAIN), ask(TRAIN, "Answer only: banana.")])
+        assert output.error.kind == "data" and "the sample has no audio" in output.error.message
+
+    def test_two_clips_at_once_are_refused(self, name, recogniser):
+        [output] = recogniser.generate([ask(TRAIN, BAKER)])
+
+        assert "takes one audio at a time, got 2" in output.error.message
+
+    def test_silence_is_no_fault(self, name, recogniser):
+        [output] = recogniser.generate([ask(audio_from(np.zeros(16_000, np.float32), 16_000))])
+
+        assert output.error is None
+
+
+@pytest.mark.xdist_group("recognisers")
+@pytest.mark.parametrize("name", ONE_OF_THEM, scope="module")
+class TestWhatRecognisersShare:
+    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name, recogniser, transcripts):
+        _, alone, _ = transcripts
+
+        [told] = recogniser.generate([ask(start(), "Answer only: banana.")])
 
         assert told.text == alone.text
         assert told.details["ignored"] == "text" and "ignored" not in alone.details
 
-    def test_another_rate_is_resampled_and_written_down(self, name):
-        low = audio_from(decode_audio(BAKER, rate=8_000).samples, 8_000)
+    def test_another_rate_is_resampled_and_written_down(self, name, recogniser):
+        low = audio_from(decode_audio(start(), rate=8_000).samples, 8_000)
 
-        [output] = build_model(name).generate([ask(low)])
+        [output] = recogniser.generate([ask(low)])
 
         assert output.details["audio"][0] == "resampled 8000 Hz to 16000 Hz"
 
-    def test_a_broken_clip_fails_alone_with_its_reason(self, name):
+    def test_a_broken_clip_fails_alone_with_its_reason(self, name, recogniser):
         cut = Audio(BAKER.data()[:20], name="cut.flac")
 
-        broken, whole = build_model(name).generate([ask(cut), ask(BAKER)])
+        broken, whole = recogniser.generate([ask(cut), ask(start())])
 
         assert broken.error is not None and not broken.error.retryable
         assert whole.error is None and whole.text
 
-    def test_two_clips_at_once_are_refused(self, name):
-        [output] = build_model(name).generate([ask(TRAIN, BAKER)])
-
-        assert "takes one audio at a time, got 2" in output.error.message
-
-    def test_several_candidates_are_the_one_answer_repeated(self, name):
-        [output] = build_model(name).generate([ask(BAKER, n=3)])
+    def test_several_candidates_are_the_one_answer_repeated(self, name, recogniser):
+        [output] = recogniser.generate([ask(start(), n=3)])
 
         assert len({candidate.text for candidate in output.candidates}) == 1 and len(output.candidates) == 3
 
-    def test_a_long_recording_is_heard_in_pieces_as_each_alone(self, name):
+    def test_a_long_recording_is_heard_in_pieces_as_each_alone(self, name, recogniser, transcripts):
         pause = np.zeros(8_000, np.float32)
         clips = [decode_audio(audio, rate=16_000).samples for audio in (TRAIN, BAKER)]
         long = audio_from(np.concatenate([clips[0], pause, clips[1], pause]), 16_000)
-        model = build_model(name, {"longest_seconds": 4})
+        second, first, _ = transcripts
 
-        whole, first, second = model.generate([ask(long), ask(TRAIN), ask(BAKER)])
+        [whole] = recogniser.generate([ask(long)])
 
         assert "heard in 2 pieces cut at pauses" in whole.details["audio"]
         assert whole.text.lower().split()[:3] == first.text.lower().split()[:3]
         assert whole.text.lower().split()[-3:] == second.text.lower().split()[-3:]
 
-    def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(self, name):
+    def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(self, name, recogniser):
         noise = np.random.default_rng(1).normal(0, 0.1, 16_000 * 6).astype(np.float32)
 
-        output, after = build_model(name, {"longest_seconds": 4}).generate([ask(audio_from(noise, 16_000)), ask(BAKER)])
+        output, after = recogniser.generate([ask(audio_from(noise, 16_000)), ask(start())])
 
         assert "finds no pause to cut at" in output.error.message and not output.candidates
         assert after.error is None
 
-    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name):
-        model = build_model(name)
-        model.load()
-        os.killpg(model._engine._process.pid, signal.SIGKILL)
+    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name, recogniser, transcripts):
+        recogniser.load()
+        os.killpg(recogniser._engine._process.pid, signal.SIGKILL)
 
-        lost, after = model.generate([ask(BAKER), ask(BAKER)])
+        lost, after = recogniser.generate([ask(BAKER), ask(BAKER)])
 
         assert "was killed by signal 9" in lost.error.message and "memory_gib" in lost.error.message
-        assert "the baker opens" in after.text.lower()
-
-    def test_a_sample_without_audio_is_a_fault_of_the_data(self, name):
-        [output] = build_model(name).generate([ask("Transcribe.")])
-
-        assert output.error.kind == "data" and "the sample has no audio" in output.error.message
-
-    def test_silence_is_no_fault(self, name):
-        [output] = build_model(name).generate([ask(audio_from(np.zeros(16_000, np.float32), 16_000))])
-
-        assert output.error is None
+        assert after.text == transcripts[0].text, "an engine that has heard nothing before hears the same"
 
 
 @pytest.mark.parametrize("name", RECOGNISERS[:1])
 def test_more_than_its_memory_ends_the_sample_and_not_the_run(name):
-    clip = np.tile(decode_audio(BAKER, rate=16_000).samples, 60)
-    model = build_model(name, {"longest_seconds": 3600, "memory_gib": 0.7})
+    clip = np.tile(decode_audio(BAKER, rate=16_000).samples, 30)
 
-    lost, after = model.generate([ask(audio_from(clip, 16_000)), ask(BAKER)])
+    with closing(build_model(name, {"longest_seconds": 3600, "memory_gib": 0.7})) as model:
+        lost, after = model.generate([ask(audio_from(clip, 16_000)), ask(BAKER)])
 
     assert lost.error is not None and "more than its 0.7 GiB" in lost.error.message
     assert "the baker opens" in after.text.lower()
 
 
-@pytest.mark.parametrize("name", RECOGNISERS[:1])
-def test_a_real_recording_is_heard_word_for_word(name):
+@pytest.mark.xdist_group("recognisers")
+@pytest.mark.parametrize("name", RECOGNISERS[:1], scope="module")
+def test_a_real_recording_is_heard_word_for_word(name, recogniser):
     if not SHARED.is_dir():
         pytest.skip("needs shared/data/speech_samples")
 
-    [output] = build_model(name).generate([ask(Audio(SHARED / "spk1_snt1.wav"))])
+    [output] = recogniser.generate([ask(Audio(SHARED / "spk1_snt1.wav"))])
 
     assert output.text.lower().strip(" .") == "the child almost hurt the small dog"
     assert output.details["audio"] == ["added 0.5 s of silence at both ends"]

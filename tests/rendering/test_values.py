@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core import AllOf, Audio, Image, Message, Sample, Text
@@ -74,7 +74,6 @@ def types_in(value: Any) -> set[type]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
 @given(cell=VALUES, target=VALUES, turns=st.lists(VALUES, max_size=2), media=st.lists(st.builds(Image, st.binary())))
 def test_everything_reachable_from_a_template_is_plain(cell, target, turns, media):
     messages = (Message("user", (Text("a"), *media)), Message("assistant", None))

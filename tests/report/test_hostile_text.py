@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+from each_row import each
 
 from assay.cli.main import main
 from assay.core import Message, Output, Prompt, Result, Text
@@ -109,7 +110,7 @@ def test_there_are_as_many_payloads_as_the_reliability_plan_asks_for():
     assert len(set(PAYLOADS)) >= 40
 
 
-@pytest.mark.parametrize("more", [[], ["--failures"], ["--limit", "100"]], ids=["table", "failures", "all"])
+@each("more", [[], ["--failures"], ["--limit", "100"]])
 def test_a_terminal_is_not_steered(run, payload, capsys, more):
     code = main(["show", str(run), *more])
 
@@ -118,6 +119,7 @@ def test_a_terminal_is_not_steered(run, payload, capsys, more):
     assert "".join(c for c in payload if c.isalnum())[:12] in "".join(c for c in said if c.isalnum())
 
 
+@each("payload", PAYLOADS)
 def test_a_table_of_text_is_not_markup(payload):
     assert steers(plain_table([result(payload)])) == []
 
@@ -144,6 +146,7 @@ class Page(HTMLParser):
     handle_decl = handle_pi = unknown_decl = handle_comment
 
 
+@each("payload", PAYLOADS)
 def test_a_page_holds_the_text_and_no_tag_of_it(payload):
     page = Page(html_table([result(payload)]))
 
@@ -153,6 +156,7 @@ def test_a_page_holds_the_text_and_no_tag_of_it(payload):
     assert page.texts.count(payload) == 3
 
 
+@each("payload", PAYLOADS)
 def test_a_drawing_holds_the_text_and_no_tag_of_it(payload):
     drawn = [
         bars([Bar(payload, 3)], payload),
@@ -168,6 +172,7 @@ def test_a_drawing_holds_the_text_and_no_tag_of_it(payload):
         assert {name for _, attributes in page.tags for name, _ in attributes} <= LOOKS | {"text-anchor", "transform"}
 
 
+@each("payload", PAYLOADS)
 def test_a_table_in_markdown_stays_one_row_without_links_or_tags(payload):
     table = markdown_table([result(payload)])
 

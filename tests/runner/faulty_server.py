@@ -42,7 +42,7 @@ ASKED_FOR = {
 """How often each fault happens, of all requests."""
 FINAL = frozenset({"gzip_bomb", "redirect", "http_413"})
 """Faults that another try would not mend."""
-BOMB = gzip.compress(bytes(64 * 1024 * 1024)) * 160
+BOMB = gzip.compress(bytes(1 << 20)) * (64 * 160)
 """10 MB that unpack to 10 GB: a gzip file may consist of several."""
 
 

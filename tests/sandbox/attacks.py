@@ -348,7 +348,7 @@ def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str
     """What one program finds of another before it, or of one that runs beside it; empty where that is nothing."""
     before, (leaves, looks) = BEFORE.format(**there.facts), LEFT[name]
     if beside:
-        leaves, looks = f"{leaves}\ntime.sleep(1)", f"for _ in range(6):\n    time.sleep(0.1)\n    exec({looks!r}, globals())"
+        leaves, looks = f"{leaves}\ntime.sleep(0.6)", f"for _ in range(4):\n    time.sleep(0.1)\n    exec({looks!r}, globals())"
     with ThreadPoolExecutor(1) as threads, Sandbox(tier, LIMITS) as first, Sandbox(tier, LIMITS) as second:
         first.write("main.py", before + leaves)
         second.write("main.py", before + looks)

@@ -30,6 +30,18 @@ def test_a_tier_that_does_not_hold_is_passed_over_with_the_reason(monkeypatch):
     assert found.tier.name == "landlock" and found.refused == (("bubblewrap", "it leaks"),)
 
 
+def test_each_tier_is_tried_once_whether_it_is_named_or_the_best(monkeypatch):
+    tried = []
+    monkeypatch.setattr(choice, "why_not", lambda tier: tried.append(tier.name) or "it leaks")
+    monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(()))
+    monkeypatch.setattr(choice, "find_containers", lambda *_: iter(()))
+
+    best, named = choose(), choose("landlock")
+
+    assert tried == ["landlock"]
+    assert best.refused[1] == named.refused[0] == ("landlock", "it leaks") and len(best.refused) == 3
+
+
 def test_where_no_tier_holds_nothing_is_run(monkeypatch):
     monkeypatch.setattr(choice, "why_not", lambda tier: "it leaks")
     monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(()))

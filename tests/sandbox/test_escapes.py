@@ -33,10 +33,11 @@ from attacks import (
     leftover,
     server_pid,
 )  # fmt: skip
-from ways import STARTED, WAYS
+from ways import STARTED, ways
 
 from assay.sandbox import choose, judge_functions
 
+WAYS = ways()
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("sandbox")]
 SLOW = {"computes without end", "computes without end and hears no signal", "sleeps without end", "never returns",
         "never loads", "closes its outputs and stays", "forks in its children", "allocates in many processes",
@@ -64,7 +65,9 @@ def that_succeed(names: Iterable[str], attack: Callable[[str], str]) -> dict[str
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory):
-    return host(tmp_path_factory.mktemp("host"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_SECRET", "")  # which the host sets, and later tests are not to find
+        yield host(tmp_path_factory.mktemp("host"))
 
 
 def test_a_tier_holds_on_this_machine():

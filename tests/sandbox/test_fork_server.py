@@ -1,5 +1,6 @@
 """Executions are forked off a process that stays up, which runs nothing foreign; where that fails, each is started."""
 
+import contextlib
 import json
 import os
 import signal
@@ -35,8 +36,11 @@ def run(tier, code: str, **limits):
 
 
 def below(pid: int) -> list[int]:
-    """A process and all below it."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    """A process and all below it, while it is there."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return []
     return [pid, *(one for child in children for one in below(int(child)))]
 
 
@@ -124,10 +128,16 @@ def test_one_that_is_killed_is_started_again_a_few_times_and_then_given_up():
 
 def test_a_program_whose_processes_are_all_killed_from_outside_gets_its_verdict_all_the_same():
     judge_functions(FORKING, RIGHT, TESTS)
-    kills = threading.Timer(0.3, lambda: [os.kill(pid, 9) for pid in below(server_for(FORKING, "candidate").pid)])
+
+    def kill_all() -> None:
+        for pid in below(server_for(FORKING, "candidate").pid):
+            with contextlib.suppress(ProcessLookupError):  # it ended with the one above it
+                os.kill(pid, signal.SIGKILL)
+
+    kills = threading.Timer(0.15, kill_all)
     kills.start()
 
-    verdict = judge_functions(FORKING, f"import time\ntime.sleep(0.8)\n{RIGHT}", TESTS)
+    verdict = judge_functions(FORKING, f"import time\ntime.sleep(0.4)\n{RIGHT}", TESTS)
 
     kills.join()
     assert verdict.passed
@@ -139,10 +149,12 @@ def test_all_of_it_ends_when_the_process_that_asked_is_killed():
         "from assay.sandbox.fork_server import server_for\n"
         "tier = choose('bubblewrap').tier\nbox = Sandbox(tier)\nbox.write('main.py', 'while True: pass')\n"
         "threading.Thread(target=box.exec, args=(['python', 'main.py'],), daemon=True).start()\n"
-        "time.sleep(0.5)\nprint(server_for(tier, 'script').pid, flush=True)\ntime.sleep(60)"
+        "print(server_for(tier, 'script').pid, flush=True)\ntime.sleep(60)"
     )
     host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    pids = below(int(host.stdout.readline()))
+    server = int(host.stdout.readline())
+    while len(pids := below(server)) < 4 and host.poll() is None:  # until the program runs
+        time.sleep(0.02)
 
     host.kill()
     host.communicate()

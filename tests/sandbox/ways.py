@@ -1,6 +1,7 @@
 """The ways in which this machine runs programs: every tier that holds; one that forks also without its forks."""
 
 from dataclasses import replace
+from functools import cache
 
 from assay.sandbox import Tier, choose
 from assay.sandbox.fork_server import has_forks
@@ -15,6 +16,7 @@ def way(name: str) -> Tier | None:
     return replace(tier, forks=False) if name.endswith(STARTED) and has_forks(tier) else tier
 
 
+@cache
 def ways() -> dict[str, Tier]:
     """All that hold here, the usual one first."""
     found: dict[str, Tier] = {}
@@ -24,6 +26,3 @@ def ways() -> dict[str, Tier]:
             if has_forks(tier):
                 found[name + STARTED] = replace(tier, forks=False)
     return found
-
-
-WAYS = ways()

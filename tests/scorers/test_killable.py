@@ -30,7 +30,7 @@ for number, line in enumerate(sys.stdin):
 
 
 def test_a_worker_that_hangs_or_dies_is_replaced(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=1.0, memory_bytes=1 << 30)
+    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=0.5, memory_bytes=1 << 30)
 
     first, hung, second = worker.ask({"x": 1}), worker.ask({"do": "hang"}), worker.ask({"x": 2})
     died = worker.ask({"do": "die"})

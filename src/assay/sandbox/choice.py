@@ -67,9 +67,13 @@ _choosing = threading.Lock()
 def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
     """The best tier (`auto`), or the named one; tried once in each process. `none` is never chosen by itself."""
     with _choosing:
-        if (wanted, engine) not in _choices:
-            _choices[wanted, engine] = _choose(wanted, engine)
-        return _choices[wanted, engine]
+        return _chosen(wanted, engine)
+
+
+def _chosen(wanted: str, engine: Engine) -> Choice:
+    if (wanted, engine) not in _choices:
+        _choices[wanted, engine] = _best(engine) if wanted == "auto" else _choose(wanted, engine)
+    return _choices[wanted, engine]
 
 
 def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
@@ -81,21 +85,29 @@ def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
     return choice.tier
 
 
-def _choose(wanted: str, engine: Engine) -> Choice:
-    if wanted not in ("auto", *TIERS):
-        raise UsageError(f"there is no sandbox tier {wanted!r}", fix=f"auto, {', '.join(TIERS)}")
-    if wanted == "none":
+def _best(engine: Engine) -> Choice:
+    """The first that holds; those that were tried for it need not be again where they are named."""
+    refused: tuple[tuple[str, str], ...] = ()
+    for name in TIERS[:-1]:
+        choice = _chosen(name, engine)
+        refused += choice.refused
+        if choice.tier is not None:
+            return replace(choice, refused=refused)
+    return Choice(None, refused)
+
+
+def _choose(name: str, engine: Engine) -> Choice:
+    if name not in TIERS:
+        raise UsageError(f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}")
+    if name == "none":
         return Choice(Unconfined())
-    refused: list[tuple[str, str]] = []
-    for name in TIERS[:-1] if wanted == "auto" else (wanted,):
-        tiers = list(_candidates(name, engine))
-        for tier in tiers:
-            why, choice = _tried(tier)
-            if choice is not None:
-                return replace(choice, refused=tuple(refused))
-            refused.append((name, why))
-        if not tiers:
-            refused.append((name, _MISSING[name]))
+    tiers = list(_candidates(name, engine))
+    refused: list[tuple[str, str]] = [] if tiers else [(name, _MISSING[name])]
+    for tier in tiers:
+        why, choice = _tried(tier)
+        if choice is not None:
+            return replace(choice, refused=tuple(refused))
+        refused.append((name, why))
     return Choice(None, tuple(refused))
 
 

@@ -17,7 +17,7 @@ def betting_sequence(values, **options):
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
 def test_the_betting_sequence_holds_at_every_look(share):
     rng = np.random.default_rng(2)
-    runs, wrong = 300, 0
+    runs, wrong = 150, 0
 
     for _ in range(runs):
         bets = BettingSequence()

@@ -5,12 +5,11 @@ The recipe of Chinese character error rates: 二零二四年 and `2024年。` mu
 
 import re
 import string
-import sys
-import unicodedata
 from collections.abc import Callable
 from functools import cache
 
 from ...core import Requirement
+from .._characters import CategoryTable
 
 OPENCC, WETEXT = Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")
 """The libraries behind the normalizer."""
@@ -42,7 +41,7 @@ def normalize_chinese(text: str) -> str:
 def normalize_mixed(text: str) -> str:
     """The same with one blank where marks or blanks were, so that foreign words stay apart."""
     spoken = spoken_numbers(simplify(text.translate(_NARROW))).replace("'", "").replace("’", "")
-    return " ".join(spoken.translate(_blanks()).split()).lower()
+    return " ".join(spoken.translate(_marks(" ")).split()).lower()
 
 
 def simplify(text: str) -> str:
@@ -61,21 +60,16 @@ def spoken_numbers(text: str) -> str:
 
 def strip_marks(text: str) -> str:
     """The text without punctuation, blanks and invisible characters of any script."""
-    return text.translate(_marks())
+    return text.translate(_marks(None))
 
 
 @cache
-def _marks() -> dict[int, None]:
+def _marks(instead: str | None) -> CategoryTable:
     """Punctuation, separators and controls by Unicode category, and the ASCII signs `$+<=>^`|~` in both widths."""
-    signs = {ord(mark) for mark in string.punctuation}
-    wide = {code + 0xFEE0 for code in signs}
-    dropped = {code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _DROPPED_CATEGORIES}
-    return dict.fromkeys(dropped | signs | wide)
-
-
-@cache
-def _blanks() -> dict[int, str]:
-    return dict.fromkeys(_marks(), " ")
+    signs = {mark for code in map(ord, string.punctuation) for mark in (chr(code), chr(code + 0xFEE0))}
+    return CategoryTable(
+        lambda character, category: instead if category in _DROPPED_CATEGORIES or character in signs else character
+    )
 
 
 _DROPPED_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs", "Zl", "Zp", "Cc", "Cf"})

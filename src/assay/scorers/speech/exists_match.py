@@ -5,7 +5,6 @@ Speech has no layout to extract an answer from. References may be alternatives (
 """
 
 import re
-import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 
 from ...core import AllOf, Output, Sample, Score
 from ...registry import scorers
+from .._characters import CategoryTable
 from ..answers import data_error, is_text, no_answer, no_target, without_nulls
 
 _CJK = "\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -87,13 +87,12 @@ def _spaced_reference(text: str) -> str:
 
 
 @cache
-def _separators() -> dict[int, str]:
+def _separators() -> CategoryTable:
     """Punctuation and invisible characters as blanks, signs (`$`, `+`) as tokens of their own."""
-    table: dict[int, str] = {}
-    for code in range(sys.maxunicode + 1):
-        category = unicodedata.category(chr(code))
+
+    def apart(character: str, category: str) -> str:
         if category[0] in "PZ" or category in ("Cc", "Cf"):
-            table[code] = " "
-        elif category[0] == "S":
-            table[code] = f" {chr(code)} "
-    return table
+            return " "
+        return f" {character} " if category[0] == "S" else character
+
+    return CategoryTable(apart)
