@@ -1,10 +1,10 @@
 """Dataset classes: their data, their judges, and how much of a table is held in memory."""
 
 import hashlib
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.core import AssayError, UsageError
 from assay.dialects.vlmeval.loading import load_guest
@@ -137,12 +137,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def served(picture):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.body = f"index\timage\tquestion\twidth\tanswer\n0\t{picture(0)}\tQ\t2.5\tx\n".encode()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with in_a_thread(Handler) as server:
+        server.body = f"index\timage\tquestion\twidth\tanswer\n0\t{picture(0)}\tQ\t2.5\tx\n".encode()
+        yield server
 
 
 def test_a_declared_tsv_is_brought_on_first_use_and_checked_afterwards(served, file, run, lmu):
