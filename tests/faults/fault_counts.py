@@ -54,7 +54,7 @@ class Counts:
 
 COMMIT = Counts(
     kills=3,
-    samples_of_killed_runs=600,
+    samples_of_killed_runs=400,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,

@@ -24,7 +24,7 @@ def asked(messages):
     question = messages[-1]["content"]
     with open(os.environ["CALL_LOG"], "ab", buffering=0) as log:
         log.write(question.encode() + b"\\n")
-    return question.split()[-1], random.Random(question).uniform(0.002, 0.05)
+    return question.split()[-1], random.Random(question).uniform(0.002, 0.05) * float(os.environ.get("PACE", "1"))
 
 async def one_by_one(messages):
     answer, seconds = asked(messages)
@@ -70,9 +70,10 @@ class LongRun:
         return process
 
     def finish(self) -> list[tuple[str, float, int]]:
-        """The same command to its end, in the process of the tests; the results that it leaves."""
+        """The same command to its end, in the process of the tests and without delays; the results that it leaves."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CALL_LOG", str(self.log))
+            patch.setenv("PACE", "0")
             assert main(self.arguments) == 0
         results = json.loads((self.run / "summary.json").read_text())["results"]
         return [(result["metric"], result["value"], result["n"]) for result in results]
