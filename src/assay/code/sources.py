@@ -20,8 +20,9 @@ from pathlib import Path
 
 from . import neighbours
 
-LookUp = Callable[[str], ModuleSpec | None]
-"""Where a name at the top leads."""
+LookUp = Callable[[str], tuple[ModuleSpec | None, Path | None]]
+"""Where a name at the top leads; and its file, where all of it is a library's: then its modules need no looking at."""
+_VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = ("site-packages", "dist-packages")
@@ -61,7 +62,7 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     if _is_installed(str(start)):
         return files, {_library_of(start)}
     room = start.parent if _OWN in start.parents else None
-    look_up = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
+    look_up = cache(_look_up)  # each name at the top once: looking goes through all of Python's path
     while waiting:
         at = waiting.pop()
         for name, found in _imports(at, look_up):
@@ -102,7 +103,9 @@ def version_of(library: str) -> str:
     from importlib import metadata
 
     try:
-        return metadata.version(library)
+        about = metadata.distribution(library)
+        stated = _VERSION.search(about.read_text("METADATA") or "")  # the rest of it is long, and not asked for
+        return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         pass
     found = _spec_files(neighbours.found(library))
@@ -202,12 +205,23 @@ def _relative(file: Path, name: str) -> list[Path]:
 
 def _absolute(file: Path, name: str, look_up: LookUp) -> list[Path]:
     top, *rest = name.split(".")
-    spec = look_up(top)
+    spec, library = look_up(top)
     neighbour = neighbours.beside(file.parent, top, spec)
+    if library is not None and neighbour is None:
+        return [library]
     found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (file.parent / top,) if path.exists()]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
     return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]
+
+
+def _look_up(top: str) -> tuple[ModuleSpec | None, Path | None]:
+    spec = neighbours.found(top)
+    places = [path.resolve() for path in _spec_files(spec)]
+    if not places or not places[0].is_file() or not _is_run(places[0]):
+        return spec, None
+    own = is_users(places[0]) or any(is_users(f"{folder}{os.sep}") for folder in places[1:])
+    return spec, None if own else places[0]
 
 
 def _below(folders: list[Path], parts: list[str]) -> list[Path]:
