@@ -220,8 +220,8 @@ def _look_up(top: str) -> tuple[ModuleSpec | None, Path | None]:
     places = [path.resolve() for path in _spec_files(spec)]
     if not places or not places[0].is_file() or not _is_run(places[0]):
         return spec, None
-    own = is_users(places[0]) or any(is_users(f"{folder}{os.sep}") for folder in places[1:])
-    return spec, None if own else places[0]
+    has_users = is_users(places[0]) or any(is_users(f"{folder}{os.sep}") for folder in places[1:])
+    return spec, None if has_users else places[0]
 
 
 def _below(folders: list[Path], parts: list[str]) -> list[Path]:
