@@ -202,7 +202,7 @@ def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, 
     assert all(line is not None for line in lines)
     assert summary(rows)["status"] == "interrupted"
     assert 0 < summary(rows)["results"][0]["n"] < summary(rows)["results"][0]["n_expected"] == 60
-    assert main(command(rows)) == 0
+    assert main(command(rows)) == 0 and summary(rows)["results"][0]["n"] == 60
 
 
 def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
