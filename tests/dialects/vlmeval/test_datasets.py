@@ -420,10 +420,10 @@ KILLED = """
 
 
 def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(table, file, tmp_path):
-    import os
     import subprocess
     import sys
 
+    from assay.cli.main import main
     from assay.store import RunReader
 
     table("Judged", "index question answer", [[n, word, "x"] for n, word in enumerate("abcd")])
@@ -434,17 +434,14 @@ def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middl
             return 'yes' if 'A' in text else 'no'
     """
     model = file("m.py", "def answer(text):\n    return text.upper()\n") + ":answer"
-    command = [sys.executable, "-m", "assay.cli.main", "run", file("judged.py", KILLED), "--model", model]
+    command = ["run", file("judged.py", KILLED), "--model", model]
     command += ["--judge", file("judge.py", judge) + ":judge", "-o", "run"]
 
-    def start():
-        return subprocess.run(command, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=120)
-
-    killed = start()
+    killed = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
     (tmp_path / "go-on").touch()
-    done = start()
+    done = main(command)
 
-    assert (killed.returncode, done.returncode) == (9, 0), done.stderr
+    assert (killed.returncode, done) == (9, 0)
     assert sorted((tmp_path / "asked.txt").read_text().split("\n")[:-1]) == [f"Is {w} right?" for w in "ABCD"]
     cells = RunReader(tmp_path / "run").index.cells
     assert [task for task, _ in cells if "#" in task] == ["Judged#judge"]
