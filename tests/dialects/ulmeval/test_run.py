@@ -281,7 +281,8 @@ def test_images_do_not_depend_on_what_was_drawn_before(place):
     assert first != second
 
 
-def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(place):
+def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(place, monkeypatch):
+    monkeypatch.setattr("assay.runner.ask.retry.RetryPolicy.delay", lambda *_: 0.0)
     dataset, _ = place.colours()
     model = place.write(
         "api.py",
