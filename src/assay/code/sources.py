@@ -184,7 +184,15 @@ def names_imported(node: ast.AST) -> list[str]:
 
 
 def parsed(file: Path) -> ast.Module | None:
-    """The syntax tree of a Python file; `None` where it cannot be read, or is not Python."""
+    """The syntax tree of a Python file, only to be looked at; `None` where it cannot be read, or is not Python."""
+    try:
+        return _parsed(file, changed(file))
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)  # each file of a run is looked at by several, one after another
+def _parsed(file: Path, changed: tuple[int, int]) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
