@@ -20,8 +20,8 @@ from pathlib import Path
 
 from . import neighbours
 
-LookUp = Callable[[str], tuple[ModuleSpec | None, Path | None]]
-"""Where a name at the top leads; and its file, where all of it is a library's: then its modules need no looking at."""
+LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
+"""For a file's folder and a name at the top: the files that importing it runs, and the folders of its modules."""
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
@@ -62,7 +62,8 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     if _is_installed(str(start)):
         return files, {_library_of(start)}
     room = start.parent if _OWN in start.parents else None
-    look_up = cache(_look_up)  # each name at the top once: looking goes through all of Python's path
+    spec_of = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
+    look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
         at = waiting.pop()
         for name, found in _imports(at, look_up):
@@ -213,23 +214,19 @@ def _relative(file: Path, name: str) -> list[Path]:
 
 def _absolute(file: Path, name: str, look_up: LookUp) -> list[Path]:
     top, *rest = name.split(".")
-    spec, library = look_up(top)
-    neighbour = neighbours.beside(file.parent, top, spec)
-    if library is not None and neighbour is None:
-        return [library]
-    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (file.parent / top,) if path.exists()]
+    files, folders = look_up(file.parent, top)
+    return [*files, *(path.resolve() for path in _below(folders, rest) if _is_run(path))]
+
+
+def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path], list[Path]]:
+    neighbour = neighbours.beside(folder, top, spec)
+    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (folder / top,) if path.exists()]
+    files = [path.resolve() for path in found if path.is_file() and _is_run(path)]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
-    return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]
-
-
-def _look_up(top: str) -> tuple[ModuleSpec | None, Path | None]:
-    spec = neighbours.found(top)
-    places = [path.resolve() for path in _spec_files(spec)]
-    if not places or not places[0].is_file() or not _is_run(places[0]):
-        return spec, None
-    has_users = is_users(places[0]) or any(is_users(f"{folder}{os.sep}") for folder in places[1:])
-    return spec, None if has_users else places[0]
+    if files and not any(is_users(f"{place.resolve()}{os.sep}") for place in folders) and not is_users(files[0]):
+        return files, []  # a library, which is known by its name: nobody asks for its modules
+    return files, folders
 
 
 def _below(folders: list[Path], parts: list[str]) -> list[Path]:
