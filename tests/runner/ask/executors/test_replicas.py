@@ -29,7 +29,7 @@ def run(folder: Path, cls: str, *, turns: int = 0, count: int = COUNT, fate: dic
 @pytest.mark.parametrize("turns", [0, 1], ids=["questions", "dialogues"])
 def test_results_do_not_depend_on_the_number_of_replicas(tmp_path: Path, cls: str, turns: int):
     alone = run(tmp_path / "none", cls, turns=turns)
-    spread = {n: run(tmp_path / str(n), cls, turns=turns, replicas=n) for n in ((1, 2, 3) if not turns else (2,))}
+    spread = {n: run(tmp_path / str(n), cls, turns=turns, replicas=n) for n in ((1, 3) if not turns else (2,))}
 
     for n, result in spread.items():
         assert result.status == "complete"
