@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.main import main
+
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
 RUN = ["run", "rows.jsonl", "--model", "scripted", "-a", "answers=4", "--scorer", "exact_match", "-o", "out"]
 
@@ -31,15 +33,15 @@ def test_a_full_stdout_is_one_line_and_74(tmp_path: Path, command: list[str]) ->
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
 
 
-def test_the_run_itself_is_whole_and_shown_later(tmp_path: Path) -> None:
+def test_the_run_itself_is_whole_and_shown_later(tmp_path: Path, monkeypatch, capfd) -> None:
     (tmp_path / "rows.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
-    again = [sys.executable, "-m", "assay.cli.main", *RUN, "--json"]
+    monkeypatch.chdir(tmp_path)
     with open("/dev/full", "w") as full:
-        subprocess.run(again, stdout=full, stderr=subprocess.DEVNULL, cwd=tmp_path)
+        subprocess.run([sys.executable, "-m", "assay.cli.main", *RUN, "--json"], stdout=full, stderr=subprocess.DEVNULL)
 
-    done = subprocess.run(again, capture_output=True, text=True, cwd=tmp_path)
+    assert main([*RUN, "--json"]) == 0
 
-    assert done.returncode == 0 and '"status": "complete"' in done.stdout
+    assert '"status": "complete"' in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("command", [["--help"], ["run", "--help"], ["ls"], ["--version"]], ids=" ".join)

@@ -3,12 +3,12 @@
 import json
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import ClassVar
 
 import pytest
 from each_row import each
+from http_thread import in_a_thread
 
 from assay.cli.habits import HABITS, RENAMED, SHORT, translate
 from assay.cli.main import ANSWERS
@@ -249,12 +249,9 @@ class Endpoint(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     Endpoint.asked.clear()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
+    with in_a_thread(Endpoint) as server:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
 
 
 @pytest.mark.parametrize(

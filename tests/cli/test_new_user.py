@@ -177,7 +177,7 @@ def test_a_file_nobody_may_read_is_one_line(assay, monkeypatch):
     def refuse(*arguments, **more):
         raise PermissionError(13, "Permission denied", "four.py")
 
-    monkeypatch.setattr("assay.runner.plan.planning.build_model", refuse)
+    monkeypatch.setattr("assay.runner.plan.models.build_model", refuse)
 
     said = assay("run", "sums.jsonl", *FOUR, "-o", "out")
 

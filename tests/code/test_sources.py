@@ -1,5 +1,6 @@
 """The files behind a piece of code: what a file imports, however it says so, and what those import."""
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,29 @@ def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text
         wrong += [file.name] if whole != set(sources._own_imports(file)) else []
 
     assert not wrong
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_library_is_one_name_unless_it_is_a_link_to_files_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
+) -> None:
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    home = tmp_path / "mine" if is_link else site
+    written(home, **{"far_lib/__init__": "", "far_lib/part": "x = 1\n", "far_lib/deep/__init__": "from .. import part"})
+    if is_link:
+        (site / "far_lib").symlink_to(home / "far_lib")
+    bench = written(tmp_path, bench="import far_lib\nfrom far_lib.deep import part\n")
+    monkeypatch.syspath_prepend(site)
+
+    files, libraries = behind(bench)
+
+    inside = {f"mine/far_lib/{name}" for name in ("__init__.py", "part.py", "deep/__init__.py")}
+    assert names(tmp_path, files) == {"bench.py", *(inside if is_link else ())}
+    assert libraries == (set() if is_link else {"far_lib"})
+
+
+def test_versions_are_those_that_python_knows() -> None:
+    known = {about.metadata["Name"]: about.version for about in list(metadata.distributions())[::8]}
+
+    assert {name: version_of(name) for name in known} == known

@@ -2,12 +2,12 @@
 
 import hashlib
 import socket
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.core import DataError, UsageError
 from assay.datasets.fetch import fetch
@@ -45,14 +45,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.seen = []  # type: ignore[attr-defined]
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with in_a_thread(Handler) as server:
+        server.seen = []  # type: ignore[attr-defined]
+        yield server
 
 
 def _url(server: ThreadingHTTPServer, path: str) -> str:

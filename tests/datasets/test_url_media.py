@@ -1,12 +1,12 @@
 """Media that rows name by URL: fetched only where it is allowed, within limits, from public addresses."""
 
 import base64
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.core import BadSample, DataError, Media, Sample
 from assay.datasets import faults, open_dataset, reach
@@ -46,14 +46,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.seen = []  # type: ignore[attr-defined]
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with in_a_thread(Handler) as server:
+        server.seen = []  # type: ignore[attr-defined]
+        yield server
 
 
 def url(server: ThreadingHTTPServer, path: str) -> str:

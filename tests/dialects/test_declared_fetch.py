@@ -1,11 +1,11 @@
 """Downloads of files that guest classes declare."""
 
 import hashlib
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.core import DataError, UsageError
 from assay.dialects.declared_fetch import fetch_declared
@@ -30,12 +30,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.ranges = []
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    with in_a_thread(Handler) as server:
+        server.ranges = []
+        yield server
 
 
 def url(server: ThreadingHTTPServer, name: str) -> str:

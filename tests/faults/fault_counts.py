@@ -19,7 +19,8 @@ class Counts:
     """One set of counts."""
 
     kills: int
-    """Of a run of 2,000 samples, at points of its progress."""
+    """Of a run, at points of its progress."""
+    samples_of_killed_runs: int
     kills_while_summing: int
     """At steps of writing `summary.json`."""
     kills_while_indexing: int
@@ -53,6 +54,7 @@ class Counts:
 
 COMMIT = Counts(
     kills=3,
+    samples_of_killed_runs=400,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,
@@ -71,6 +73,7 @@ COMMIT = Counts(
 )
 NIGHT = Counts(
     kills=50,
+    samples_of_killed_runs=2_000,
     kills_while_summing=20,
     kills_while_indexing=10,
     kills_of_replicas=5,

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from assay.cli.main import main
 from assay.store import RunReader
 
 MODEL = '''
@@ -21,7 +24,7 @@ def asked(messages):
     question = messages[-1]["content"]
     with open(os.environ["CALL_LOG"], "ab", buffering=0) as log:
         log.write(question.encode() + b"\\n")
-    return question.split()[-1], random.Random(question).uniform(0.002, 0.05)
+    return question.split()[-1], random.Random(question).uniform(0.002, 0.05) * float(os.environ.get("PACE", "1"))
 
 async def one_by_one(messages):
     answer, seconds = asked(messages)
@@ -66,12 +69,14 @@ class LongRun:
             time.sleep(0.005)
         return process
 
-    def finish(self, **more: str) -> "subprocess.CompletedProcess[str]":
-        """The same command to its end, with its results as JSON."""
-        command = [*self.command, "--json"]
-        return subprocess.run(
-            command, env=self.environment(**more), capture_output=True, text=True, check=False, timeout=120
-        )
+    def finish(self) -> list[tuple[str, float, int]]:
+        """The same command to its end, in the process of the tests and without delays; the results that it leaves."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CALL_LOG", str(self.log))
+            patch.setenv("PACE", "0")
+            assert main(self.arguments) == 0
+        results = json.loads((self.run / "summary.json").read_text())["results"]
+        return [(result["metric"], result["value"], result["n"]) for result in results]
 
     def calls(self) -> list[str]:
         """Every question that was asked, by any process."""
@@ -98,9 +103,3 @@ class LongRun:
 
 def _timeless(output: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in output.items() if name != "seconds"}
-
-
-def numbers(done: "subprocess.CompletedProcess[str]") -> list[Any]:
-    """The results a command printed as JSON."""
-    assert done.returncode == 0, done.stderr
-    return [(r["metric"], r["value"], r["n"]) for r in json.loads(done.stdout)["results"]]

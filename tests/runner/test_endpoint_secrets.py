@@ -1,11 +1,11 @@
 """Secrets in what a model behind a URL is given: its address, its headers, what is added to its requests."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from http_thread import in_a_thread
 
 import assay
 from assay.cli.main import main
@@ -58,14 +58,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.asked = []
-    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield served
-    served.shutdown()
-    served.server_close()
-    thread.join()
+    with in_a_thread(Handler) as server:
+        server.asked = []
+        yield server
 
 
 @pytest.fixture

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fault_counts import COUNTS, drawn
 from long_runs import LongRun
 
+from assay.cli.main import main
 from assay.store import RunReader, RunWriter
 from assay.store.journal import read_lines
 
@@ -24,6 +26,8 @@ def generate(messages):
     if LOG:
         with open(LOG, "a") as log:
             log.write(question + "\\n")
+    if question == os.environ.get("SIGNAL_AT"):
+        os.kill(os.getpid(), int(os.environ["SIGNAL"]))
     time.sleep(float(os.environ.get("CALL_DELAY", "0")))
     if question == os.environ.get("FAIL_ON"):
         raise ValueError("no")
@@ -43,55 +47,71 @@ def rows(tmp_path: Path) -> Path:
 
 def command(rows: Path, *more: str) -> list[str]:
     model = f"{rows.parent / 'model.py'}:generate"
-    out = str(rows.parent / "run")
-    return [sys.executable, "-m", "assay.cli.main", "run", str(rows), "--model", model, "-o", out, *more]
+    return ["run", str(rows), "--model", model, "-o", str(rows.parent / "run"), *more]
 
 
-def run(rows: Path, *more: str, **settings) -> subprocess.CompletedProcess:
+def started(rows: Path, **settings) -> subprocess.Popen:
+    """The command in a process of its own, its last words kept."""
     env = {**os.environ, **settings.pop("env", {})}
-    return subprocess.run(
-        command(rows, *more), env=env, capture_output=True, text=True, check=False, timeout=60, **settings
+    program = [sys.executable, "-m", "assay.cli.main", *command(rows)]
+    return subprocess.Popen(
+        program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **settings
     )
 
 
-def one_line(done: subprocess.CompletedProcess) -> str:
-    lines = [line for line in done.stderr.splitlines() if line.startswith("assay: ")]
-    assert "Traceback" not in done.stderr
-    assert len(lines) == 1, done.stderr
+def summary(rows: Path) -> dict[str, Any]:
+    return json.loads((rows.parent / "run" / "summary.json").read_text())
+
+
+def one_line(stderr: str) -> str:
+    lines = [line for line in stderr.splitlines() if line.startswith("assay: ")]
+    assert "Traceback" not in stderr
+    assert len(lines) == 1, stderr
     return lines[0]
 
 
-def test_a_complete_run_leaves_with_0_and_a_partial_one_with_3(rows):
-    partial = run(rows, env={"FAIL_ON": "say 7"})
-    complete = run(rows)
+def test_a_process_leaves_with_what_its_command_returns(rows):
+    partial = started(rows, env={"FAIL_ON": "say 7"})
+    _, stderr = partial.communicate(timeout=60)
 
-    assert (partial.returncode, complete.returncode) == (3, 0)
-
-
-def test_a_run_that_was_stopped_by_its_errors_leaves_with_1(rows):
-    done = run(rows, "--on_error", "stop", env={"FAIL_ON": "say 7"})
-
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    assert partial.returncode == 3 and "Traceback" not in stderr
 
 
-def test_a_wrong_setting_leaves_with_2_and_writes_nothing(rows):
-    done = run(rows, "--on_error", "sometimes")
+def test_a_complete_run_leaves_with_0_and_a_partial_one_with_3(rows, monkeypatch):
+    monkeypatch.setenv("FAIL_ON", "say 7")
+    partial = main(command(rows))
+    monkeypatch.delenv("FAIL_ON")
+    complete = main(command(rows))
 
-    assert done.returncode == 2 and "--on_error takes" in one_line(done)
+    assert (partial, complete) == (3, 0)
+
+
+def test_a_run_that_was_stopped_by_its_errors_leaves_with_1(rows, monkeypatch, capfd):
+    monkeypatch.setenv("FAIL_ON", "say 7")
+
+    assert main(command(rows, "--on_error", "stop")) == 1
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_wrong_setting_leaves_with_2_and_writes_nothing(rows, capfd):
+    assert main(command(rows, "--on_error", "sometimes")) == 2
+
+    assert "--on_error takes" in one_line(capfd.readouterr().err)
     assert not (rows.parent / "run").exists()
 
 
-def test_a_folder_in_use_leaves_with_75_and_is_left_alone_even_by_fresh(rows):
-    run(rows)
+def test_a_folder_in_use_leaves_with_75_and_is_left_alone_even_by_fresh(rows, capfd):
+    main(command(rows))
     journal = rows.parent / "run" / "records.jsonl"
     before = journal.read_bytes()
+    capfd.readouterr()
     with RunWriter(rows.parent / "run"):
-        refused = run(rows)
-        fresh = run(rows, "--fresh")
+        refused = main(command(rows))
+        said = one_line(capfd.readouterr().err)
+        fresh = main(command(rows, "--fresh"))
 
-    assert (refused.returncode, fresh.returncode) == (75, 75)
-    assert f"process {os.getpid()} on" in one_line(refused)
+    assert (refused, fresh) == (75, 75)
+    assert f"process {os.getpid()} on" in said
     assert journal.read_bytes() == before
 
 
@@ -100,15 +120,16 @@ def test_a_full_disk_leaves_with_74_a_whole_journal_and_a_run_that_can_go_on(row
     def fill() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    full = run(rows, preexec_fn=fill, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    full = started(rows, preexec_fn=fill, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    _, stderr = full.communicate(timeout=60)
     journal = rows.parent / "run" / "records.jsonl"
     lines = [line for _, line in read_lines(journal)] if journal.exists() else []
-    resumed = run(rows, "--json")
+    resumed = main(command(rows))
 
-    assert full.returncode == 74, full.stderr
-    assert "free some space" in one_line(full)
+    assert full.returncode == 74, stderr
+    assert "free some space" in one_line(stderr)
     assert all(line is not None for line in lines)
-    assert resumed.returncode == 0 and json.loads(resumed.stdout)["results"][0]["n"] == 60
+    assert resumed == 0 and summary(rows)["results"][0]["n"] == 60
 
 
 BROKEN = """
@@ -128,51 +149,42 @@ class Loaded(Broken):
 
 
 @pytest.mark.parametrize(("name", "line"), [("Built", 10), ("Loaded", 13)])
-def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(rows, name, line):
+def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(rows, name, line, capfd):
     model = rows.parent / "broken.py"
     model.write_text(BROKEN)
 
-    done = run(rows, "--model", f"{model}:{name}")
+    assert main(command(rows, "--model", f"{model}:{name}")) == 1
 
-    assert done.returncode == 1
     said = f"model '{model}:{name}' could not be {name.lower()}: ValueError: no weights (broken.py:{line})"
-    assert said in one_line(done)
+    assert said in one_line(capfd.readouterr().err)
     manifest = rows.parent / "run" / "run.json"
     assert not manifest.exists() or json.loads(manifest.read_text())["status"] == "failed"
 
 
-def test_a_folder_that_may_not_be_written_is_one_line_that_says_what_to_do(rows):
+def test_a_folder_that_may_not_be_written_is_one_line_that_says_what_to_do(rows, capfd):
     closed = rows.parent / "closed"
     closed.mkdir(mode=0o555)
     if os.geteuid() == 0:
         closed = Path("/sys")  # root may write everywhere, but nobody makes folders here
-    done = run(rows, "-o", str(closed / "run"))
 
-    assert done.returncode == 1, done.stderr
-    said = one_line(done)
+    assert main(command(rows, "-o", str(closed / "run"))) == 1
+
+    said = one_line(capfd.readouterr().err)
     assert "cannot write: " in said and "fix: choose another folder with -o" in said
 
 
-def interrupted(rows: Path, signals: list[int], delay: str, started: int) -> tuple[int, str, float]:
-    log = rows.parent / "calls.log"
-    env = {**os.environ, "CALL_LOG": str(log), "CALL_DELAY": delay}
-    process = subprocess.Popen(
-        command(rows), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    while process.poll() is None and (not log.exists() or log.read_text().count("\n") < started):
-        time.sleep(0.01)
-    begun = time.monotonic()
-    for number in signals:
-        process.send_signal(number)
-        time.sleep(0.3)
+def interrupted(rows: Path, number: int, point: int, delay: str) -> tuple[int, str]:
+    """How a run ends that gets a signal at one of its questions, and what it says."""
+    env = {"CALL_DELAY": delay, "SIGNAL": str(int(number)), "SIGNAL_AT": f"say {point}"}
+    process = started(rows, env=env, start_new_session=True)
     _, stderr = process.communicate(timeout=50)
-    return process.returncode, stderr, time.monotonic() - begun
+    return process.returncode, stderr
 
 
 def test_a_run_under_nohup_does_not_end_at_a_hang_up(rows):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        code, stderr, _ = interrupted(rows, [signal.SIGHUP], "0.01", 3)
+        code, stderr = interrupted(rows, signal.SIGHUP, 3, "0")
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -183,23 +195,29 @@ def test_a_run_under_nohup_does_not_end_at_a_hang_up(rows):
 @pytest.mark.parametrize("point", drawn("signals", range(1, 41), COUNTS.interruptions))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, point, heeded_hangup):
-    code, stderr, seconds = interrupted(rows, [number], "0.05", point)
+    code, stderr = interrupted(rows, number, point, "0.02")
 
     assert code == 130 and "Traceback" not in stderr
-    assert seconds < 10  # a call takes 0.05
     lines = [line for _, line in read_lines(rows.parent / "run" / "records.jsonl")]
     assert all(line is not None for line in lines)
-    summary = json.loads((rows.parent / "run" / "summary.json").read_text())
-    assert summary["status"] == "interrupted"
-    assert 0 < summary["results"][0]["n"] < summary["results"][0]["n_expected"] == 60
-    assert run(rows).returncode == 0
+    assert summary(rows)["status"] == "interrupted"
+    assert 0 < summary(rows)["results"][0]["n"] < summary(rows)["results"][0]["n_expected"] == 60
+    assert main(command(rows)) == 0 and summary(rows)["results"][0]["n"] == 60
 
 
 def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
-    code, stderr, seconds = interrupted(rows, [signal.SIGINT, signal.SIGINT], "45", 1)
+    log = rows.parent / "calls.log"
+    process = started(rows, env={"CALL_LOG": str(log), "CALL_DELAY": "45"}, start_new_session=True)
+    while process.poll() is None and not log.exists():
+        time.sleep(0.01)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=50)
 
-    assert code == 130 and "Traceback" not in stderr
-    assert seconds < 20  # the model would take 45
+    assert process.returncode == 130 and "Traceback" not in stderr
+    assert time.monotonic() - begun < 20  # the model would take 45
     assert RunReader(rows.parent / "run").manifest["status"] == "interrupted"
 
 

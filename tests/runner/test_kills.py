@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 from fault_counts import COUNTS, drawn
-from long_runs import LongRun, numbers
+from long_runs import LongRun
 
 pytestmark = pytest.mark.faults
-COUNT = 2000
 IN_FLIGHT = {
     "one_by_one": 8,  # as many as are asked at once
     "in_batches": 2 * 64,  # a hand-over of about 20 ms, and one more whose answers were not written yet
@@ -18,12 +17,13 @@ IN_FLIGHT = {
 
 @pytest.mark.parametrize("way", IN_FLIGHT)
 def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: Path, way: str):
+    count = COUNTS.samples_of_killed_runs
     at_once = {"one_by_one": ["--concurrency", "8"], "in_batches": []}[way]
-    long = LongRun(tmp_path / "killed", COUNT, way, *at_once)
-    clean = LongRun(tmp_path / "clean", COUNT, way)
+    long = LongRun(tmp_path / "killed", count, way, *at_once)
+    clean = LongRun(tmp_path / "clean", count, way)
     repeated_before = 0
     # Points lie apart, so that each process is killed at its work and not on its way there.
-    for point in drawn(f"kills {way}", range(20, COUNT - 100, 20), COUNTS.kills):
+    for point in drawn(f"kills {way}", range(20, count - 100, 20), COUNTS.kills):
         kept, before = long.kept(), len(long.calls())
         process = long.started_until(point)
         process.kill()
@@ -35,8 +35,8 @@ def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: Path
         assert repeated - repeated_before <= IN_FLIGHT[way]
         repeated_before = repeated
 
-    assert numbers(long.finish()) == numbers(clean.finish())
-    assert len(long.kept()) == COUNT and len(set(long.calls())) == COUNT
+    assert long.finish() == clean.finish()
+    assert len(long.kept()) == count and len(set(long.calls())) == count
     assert long.records() == clean.records()
 
 
@@ -66,7 +66,7 @@ def test_a_kill_at_a_step_of_writing_loses_nothing(tmp_path: Path, module: str, 
 
     code = killed_at(long, module, name, call)
     kept, before = long.kept(), len(long.calls())
-    after = numbers(long.finish())
+    after = long.finish()
 
     assert code == -9
     assert not kept & set(long.calls()[before:])
@@ -77,11 +77,11 @@ def test_a_kill_at_a_step_of_writing_loses_nothing(tmp_path: Path, module: str, 
 @pytest.mark.parametrize("call", drawn("index", range(1, 60), COUNTS.kills_while_indexing))
 def test_a_kill_while_the_journal_is_read_changes_nothing(tmp_path: Path, call: int):
     long = LongRun(tmp_path, 60, "in_batches")
-    undisturbed = numbers(long.finish())
+    undisturbed = long.finish()
     (long.run / "summary.json").unlink()
     journal = (long.run / "records.jsonl").read_bytes()
 
     code = killed_at(long, "assay.store.index:Index", "_add_output", call)
 
     assert code == -9 and (long.run / "records.jsonl").read_bytes() == journal
-    assert numbers(long.finish()) == undisturbed and len(long.calls()) == 60
+    assert long.finish() == undisturbed and len(long.calls()) == 60

@@ -3,12 +3,12 @@
 import base64
 import html
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.cli.main import main
 
@@ -95,13 +95,8 @@ class Gateway(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
-    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{served.server_port}/v1"
-    served.shutdown()
-    served.server_close()
-    thread.join()
+    with in_a_thread(Gateway) as server:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
 
 
 @pytest.fixture

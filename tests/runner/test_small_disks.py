@@ -23,10 +23,10 @@ def on_disk(tmp_path: Path, options: str, count: int) -> dict:
     long = LongRun(tmp_path / "inputs", count, "one_by_one", "--concurrency", "64", "--json")
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = [str(disk / "run") if word == str(long.run) else word for word in long.command]
+    arguments = [str(disk / "run") if word == str(long.run) else word for word in long.arguments]
     script = [sys.executable, str(Path(__file__).with_name("small_disk.py")), str(disk), options]
     done = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", *script, "--", *command],
+        ["unshare", "--map-root-user", "--mount", *script, "--", *arguments],
         env=long.environment(LENGTH="1200", PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip

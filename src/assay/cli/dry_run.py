@@ -18,7 +18,7 @@ from ..core import AssayError, BadSample, ComponentError, DataError, Prompt, Sam
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
-from ..runner.ask.executors import check_spread
+from ..runner.ask.executors.check import check_spread
 from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
 from ..runner.counts.spending import PRICES, cost_of

@@ -36,6 +36,8 @@ _watching = 0
 _is_hooked = False
 _opened: dict[str, set[str]] = {}
 """By the file of each module that ran while watched, the files it opened for reading."""
+_new: set[str] = set()
+"""Those among them whose files were not looked at yet."""
 _outputs: set[str] = set()
 _digests: dict[str, dict[str, str]] = {}
 """The same with the digests of their contents, as they were when the module ran."""
@@ -53,9 +55,10 @@ def watching() -> Iterator[None]:
         yield
     finally:
         _watching -= 1
-        for module, paths in list(_opened.items()):
+        while _new:
+            module = _new.pop()
             digests = _digests.setdefault(module, {})
-            for path in paths - digests.keys() - _outputs:
+            for path in _opened[module] - digests.keys() - _outputs:
                 digests[path] = _content_digest(Path(path), _secrets_in(module))
 
 
@@ -90,6 +93,7 @@ def _note_module(code: Any) -> None:
     """A user's module is about to be run; again, if its file has changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = set()
+        _new.add(code.co_filename)
         _digests.pop(code.co_filename, None)
 
 
@@ -106,6 +110,7 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None and frame.f_code.co_filename in _opened:
             _opened[frame.f_code.co_filename].add(place)
+            _new.add(frame.f_code.co_filename)
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ class _Describing:
         """Keeps what was described alive: ids of the dead are given to others."""
         self._left = MOST_VALUES
         self._digests: dict[str, str] = {}
-        self._named: dict[int, list[str]] | None = None
+        self._named: list[tuple[str, frozenset[int]]] | None = None
+        """The user's files that are loaded, with the ids of what each of them names."""
 
     def of(self, thing: Any) -> Any:
         """What a thing is, in plain data."""
@@ -192,13 +193,13 @@ class _Describing:
     def _builders(self, thing: Any) -> list[str]:
         """The user's files that name an object: what it was built with may show in nothing but them."""
         if self._named is None:
-            self._named = {}
-            for module in list(sys.modules.values()):
-                file = getattr(module, "__file__", None)
-                if isinstance(file, str) and is_users(file) and Path(file).is_file():
-                    for value in list(vars(module).values()):
-                        self._named.setdefault(id(value), []).append(file)
-        return sorted({self._behind(file) for file in self._named.get(id(thing), ())})
+            self._named = [
+                (file, frozenset(map(id, list(vars(module).values()))))
+                for module in list(sys.modules.values())
+                if isinstance(file := getattr(module, "__file__", None), str) and is_users(file)
+            ]
+        files = {file for file, named in self._named if id(thing) in named}
+        return sorted({self._behind(file) for file in files if Path(file).is_file()})
 
     _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (
         (FunctionType, _function),

@@ -20,8 +20,9 @@ from pathlib import Path
 
 from . import neighbours
 
-LookUp = Callable[[str], ModuleSpec | None]
-"""Where a name at the top leads."""
+LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
+"""For a file's folder and a name at the top: the files that importing it runs, and the folders of its modules."""
+_VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = ("site-packages", "dist-packages")
@@ -61,7 +62,8 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     if _is_installed(str(start)):
         return files, {_library_of(start)}
     room = start.parent if _OWN in start.parents else None
-    look_up = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
+    spec_of = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
+    look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
         at = waiting.pop()
         for name, found in _imports(at, look_up):
@@ -102,7 +104,9 @@ def version_of(library: str) -> str:
     from importlib import metadata
 
     try:
-        return metadata.version(library)
+        about = metadata.distribution(library)
+        stated = _VERSION.search(about.read_text("METADATA") or "")  # the rest of it is long, and not asked for
+        return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         pass
     found = _spec_files(neighbours.found(library))
@@ -181,7 +185,15 @@ def names_imported(node: ast.AST) -> list[str]:
 
 
 def parsed(file: Path) -> ast.Module | None:
-    """The syntax tree of a Python file; `None` where it cannot be read, or is not Python."""
+    """The syntax tree of a Python file, only to be looked at; `None` where it cannot be read, or is not Python."""
+    try:
+        return _parsed(file, changed(file))
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)  # each file of a run is looked at by several, one after another
+def _parsed(file: Path, changed: tuple[int, int]) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
@@ -202,12 +214,19 @@ def _relative(file: Path, name: str) -> list[Path]:
 
 def _absolute(file: Path, name: str, look_up: LookUp) -> list[Path]:
     top, *rest = name.split(".")
-    spec = look_up(top)
-    neighbour = neighbours.beside(file.parent, top, spec)
-    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (file.parent / top,) if path.exists()]
+    files, folders = look_up(file.parent, top)
+    return [*files, *(path.resolve() for path in _below(folders, rest) if _is_run(path))]
+
+
+def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path], list[Path]]:
+    neighbour = neighbours.beside(folder, top, spec)
+    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (folder / top,) if path.exists()]
+    files = [path.resolve() for path in found if path.is_file() and _is_run(path)]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
-    return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]
+    if files and not any(is_users(f"{place.resolve()}{os.sep}") for place in folders) and not is_users(files[0]):
+        return files, []  # a library, which is known by its name: nobody asks for its modules
+    return files, folders
 
 
 def _below(folders: list[Path], parts: list[str]) -> list[Path]:

@@ -13,7 +13,7 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
-from .ask.executors import check_spread
+from .ask.executors.check import check_spread
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
 from .flow.session import Session

@@ -214,14 +214,15 @@ def test_an_unknown_name_says_the_dialect(tmp_path: Path):
         assay.run(options=RunOptions(tasks=(str(tmp_path / "wrong.py"),)))
 
 
-def test_after_a_kill_finished_prompts_are_not_asked_again_and_the_numbers_are_the_same(tmp_path: Path):
+def test_after_a_kill_finished_prompts_are_not_asked_again_and_the_numbers_are_the_same(tmp_path: Path, monkeypatch):
     make_exam(tmp_path, 40)
+    monkeypatch.chdir(tmp_path)
     log = tmp_path / "calls.log"
-    command = [sys.executable, "-m", "assay.cli.main", "run", "register_exam.py", "--data", "exam.jsonl"]
-    command += ["--model", "model.py:generate", "-b", "4", "--json"]
-    env = {**os.environ, "CALL_LOG": str(log), "CALL_DELAY": "0.02"}
+    command = ["run", "register_exam.py", "--data", "exam.jsonl", "--model", "model.py:generate", "-b", "4"]
+    program = [sys.executable, "-m", "assay.cli.main", *command, "-o", "run"]
+    monkeypatch.setenv("CALL_LOG", str(log))
     for point in (9, 22):
-        process = subprocess.Popen([*command, "-o", "run"], cwd=tmp_path, env=env, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(program, env={**os.environ, "CALL_DELAY": "0.02"}, stdout=subprocess.DEVNULL)
         while process.poll() is None and (not log.exists() or log.read_text().count("\n") < point):
             time.sleep(0.005)
         process.kill()
@@ -229,14 +230,14 @@ def test_after_a_kill_finished_prompts_are_not_asked_again_and_the_numbers_are_t
     kept = {record.id for record in RunReader(tmp_path / "run").outputs()}
     before = len(log.read_text().splitlines())
 
-    done = subprocess.run([*command, "-o", "run"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
-    clean = subprocess.run([*command, "-o", "clean"], cwd=tmp_path, capture_output=True, text=True, check=True)
-
+    assert main([*command, "-o", "run"]) == 0
     lines = log.read_text().splitlines()
+    assert main([*command, "-o", "clean"]) == 0
+
     assert len(kept) >= 15
     assert len(lines) - before == 40 - len(kept)
     assert len(lines) - len(set(lines)) <= 2 * 2  # one in flight for each kill, and one handed over
-    first, second = (json.loads(d.stdout)["results"] for d in (done, clean))
+    first, second = (json.loads(Path(f, "summary.json").read_text())["results"] for f in ("run", "clean"))
     assert [(r["metric"], r["value"]) for r in first] == [(r["metric"], r["value"]) for r in second]
 
 

@@ -2,10 +2,11 @@
 
 import importlib.util
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.cli.main import main
 from assay.core import UsageError
@@ -47,26 +48,19 @@ class Judge:
             def log_message(self, *args):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self.handler = Handler
 
 
 @pytest.fixture
 def served(request):
-    made = []
+    with ExitStack() as servers:
 
-    def serve(**settings):
-        made.append(Judge(**settings))
-        return made[-1]
+        def serve(**settings):
+            judge = Judge(**settings)
+            judge.url = f"http://127.0.0.1:{servers.enter_context(in_a_thread(judge.handler)).server_port}/v1"
+            return judge
 
-    yield serve
-    for judge in made:
-        judge.close()
+        yield serve
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,12 @@
 """Tables of benchmarks: pictures in their cells, downloads, faults of rows."""
 
 import hashlib
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from http_thread import in_a_thread
 
 import assay
 from assay.core import DataError, UsageError
@@ -29,13 +29,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{made.server_address[1]}"
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with in_a_thread(Handler) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def text_class(url: str, md5: str | None, base: type = TextBaseDataset) -> type:

@@ -46,9 +46,10 @@ def upstream() -> Iterator[None]:
 def test_every_case_gives_what_upstream_gives(cases, tmp_path):
     results = json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))["results"]
     wrong = {}
+    with upstream():
+        functions = load_guest(HERE / "upstream" / f"{cases}.py").module.cases
     for number, (name, result) in enumerate(results.items()):
         with upstream():
-            functions = load_guest(HERE / "upstream" / f"{cases}.py").module.cases
             found = run_case(functions[name], tmp_path / str(number))
         if found != result:
             wrong[name] = found

@@ -5,11 +5,12 @@ import io
 import json
 import threading
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from http_thread import in_a_thread
 from PIL import Image as pillow
 
 from assay.dialects.vlmeval.facade.config import supported_VLM
@@ -123,12 +124,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch):
     proxies = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LOCAL_LLM", *proxies):
         monkeypatch.delenv(name, raising=False)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    server.daemon_threads = True
-    server.lock, server.seen, server.busy, server.most, server.meet = threading.Lock(), [], 0, 0, None
-    server.answer = lambda body: "A"
-    server.url = f"http://127.0.0.1:{server.server_port}/v1"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with in_a_thread(Endpoint) as server:
+        server.lock, server.seen, server.busy, server.most, server.meet = threading.Lock(), [], 0, 0, None
+        server.answer = lambda body: "A"
+        server.url = f"http://127.0.0.1:{server.server_port}/v1"
+        yield server

@@ -1,18 +1,17 @@
 """The acceptance list of the vlmeval dialect (CONTRACTS 2.4), item by item."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas
 import pytest
 from PIL import Image as pillow
 
+from assay.cli.main import main
 from assay.dialects.vlmeval.command import evaluate
 from assay.dialects.vlmeval.facade.smp import (
     decode_base64_to_image,
@@ -264,14 +263,18 @@ def test_item_7_mmvet_gives_the_means_of_capabilities(table, picture, early_mode
     assert set(row.groups["combination"]) == {"rec", "ocr,math", "rec,math"}
 
 
-SLOW_MODEL = """
-    import time
+MORTAL_MODEL = """
+    import os, signal, time
 
-    class Slow:
+    class Mortal:
         def generate(self, image_path, prompt, dataset=None):
             with open('calls.txt', 'a') as log:
                 log.write(prompt + '\\n')
-            time.sleep(0.05)
+            if not os.path.exists('killed'):
+                time.sleep(0.01)
+                if prompt == 'question-9':
+                    open('killed', 'w').close()
+                    os.kill(os.getpid(), signal.SIGKILL)
             return 'A'
 """
 
@@ -279,20 +282,16 @@ SLOW_MODEL = """
 def test_item_8_a_killed_run_goes_on_with_nothing_repeated_and_nothing_lost(table, picture, file, tmp_path, lmu):
     rows = [[n, picture(0), f"question-{n}", "answer"] for n in range(40)]
     path = table("Kill", "index image question answer", rows)
-    model = file("slow.py", SLOW_MODEL) + ":Slow"
-    command = [sys.executable, "-m", "assay.cli.main", "run", str(path), "--model", model, "-o", str(tmp_path / "r")]
+    model = file("mortal.py", MORTAL_MODEL) + ":Mortal"
+    command = ["run", str(path), "--model", model, "-o", "r"]
     calls = tmp_path / "calls.txt"
 
-    first = subprocess.Popen(command, cwd=tmp_path, env=dict(os.environ), stdout=subprocess.DEVNULL)
-    while first.poll() is None and not (calls.exists() and calls.read_text().count("\n") >= 5):
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    killed = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
     kept = {record.id for record in RunReader(tmp_path / "r").outputs()}
     asked_before = calls.read_text().split()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = main(command)
 
-    assert done.returncode == 0, done.stderr
+    assert (killed.returncode, done) == (-signal.SIGKILL, 0) and kept
     asked_after = calls.read_text().split()[len(asked_before) :]
     assert not {f"question-{n}" for n in kept} & set(asked_after)
     assert len(list(RunReader(tmp_path / "r").outputs())) == 40

@@ -1,10 +1,10 @@
 """Dataset classes: their data, their judges, and how much of a table is held in memory."""
 
 import hashlib
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from http_thread import in_a_thread
 
 from assay.core import AssayError, UsageError
 from assay.dialects.vlmeval.loading import load_guest
@@ -137,12 +137,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def served(picture):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.body = f"index\timage\tquestion\twidth\tanswer\n0\t{picture(0)}\tQ\t2.5\tx\n".encode()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with in_a_thread(Handler) as server:
+        server.body = f"index\timage\tquestion\twidth\tanswer\n0\t{picture(0)}\tQ\t2.5\tx\n".encode()
+        yield server
 
 
 def test_a_declared_tsv_is_brought_on_first_use_and_checked_afterwards(served, file, run, lmu):
@@ -423,10 +420,10 @@ KILLED = """
 
 
 def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(table, file, tmp_path):
-    import os
     import subprocess
     import sys
 
+    from assay.cli.main import main
     from assay.store import RunReader
 
     table("Judged", "index question answer", [[n, word, "x"] for n, word in enumerate("abcd")])
@@ -437,17 +434,14 @@ def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middl
             return 'yes' if 'A' in text else 'no'
     """
     model = file("m.py", "def answer(text):\n    return text.upper()\n") + ":answer"
-    command = [sys.executable, "-m", "assay.cli.main", "run", file("judged.py", KILLED), "--model", model]
+    command = ["run", file("judged.py", KILLED), "--model", model]
     command += ["--judge", file("judge.py", judge) + ":judge", "-o", "run"]
 
-    def start():
-        return subprocess.run(command, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=120)
-
-    killed = start()
+    killed = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
     (tmp_path / "go-on").touch()
-    done = start()
+    done = main(command)
 
-    assert (killed.returncode, done.returncode) == (9, 0), done.stderr
+    assert (killed.returncode, done) == (9, 0)
     assert sorted((tmp_path / "asked.txt").read_text().split("\n")[:-1]) == [f"Is {w} right?" for w in "ABCD"]
     cells = RunReader(tmp_path / "run").index.cells
     assert [task for task, _ in cells if "#" in task] == ["Judged#judge"]

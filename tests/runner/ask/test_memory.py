@@ -132,7 +132,7 @@ def test_a_machine_without_room_for_one_is_an_error_for_each(tmp_path):
     assert result.status == "failed" and dict(result[0].outcomes) == {"model_error": 8}
 
 
-def test_a_run_of_twenty_thousand_samples_keeps_no_answers(tmp_path):
+def test_a_run_of_five_thousand_samples_keeps_no_answers(tmp_path):
     alive = weakref.WeakSet()
     most = 0
 
@@ -155,9 +155,9 @@ def test_a_run_of_twenty_thousand_samples_keeps_no_answers(tmp_path):
             most = max(most, len(alive))
             return outputs
 
-    result = run(tmp_path, Model(), 20_000)
+    result = run(tmp_path, Model(), 5_000)
     gc.collect()
 
-    assert result[0].n == 20_000
+    assert result[0].n == 5_000
     assert most <= 4 * 256
     assert len(alive) <= 256

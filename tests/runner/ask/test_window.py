@@ -8,7 +8,7 @@ from typing import ClassVar
 import assay
 from assay.core import Abilities, Output
 
-COUNT = 20_000
+COUNT = 4_000
 WINDOW = 64
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import assay
+from assay.cli.main import main
 from assay.core import (
     DEFAULT_OPTIONS,
     AssayError,
@@ -54,8 +55,6 @@ import assay
 from assay.core import Message, Prompt
 
 ROWS = [{{"id": f"s{{n}}", "question": f"q{{n}}", "answer": "x"}} for n in range(40)]
-BATCH = int(os.environ.get("BATCH", "4"))
-OFFSET = int(os.environ.get("OFFSET", "0"))
 
 
 def say(text):
@@ -63,10 +62,10 @@ def say(text):
 
 
 def drive(engine):
-    right = 0
-    for start in range(0, len(ROWS), BATCH):
-        ids = [row["id"] for row in ROWS[start:start + BATCH]]
-        first = engine.generate([say(row["question"]) for row in ROWS[start:start + BATCH]], ids=ids)
+    right, size = 0, int(os.environ.get("BATCH", "4"))
+    for start in range(0, len(ROWS), size):
+        ids = [row["id"] for row in ROWS[start:start + size]]
+        first = engine.generate([say(row["question"]) for row in ROWS[start:start + size]], ids=ids)
         # The second prompt depends on the first answer.
         second = engine.generate([say(f"why {{o.text}}?") for o in first], ids=ids)
         five = engine.generate([say("draw " + ids[0])] * 5, ids=[ids[0]] * 5)
@@ -75,7 +74,7 @@ def drive(engine):
         if marker is not None and start >= int(marker):
             Path({stop!r}).write_text("here")
             time.sleep(60)
-    return {{"right": right + OFFSET, "total": len(ROWS)}}
+    return {{"right": right + int(os.environ.get("OFFSET", "0")), "total": len(ROWS)}}
 
 
 task = assay.Task("adaptive", dataset=ROWS, driver=drive)
@@ -103,9 +102,18 @@ def adaptive(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(folder: Path, out: str, *more: str) -> list[str]:
-    task, model = str(folder / "adaptive.py"), f"{folder / 'model.py'}:Model"
-    return [sys.executable, "-m", "assay.cli.main", "run", task, "--model", model, "-o", str(folder / out), *more]
+def command(folder: Path, out: str) -> list[str]:
+    return ["run", str(folder / "adaptive.py"), "--model", f"{folder / 'model.py'}:Model", "-o", str(folder / out)]
+
+
+def stopped_at(folder: Path, place: int) -> subprocess.Popen[bytes]:
+    """A run in a process of its own, whose driver has come to a place and waits there."""
+    program = [sys.executable, "-m", "assay.cli.main", *command(folder, "run")]
+    process = subprocess.Popen(program, env={**os.environ, "DIE_AT": str(place)}, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (folder / "stop").exists():
+        time.sleep(0.01)
+    (folder / "stop").unlink()
+    return process
 
 
 def call_log(folder: Path) -> list[str]:
@@ -114,77 +122,72 @@ def call_log(folder: Path) -> list[str]:
 
 def test_an_adaptive_driver_killed_between_batches_asks_nothing_finished_again(adaptive: Path):
     for place in (4, 12, 28):
-        process = subprocess.Popen(command(adaptive, "run"), env={**os.environ, "DIE_AT": str(place)})
-        while process.poll() is None and not (adaptive / "stop").exists():
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
+        process = stopped_at(adaptive, place)
+        process.kill()
         process.wait()
-        (adaptive / "stop").unlink()
 
-    done = subprocess.run([*command(adaptive, "run"), "--json"], capture_output=True, text=True, check=True)
+    assert main(command(adaptive, "run")) == 0
     log = call_log(adaptive)
-    clean = subprocess.run([*command(adaptive, "clean"), "--json"], capture_output=True, text=True, check=True)
+    assert main(command(adaptive, "clean")) == 0
 
     assert len(log) == len(set(log)) == 40 + 40 + 50
-    assert _numbers(done) == _numbers(clean) == [("right", 54.0), ("total", 40.0)]
+    assert _numbers(adaptive / "run") == _numbers(adaptive / "clean") == [("right", 54.0), ("total", 40.0)]
     assert _keys(adaptive / "run") == _keys(adaptive / "clean")
 
 
-def _numbers(done: Any) -> list[tuple[str, float]]:
-    return [(row["metric"], row["value"]) for row in json.loads(done.stdout)["results"]]
+def _numbers(folder: Path) -> list[tuple[str, float]]:
+    rows = json.loads((folder / "summary.json").read_text())["results"]
+    return [(row["metric"], row["value"]) for row in rows]
 
 
 def _keys(folder: Path) -> list[tuple[str, int, int, str]]:
     return [(record.id, record.epoch, record.round, record.key) for record in RunReader(folder).outputs()]
 
 
-def test_another_batch_size_after_a_kill_loses_no_answer(adaptive: Path):
-    process = subprocess.Popen(command(adaptive, "run"), env={**os.environ, "DIE_AT": "20"})
-    while process.poll() is None and not (adaptive / "stop").exists():
-        time.sleep(0.01)
+def test_another_batch_size_after_a_kill_loses_no_answer(adaptive: Path, monkeypatch):
+    process = stopped_at(adaptive, 20)
     process.kill()
     process.wait()
     for size in ("5", "4"):
-        subprocess.run(command(adaptive, "run"), env={**os.environ, "BATCH": size}, capture_output=True, check=True)
+        monkeypatch.setenv("BATCH", size)
+        assert main(command(adaptive, "run")) == 0
 
     log = call_log(adaptive)
 
     assert len(log) == len(set(log))
 
 
-def test_a_run_is_scored_again_without_the_model(adaptive: Path):
-    subprocess.run(command(adaptive, "run"), capture_output=True, check=True)
+def test_a_run_is_scored_again_without_the_model(adaptive: Path, monkeypatch):
+    main(command(adaptive, "run"))
     before = call_log(adaptive)
-    score = [sys.executable, "-m", "assay.cli.main", "score", str(adaptive / "run"), "--json"]
+    monkeypatch.setenv("OFFSET", "1000")
 
-    again = subprocess.run(score, env={**os.environ, "OFFSET": "1000"}, capture_output=True, text=True, check=True)
+    assert main(["score", str(adaptive / "run")]) == 0
 
-    assert _numbers(again) == [("right", 1054.0), ("total", 40.0)]
+    assert _numbers(adaptive / "run") == [("right", 1054.0), ("total", 40.0)]
     assert call_log(adaptive) == before
 
 
-def test_a_prompt_that_was_never_asked_is_one_clear_error_and_the_run_stays_what_it_was(adaptive: Path):
-    subprocess.run(command(adaptive, "run"), capture_output=True, check=True)
+def test_a_prompt_that_was_never_asked_is_one_clear_error_and_the_run_stays_what_it_was(adaptive: Path, capfd):
+    main(command(adaptive, "run"))
     before = json.loads((adaptive / "run" / "run.json").read_text())
     source = (adaptive / "adaptive.py").read_text()
     (adaptive / "adaptive.py").write_text(source.replace("why {o.text}?", "how {o.text}?"))
-    score = [sys.executable, "-m", "assay.cli.main", "score", str(adaptive / "run")]
 
-    again = subprocess.run(score, capture_output=True, text=True, check=False)
+    assert main(["score", str(adaptive / "run")]) == 1
 
-    assert again.returncode == 1
-    [line] = [line for line in again.stderr.splitlines() if line.startswith("assay:")]
+    [line] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("assay:")]
     assert "task 'adaptive': this prompt was never asked in this run: 'how q0/0?'" in line
     assert "fix: `assay run` asks the model for it" in line
     assert json.loads((adaptive / "run" / "run.json").read_text()) == before
 
 
 def test_an_edited_driver_runs_again_but_asks_only_what_is_new(adaptive: Path):
-    subprocess.run(command(adaptive, "run"), capture_output=True, check=True)
+    main(command(adaptive, "run"))
     source = (adaptive / "adaptive.py").read_text()
     (adaptive / "adaptive.py").write_text(source.replace("why {o.text}?", "how {o.text}?"))
 
-    subprocess.run(command(adaptive, "run"), capture_output=True, check=True)
+    assert main(command(adaptive, "run")) == 0
 
     log = call_log(adaptive)
     assert len(log) == len(set(log)) == 40 + 50 + 40 + 40
@@ -388,17 +391,13 @@ def test_answers_of_another_run_come_from_the_shared_cache(tmp_path: Path):
 
 
 def test_an_interruption_lets_the_batch_in_flight_come_back_and_stops_the_driver(adaptive: Path):
-    process = subprocess.Popen(
-        command(adaptive, "run"), env={**os.environ, "DIE_AT": "8"}, stderr=subprocess.PIPE, text=True
-    )
-    while process.poll() is None and not (adaptive / "stop").exists():
-        time.sleep(0.01)
+    process = stopped_at(adaptive, 8)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.2)
     process.kill()  # the driver sleeps: nothing of assay's is asked meanwhile
     process.wait()
-    subprocess.run(command(adaptive, "run"), capture_output=True, check=True)
+    assert main(command(adaptive, "run")) == 0
 
     log = call_log(adaptive)
     assert len(log) == len(set(log))

@@ -192,7 +192,7 @@ def test_a_baseline_of_another_task_is_refused(tmp_path):
 
 def test_scoring_again_makes_the_same_table_and_misses_nobody(tmp_path):
     file = tmp_path / "sums.py"
-    file.write_text(f"dataset = {ROWS!r}\nscorers = 'exact_match'\n")
+    file.write_text(f"dataset = {ROWS[:800]!r}\nscorers = 'exact_match'\n")
     run(tmp_path / "old", right(0.8), str(file))
     first = run(tmp_path / "new", right(0.5, seed=2), str(file), until="decided", baseline=str(tmp_path / "old"))
 

@@ -1,28 +1,20 @@
 """Exactly once: resuming, re-scoring, repeating a run elsewhere."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import assay
+from assay.cli.main import main
 from assay.store import RunReader
 
 MODEL = """
-import os
-LOG = os.environ.get("CALL_LOG")
-DELAY = float(os.environ.get("CALL_DELAY", "0"))
+from pathlib import Path
 def generate(messages):
-    import time
-    if DELAY:
-        time.sleep(DELAY)
     question = messages[-1]["content"]
-    if LOG:
-        with open(LOG, "a") as log:
-            log.write(question + "\\n")
+    with open(Path(__file__).with_name("calls.log"), "a") as log:
+        log.write(question + "\\n")
     return question.split()[-1]
 """
 
@@ -36,27 +28,23 @@ def make_data(folder: Path, count: int) -> Path:
 
 
 def command(data: Path, out: Path, *more: str) -> list[str]:
-    model = f"{data.parent / 'model.py'}:generate"
-    return [sys.executable, "-m", "assay.cli.main", "run", str(data), "--model", model, "-o", str(out), *more]
+    return ["run", str(data), "--model", f"{data.parent / 'model.py'}:generate", "-o", str(out), *more]
 
 
 def keys_of(folder: Path) -> dict[str, str]:
     return {record.id: record.key for record in RunReader(folder).outputs()}
 
 
-def test_the_same_command_again_asks_nothing(tmp_path: Path, monkeypatch):
+def test_the_same_command_again_asks_nothing(tmp_path: Path):
     data = make_data(tmp_path, 50)
-    log = tmp_path / "calls.log"
-    env = {**os.environ, "CALL_LOG": str(log)}
-    subprocess.run(command(data, tmp_path / "run"), env=env, capture_output=True, check=True)
-    before = log.read_text()
+    in_a_process = [sys.executable, "-m", "assay.cli.main", *command(data, tmp_path / "run")]
+    subprocess.run(in_a_process, capture_output=True, check=True)
+    before = (tmp_path / "calls.log").read_text()
 
-    again = subprocess.run(
-        [*command(data, tmp_path / "run"), "--json"], env=env, capture_output=True, text=True, check=True
-    )
+    assert main(command(data, tmp_path / "run")) == 0
 
-    assert log.read_text() == before
-    assert json.loads(again.stdout)["results"][0]["n"] == 50
+    assert (tmp_path / "calls.log").read_text() == before
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["results"][0]["n"] == 50
 
 
 def test_a_larger_limit_asks_only_for_what_is_new(tmp_path: Path):
@@ -89,40 +77,30 @@ def test_a_smaller_limit_counts_only_its_own_samples(tmp_path: Path):
 
 def test_a_run_repeated_from_its_manifest_has_equal_keys(tmp_path: Path):
     data = make_data(tmp_path, 30)
-    subprocess.run(
-        command(data, tmp_path / "run", "--temperature", "0.5", "--seed", "3"), capture_output=True, check=True
-    )
+    main(command(data, tmp_path / "run", "--temperature", "0.5", "--seed", "3"))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    again = [
-        sys.executable,
-        "-m",
-        "assay.cli.main",
-        "run",
-        "--config",
-        str(tmp_path / "run" / "run.json"),
-        "-o",
-        "copy",
-    ]
-    subprocess.run(again, cwd=elsewhere, capture_output=True, check=True)
+    again = ["run", "--config", str(tmp_path / "run" / "run.json"), "-o", "copy"]
+    in_a_process = [sys.executable, "-m", "assay.cli.main", *again]
+    subprocess.run(in_a_process, cwd=elsewhere, capture_output=True, check=True)
 
     assert keys_of(elsewhere / "copy") == keys_of(tmp_path / "run")
 
 
 def test_one_changed_byte_changes_exactly_the_affected_keys(tmp_path: Path):
     data = make_data(tmp_path, 10)
-    subprocess.run(command(data, tmp_path / "a"), capture_output=True, check=True)
+    main(command(data, tmp_path / "a"))
     before = keys_of(tmp_path / "a")
 
     data.write_text(data.read_text().replace("say 4", "say: 4"))
-    subprocess.run(command(data, tmp_path / "b"), capture_output=True, check=True)
+    main(command(data, tmp_path / "b"))
     after_data = keys_of(tmp_path / "b")
-    subprocess.run(command(data, tmp_path / "c", "--template", "{{ question }}!"), capture_output=True, check=True)
+    main(command(data, tmp_path / "c", "--template", "{{ question }}!"))
     after_template = keys_of(tmp_path / "c")
     model = tmp_path / "model.py"
     model.write_text(model.read_text() + "#")
-    subprocess.run(command(data, tmp_path / "d"), capture_output=True, check=True)
+    main(command(data, tmp_path / "d"))
     after_model = keys_of(tmp_path / "d")
 
     assert {id for id in before if before[id] != after_data[id]} == {"s4"}
@@ -130,18 +108,18 @@ def test_one_changed_byte_changes_exactly_the_affected_keys(tmp_path: Path):
     assert all(after_data[id] != after_model[id] for id in before)
 
 
-def test_a_changed_row_is_asked_again_and_the_run_says_why(tmp_path: Path):
+def test_a_changed_row_is_asked_again_and_the_run_says_why(tmp_path: Path, capfd):
     data = make_data(tmp_path, 10)
     log = tmp_path / "calls.log"
-    env = {**os.environ, "CALL_LOG": str(log)}
-    subprocess.run(command(data, tmp_path / "run"), env=env, capture_output=True, check=True)
+    main(command(data, tmp_path / "run"))
     log.unlink()
     data.write_text(data.read_text().replace("say 4", "say four 4"))
+    capfd.readouterr()
 
-    again = subprocess.run(command(data, tmp_path / "run"), env=env, capture_output=True, text=True, check=True)
+    assert main(command(data, tmp_path / "run")) == 0
 
     assert log.read_text() == "say four 4\n"
-    assert "data changed since the last run" in again.stderr + again.stdout
+    assert "data changed since the last run" in "".join(capfd.readouterr())
 
 
 def test_an_edited_scorer_scores_again_without_the_model(tmp_path: Path):
@@ -168,36 +146,11 @@ def test_an_edited_scorer_scores_again_without_the_model(tmp_path: Path):
 
 def test_score_needs_no_model(tmp_path: Path):
     data = make_data(tmp_path, 12)
-    subprocess.run(command(data, tmp_path / "run"), capture_output=True, check=True)
-    log = tmp_path / "calls.log"
-    os.environ["CALL_LOG"] = str(log)
-    try:
-        result = assay.score(tmp_path / "run", scorers=("f1",))
-    finally:
-        del os.environ["CALL_LOG"]
+    main(command(data, tmp_path / "run"))
+    before = (tmp_path / "calls.log").read_text()
 
-    assert not log.exists()
+    result = assay.score(tmp_path / "run", scorers=("f1",))
+
+    assert (tmp_path / "calls.log").read_text() == before
     assert result.results[0].metric == "f1"
     assert result.results[0].n == 12
-
-
-def test_an_interrupt_drains_writes_the_summary_and_leaves_with_130(tmp_path: Path):
-    data = make_data(tmp_path, 400)
-    log = tmp_path / "calls.log"
-    env = {**os.environ, "CALL_LOG": str(log), "CALL_DELAY": "0.02"}
-    process = subprocess.Popen(
-        command(data, tmp_path / "run"), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while process.poll() is None and (not log.exists() or len(log.read_text().split("\n")) < 20):
-        time.sleep(0.01)
-
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-
-    assert process.returncode == 130
-    assert "Traceback" not in stderr
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["status"] == "interrupted"
-    assert 0 < summary["results"][0]["n"] < 400
-    done = subprocess.run([*command(data, tmp_path / "run"), "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["results"][0]["n"] == 400

@@ -159,8 +159,9 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
         node = loader.get_single_node()
         if node is None:
             return
+        shared = {id(mapping) for mapping in _shared(node)}
         for key, value in _pairs(node, file, "a registry file holds names and their entries"):
-            if not (any(value is shared for shared in _shared(node)) and _is_no_entry(value)):
+            if not (id(value) in shared and _is_no_entry(value)):
                 yield _entry(kind, str(key.value), value, file, key.start_mark.line + 1, loader.construct_document)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

@@ -8,7 +8,8 @@ from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
 from .calls import close_model, load_model
-from .executors import Spread, make_spread
+from .executors.check import make_spread
+from .executors.spread import Spread
 from .threads import in_thread
 
 Say = Callable[[str], None]

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ...core import Prompt, Request
 from ..plan.cell import Cell
-from .executors import Spread
+from .executors.spread import Spread
 from .threads import in_thread
 
 Say = Callable[[str], None]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import ErrorBudgetExceeded, Output
-from .executors import StandingShares
+from .executors.shared_work import StandingShares
 from .retry import Stopped
 from .work import Answers, Asker, Desk, Job, JobQueue, Work
 

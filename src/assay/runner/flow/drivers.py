@@ -20,7 +20,7 @@ from ...core.request import repeated
 from ...core.score import Outcome
 from ...store import ScoreLine
 from ..ask.asking import Asking
-from ..ask.executors import Spread
+from ..ask.executors.spread import Spread
 from ..ask.preflight import Preflight
 from ..ask.retry import RetryPolicy, Stopped
 from ..ask.schedule import Scheduler

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from ..ask.executors import SharedWork, is_spread
+from ..ask.executors.check import is_spread
+from ..ask.executors.shared_work import SharedWork
 from ..ask.loading import LoadedModels
 from ..ask.preflight import Preflight
 from ..ask.retry import RetryPolicy

@@ -10,7 +10,7 @@ from ...core import AssayError, ErrorBudgetExceeded, Result
 from ...store import RunWriter
 from ...store.cache import ResponseCache
 from ..ask.asking import Asking
-from ..ask.executors import is_spread
+from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels
 from ..ask.preflight import Preflight
 from ..counts.budget import ErrorBudget

@@ -1,8 +1,8 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...core import (
     AssayError,
@@ -14,13 +14,11 @@ from ...core import (
     Task,
     UsageError,
 )
-from ...core.errors import UnknownOption, raise_all
+from ...core.errors import raise_all
 from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
-from ...models import build_model
 from ...templates import build_template
-from ..counts.spending import without_prices
-from ..options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
+from ..options import DEFAULT_MODEL, PartlyRead, RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where
@@ -35,6 +33,7 @@ from .judges import check_judges, count_judges
 from .known_answers import check_known_answers
 from .labels import told_apart
 from .leaking import check_leaks
+from .models import Refused, trusted_model
 from .protocol import protocol_of
 from .readable import check_reads
 from .settings import (
@@ -156,34 +155,6 @@ class _Models:
                 or gather(self._faults, lambda: trusted_model(name, self._run, self._refused))
             )
         return self._built[place]
-
-
-Refused = dict[str, dict[str, AssayError]]
-"""By option, what each model said that does not have it."""
-
-
-def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
-    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag.
-
-    Of several models each takes the options it has; `refused` is told of those that it does not have.
-    """
-    args = without_prices(run.model_args)
-    if "trust_remote_code" in args:
-        raise UsageError("trust_remote_code is not an option of a model", fix="--trust_remote_code")
-    check_secrets(args, "--model_args")
-    try:
-        model = build_model(name, args, dialect=run.dialect)
-    except UnknownOption as error:
-        if len(run.models) < 2 or error.option not in run.model_args:
-            raise
-        if refused is not None:
-            refused.setdefault(error.option, {})[name] = error
-        rest = {option: value for option, value in run.model_args.items() if option != error.option}
-        return trusted_model(name, run.but(model_args=rest), refused)
-    if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
-        trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
-        return cast(Model, trusted)
-    return model
 
 
 class _Ways:

@@ -10,7 +10,7 @@ from typing import Any
 from ....core import AssayError, MissingExtra, UsageError, digest_of
 from ...options import RunOptions
 from ...plan.cell import Cell
-from ...plan.planning import trusted_model
+from ...plan.models import trusted_model
 from ..retry import RetryPolicy
 from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ....core import UsageError
@@ -86,7 +87,9 @@ class Process:
             except (ReplicaLost, TimeoutError):
                 pass
         self._listening.cancel()
-        self._writer.close()
+        self._writer.transport.abort()  # it ends itself when it sees that; what was not sent yet, nobody waits for
+        with suppress(OSError):
+            await self._writer.wait_closed()
         self._end()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:

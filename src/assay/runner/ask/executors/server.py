@@ -15,6 +15,7 @@ from typing import Any
 
 from ....core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
 from ...options import RunOptions
+from ...plan.models import trusted_model
 from ..calls import call_async, call_in_halves, close_model, load_model
 from ..sizing import fit_batch
 from ..threads import Threads
@@ -49,8 +50,6 @@ class Server:
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [place for place in head["path"] if place not in sys.path and os.path.exists(place)]
-        from ...plan.planning import trusted_model
-
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)
         self._threads = Threads(head["threads"], "model")

@@ -1,0 +1,40 @@
+"""A model built from its name with the arguments of the run: while it is planned, and again in each replica.
+
+A replica imports this and nothing else of the plan, so that it starts soon.
+"""
+
+from dataclasses import is_dataclass, replace
+from typing import Any, cast
+
+from ...core import AssayError, Model, UsageError
+from ...core.errors import UnknownOption
+from ...models import build_model
+from ..counts.spending import without_prices
+from ..options import RunOptions, check_secrets
+
+Refused = dict[str, dict[str, AssayError]]
+"""By option, what each model said that does not have it."""
+
+
+def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
+    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag.
+
+    Of several models each takes the options it has; `refused` is told of those that it does not have.
+    """
+    args = without_prices(run.model_args)
+    if "trust_remote_code" in args:
+        raise UsageError("trust_remote_code is not an option of a model", fix="--trust_remote_code")
+    check_secrets(args, "--model_args")
+    try:
+        model = build_model(name, args, dialect=run.dialect)
+    except UnknownOption as error:
+        if len(run.models) < 2 or error.option not in run.model_args:
+            raise
+        if refused is not None:
+            refused.setdefault(error.option, {})[name] = error
+        rest = {option: value for option, value in run.model_args.items() if option != error.option}
+        return trusted_model(name, run.but(model_args=rest), refused)
+    if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
+        trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
+        return cast(Model, trusted)
+    return model
