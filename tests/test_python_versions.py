@@ -37,7 +37,7 @@ def run(python: str, *arguments: str, cache: Path) -> subprocess.CompletedProces
     return subprocess.run([python, *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("version", [pytest.param("3.12", marks=pytest.mark.costly), "3.13"])
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_the_sources_compile_with_other_versions(version: str, tmp_path: Path):
     python = interpreter(version)
 

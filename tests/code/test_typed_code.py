@@ -62,9 +62,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(
-    "way", ["python -c", *(pytest.param(way, marks=pytest.mark.costly) for way in ("python -", "python -i"))]
-)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_function_without_a_file_is_a_model_that_is_known_again(tmp_path, way):
     start = WAYS[way]
 

@@ -73,7 +73,7 @@ def test_a_name_gives_what_upstreams_own_code_gave(era, family, tmp_path, monkey
     assert made.keys() - left_out == wanted.keys()
 
 
-@pytest.mark.parametrize("era", ["newest", pytest.param("seed", marks=pytest.mark.costly)])
+@pytest.mark.parametrize("era", ["newest", "seed"])
 def test_a_whole_run_leaves_the_files_that_upstreams_own_code_left(era, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = json.loads((GIVEN / f"{era}.json").read_text(encoding="utf-8"))
