@@ -176,8 +176,8 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
     if kind == "image_url":
         return image_at(piece.get("image_url"))
     if kind in ("audio", "input_audio", "output_audio"):
-        sound = piece[kind]
-        return _audio(sound, audio_format) or Text(_words(sound))
+        audio_part = piece[kind]
+        return _audio(audio_part, audio_format) or Text(_words(audio_part))
     return Text(piece["text"]) if isinstance(piece.get("text"), str) else None
 
 
@@ -196,8 +196,8 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
         parts.append(image_at(image["image_url"]))
     audio = message.get("audio")
     if isinstance(audio, Mapping) and audio.get("data") is not None:
-        sound = _audio(audio, audio_format, has_words=bool(message.get("content")))
-        parts += [sound] if sound is not None else []
+        audio_part = _audio(audio, audio_format, has_words=bool(message.get("content")))
+        parts += [audio_part] if audio_part is not None else []
     if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
         parts.append(Text(words))
     return parts

@@ -220,9 +220,9 @@ class LocalDiffusers:
         generators = [torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row]
         arguments = {**self._settings(), **self.call_args}
         texts = [asked_text(request) for request in requests]
-        pictures = [medium for request in requests for medium in request.prompt.media if isinstance(medium, Image)]
-        if pictures:
-            decoded = [decode_image(image) for image in pictures]
+        images = [medium for request in requests for medium in request.prompt.media if isinstance(medium, Image)]
+        if images:
+            decoded = [decode_image(image) for image in images]
             arguments["image"] = decoded[0] if len(decoded) == 1 else decoded
         if "num_images_per_prompt" in self._parameters():
             arguments["num_images_per_prompt"] = count

@@ -53,7 +53,7 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
             return None
         return cider(record.details["tokens"], record.details["references"], weights), 1.0
 
-    details = {"document_frequencies": f"of the references of {len(images)} pictures"}
+    details = {"document_frequencies": f"of the references of {len(images)} images"}
     return corpus_result(records, context, "cider", value, details=details, ends=POSITIVE)
 
 

@@ -158,7 +158,7 @@ def test_a_model_of_assay_is_supported_by_its_name(place):
 def test_only_the_first_picture_is_taken_by_a_model_that_says_so(place):
     message = [{"type": "image", "value": "a"}, {"type": "text", "value": "x"}, {"type": "image", "value": "b"}]
 
-    with pytest.warns(UserWarning, match="Echo takes the first of 2 pictures"):
+    with pytest.warns(UserWarning, match="Echo takes the first of 2 images"):
         assert Echo().message_to_promptimg(message) == ("x", "a")
 
 

@@ -284,7 +284,7 @@ def test_flags_of_an_endpoint_are_refused_for_a_class(mine, models, flag):
         (["--thinker"], "it doubled --max-tokens"),
         (["--custom-prompt", "x"], "write use_custom_prompt"),
         (["--video-llm"], "videos reach an endpoint as images"),
-        (["--local-media"], "pictures are sent"),
+        (["--local-media"], "images are sent"),
         (["--reuse-aux", "none"], "--fresh begins anew"),
         (["--judge-args", '{"key": "sk-x"}'], "--judge-key VARIABLE"),
         (["--judge-args", "[1]"], "expected a JSON object"),

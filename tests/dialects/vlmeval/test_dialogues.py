@@ -143,7 +143,7 @@ def test_more_places_than_pictures_is_a_fault_of_that_row(talk, chatter, table, 
     result = run(talk, f"{chatter}:Chatter")
 
     assert result[0].outcomes["data_error"] == 1
-    assert any("more often than it has pictures" in note for note in result.notes)
+    assert any("more often than it has images" in note for note in result.notes)
 
 
 def test_a_model_of_assay_is_asked_turn_by_turn_too(talk, run):

@@ -120,7 +120,7 @@ def test_a_film_that_is_not_there_is_a_counted_failure_of_its_row(film, table, f
     result = run(file("films.py", FILMS), f"{watchers}:Stills")
 
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
-    assert any("no such film" in note for note in result.notes)
+    assert any("no such video" in note for note in result.notes)
 
 
 def test_what_is_no_film_says_so(tmp_path):

@@ -78,7 +78,7 @@ omnicontext = Task(
     produces=("image",),
     protocol="omnicontext@judge-v2",
     needs=frozenset({"image"}),
-    description="OmniContext: given subjects in a new picture, judged (arithmetic as published)",
+    description="OmniContext: given subjects in a new image, judged (arithmetic as published)",
     citation="arXiv 2506.18871",
     licence="see its data card",
     data_hint="OmniContext.tsv with index, image (a list literal for several), instruction, category",
@@ -122,6 +122,6 @@ edit_similarity = omnicontext.but(
     protocol="edit_similarity@psnr-ssim",
     description="Edits with a known result: PSNR and SSIM (formulas as published)",
     citation="IEEE TIP 13(4), 600-612",
-    licence="that of the pictures",
+    licence="that of the images",
     data_hint="edit_similarity.tsv with index, image, instruction, target_image (base64)",
 )

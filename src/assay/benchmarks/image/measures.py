@@ -80,6 +80,6 @@ edit_lpips = clip_score.but(
     needs=frozenset({"image"}),
     description="Edits with a known result: LPIPS (as published)",
     citation="arXiv 1801.03924",
-    licence="that of the pictures",
+    licence="that of the images",
     data_hint="edit_similarity.tsv with index, image, instruction, target_image (base64)",
 )

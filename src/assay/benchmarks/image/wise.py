@@ -42,7 +42,7 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 
 def explanation_of(sample: Sample) -> str:
-    """What the picture should show; ULMEvalKit's table spells the column in small letters."""
+    """What the image should show; ULMEvalKit's table spells the column in small letters."""
     return str(sample["Explanation" if "Explanation" in sample.fields else "explanation"])
 
 

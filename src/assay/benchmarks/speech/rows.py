@@ -1,6 +1,6 @@
 """Rows with audio clips: how the rows of a speech benchmark become samples.
 
-Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own sound), `query` (what is said in
+Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own audio), `query` (what is said in
 it), `ref` or `answer` (a text; a list, of which any will do; `{"__tuple__": true, "items": […]}`, all of it wanted),
 options `A`, `B`, … or a list in `choices`. Dialogues have `user_audio1`, `user_text1`, `bot_text1`, and so on by round.
 """

@@ -118,11 +118,11 @@ def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
     )
 
 
-seedbench_img = _task("seedbench_img", "SEEDBench_IMG", "SEED-Bench, pictures", "arXiv 2307.16125", "CC BY-NC 4.0")
+seedbench_img = _task("seedbench_img", "SEEDBench_IMG", "SEED-Bench, images", "arXiv 2307.16125", "CC BY-NC 4.0")
 ai2d = _task("ai2d", "AI2D_TEST", "AI2D, diagrams of school science", "arXiv 1603.07396", "CC BY-SA 4.0")
-scienceqa = _task("scienceqa", "ScienceQA_TEST", "ScienceQA with pictures", "arXiv 2209.09513", "CC BY-NC-SA 4.0")
+scienceqa = _task("scienceqa", "ScienceQA_TEST", "ScienceQA with images", "arXiv 2209.09513", "CC BY-NC-SA 4.0")
 realworldqa = _task("realworldqa", "RealWorldQA", "RealWorldQA, photographs", "xAI 2024", "CC BY-ND 4.0")
-_mmstar = _task("mmstar", "MMStar", "MMStar, needs the picture", "arXiv 2403.20330", "research use")
+_mmstar = _task("mmstar", "MMStar", "MMStar, needs the image", "arXiv 2403.20330", "research use")
 _mmmu = _task("mmmu", "MMMU_DEV_VAL", "MMMU, college subjects", "arXiv 2311.16502", "Apache-2.0")
 _mathvista = _task("mathvista", "MathVista_MINI", "MathVista mini", "arXiv 2310.02255", "CC BY-SA 4.0")
 

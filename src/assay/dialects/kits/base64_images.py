@@ -60,23 +60,23 @@ def _opened(data: bytes) -> "PilImage":
 
     check_image(Image(data))
     try:
-        picture = pillow.open(io.BytesIO(data), formats=FORMATS)
-        picture.load()
+        image = pillow.open(io.BytesIO(data), formats=FORMATS)
+        image.load()
     except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
         raise DataError(f"the image cannot be decoded: {error}", fix="get the file again") from error
-    return picture
+    return image
 
 
-def _shrunk(picture: "PilImage", target_size: int) -> "PilImage":
+def _shrunk(image: "PilImage", target_size: int) -> "PilImage":
     if target_size <= 0:
-        return picture
-    smaller = picture.copy()
+        return image
+    smaller = image.copy()
     smaller.thumbnail((target_size, target_size))
     return smaller
 
 
-def _fitting(picture: "PilImage", fmt: str) -> "PilImage":
-    return to_rgb(picture) if fmt.upper() in _OPAQUE else picture
+def _fitting(image: "PilImage", fmt: str) -> "PilImage":
+    return to_rgb(image) if fmt.upper() in _OPAQUE else image
 
 
 def needs_rgb(image: Image) -> bool:

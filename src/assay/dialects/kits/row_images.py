@@ -1,4 +1,4 @@
-"""Pictures of rows as files, under the names the kits give them: `<index>.png`, or what `image_path` says.
+"""Images of rows as files, under the names the kits give them: `<index>.png`, or what `image_path` says.
 
 A file is written when somebody asks for its path. Where another image lies under that name already, as after an edit
 of the table, the new one gets a name of its own beside it: nobody is ever shown the pixels of another row or another

@@ -1,4 +1,4 @@
-"""Sounds as a guest model takes them: files with one channel at its rate, written once and reused.
+"""Audio as a guest model takes them: files with one channel at its rate, written once and reused.
 
 A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another clip under the same name
 gets a name of its own, so that nothing is ever overwritten.
@@ -88,10 +88,10 @@ def as_wav(audio: Audio, *, rate: int = RATE, mono: bool = True) -> tuple[bytes,
 
     from ...media import audio_from, decode_audio
 
-    sound = decode_audio(audio, rate=rate, channels=1 if mono else None)
+    waveform = decode_audio(audio, rate=rate, channels=1 if mono else None)
     # A filter may overshoot full scale by a hair.
-    clip = audio_from(np.clip(sound.samples, -1.0, 1.0), sound.rate)
-    return clip.data(), sound.conversions
+    clip = audio_from(np.clip(waveform.samples, -1.0, 1.0), waveform.rate)
+    return clip.data(), waveform.conversions
 
 
 def audio_bytes(cell: Any) -> bytes | None:

@@ -142,7 +142,7 @@ def round_path(path: str, number: int) -> str:
 
 
 _converted = AudioFolder()
-"""Sounds that were converted for models that are asked directly; gone when the process ends."""
+"""Audio files that were converted for models that are asked directly; gone when the process ends."""
 
 
 def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest") -> list[dict[str, Any]]:

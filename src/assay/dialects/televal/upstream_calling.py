@@ -95,12 +95,12 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
         if era != SEED:
             words["assistant_his_audio"] = spoken
         answer = model.generate_multiturn(audio[n], heard, history, **words)
-        pred, sound = answer["pred"], answer.get("pred_audio")
-        answers.append({"pred": pred, "pred_audio": sound})
+        pred, pred_audio = answer["pred"], answer.get("pred_audio")
+        answers.append({"pred": pred, "pred_audio": pred_audio})
         heard.append(audio[n])
         reply = answer.get("his") if answer.get("his") is not None else pred
         history.append(reply if own_history else replies[n])
-        spoken.append(sound if own_history else other_audio[n])
+        spoken.append(pred_audio if own_history else other_audio[n])
         if era == SEED:
             words["assistant_his_audio"] = spoken[-1]
         if "cache" in answer:

@@ -12,7 +12,7 @@ from ..kits.suffix_files import objects
 from .rows import GuestData
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PilImage
 
 
 class Images(list[Any]):
@@ -74,7 +74,7 @@ class _Packed:
         return Image.open, (io.BytesIO(self._data),)
 
 
-def opened(data: bytes) -> "Picture":
+def opened(data: bytes) -> "PilImage":
     """The image in a file's bytes, decoded."""
     from PIL import Image
 

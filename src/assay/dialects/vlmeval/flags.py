@@ -13,7 +13,7 @@ REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
     "custom_prompt": "prompts of VLMEvalKit's own models are not here: write use_custom_prompt and build_prompt",
     "video_llm": "videos reach an endpoint as images: give nframe or fps in --data-config",
-    "local_media": "pictures are sent, not their paths: the server need not share a disk",
+    "local_media": "images are sent, not their paths: the server need not share a disk",
 }
 
 

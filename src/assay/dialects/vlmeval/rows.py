@@ -38,7 +38,7 @@ class Source:
         """The prompt of a row about a video, for a model that takes videos as they are."""
         self._cell: Any = None
         self._made: tuple[Any, Any, int] = (None, None, 0)
-        """The last line with an image, its index, and the place of the picture's cell."""
+        """The last line with an image, its index, and the place of the image's cell."""
         self._called: tuple[int, Sequence[str]] = (-1, ())
         """Where the index of the line made last stands, and what its `image_path` names."""
         self._frame = frame
@@ -77,7 +77,7 @@ class Source:
         return "://" not in str(url) and is_inside(self.path, os.path.realpath(data_root()))
 
     def line(self, row: Mapping[str, Any]) -> Any:
-        """A row as a Series: columns typed, empty cells NaN, the picture's base64 in place of a reference to it."""
+        """A row as a Series: columns typed, empty cells NaN, the image's base64 in place of a reference to it."""
         self.dumped.clear()
         try:
             return self._series(row)
@@ -123,22 +123,22 @@ class Source:
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """The images of a line as files, under the names upstream gives them."""
         try:
-            pictures = self._at_hand(line) or self.images.of(line)
-            if not pictures:
+            images = self._at_hand(line) or self.images.of(line)
+            if not images:
                 raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
-            return self._written(line, pictures)
+            return self._written(line, images)
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
 
-    def _written(self, line: Mapping[str, Any], pictures: Sequence[Image]) -> list[str]:
+    def _written(self, line: Mapping[str, Any], images: Sequence[Image]) -> list[str]:
         names: Sequence[str] | None = None
         paths = []
         encodes = upstreams_rule()
-        for place, image in enumerate(pictures):
+        for place, image in enumerate(images):
             path = file_path(image)
             if path is None:
                 if names is None:
-                    names = self._names_of(line, len(pictures))
+                    names = self._names_of(line, len(images))
                 path = image_file_path(image, self.target_folder, names[place], encodes=encodes)
                 if not encodes and not needs_rgb(image):  # the file has the image's own bytes
                     image.name = path

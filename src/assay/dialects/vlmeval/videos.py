@@ -1,4 +1,4 @@
-"""Films as image files: the frames VLMEvalKit takes of them, by number or by rate."""
+"""Videos as image files: the frames VLMEvalKit takes of them, by number or by rate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Spacing:
 def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
     """The frames as files under `folder`; those that are there and not older than the video are used again."""
     if not video.is_file():
-        raise DataError("no such film", file=str(video), fix="put it there, or let `prepare_dataset` say where it is")
+        raise DataError("no such video", file=str(video), fix="put it there, or let `prepare_dataset` say where it is")
     total, rate = _measured(video)
     places = spacing.places(total, rate)
     if not places:

@@ -43,7 +43,7 @@ class Tesseract(Specialist):
 
     def _answer(self, request: Request, index: int) -> Output:
         with tempfile.TemporaryDirectory(prefix="assay-ocr-") as name:
-            file = Path(name) / "picture.png"
+            file = Path(name) / "image.png"
             decode_image(only_medium(request, Image)).save(file)
             arguments = [self._engine, str(file), "stdout", "-l", self.language, "--psm", str(self.layout)]
             text = call(arguments, more=ONE_THREAD)

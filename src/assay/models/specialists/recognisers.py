@@ -72,11 +72,11 @@ class Recogniser(Specialist):
         return process
 
     def _answer(self, request: Request, index: int) -> Output:
-        sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
-        pieces = in_pieces(sound.samples, RATE, self.longest_seconds)
+        waveform = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
+        pieces = in_pieces(waveform.samples, RATE, self.longest_seconds)
         texts = [self._heard(piece) for piece in pieces]
-        done = [*sound.conversions, *self._additions]
-        if len(sound.samples) > self.longest_seconds * RATE:
+        done = [*waveform.conversions, *self._additions]
+        if len(waveform.samples) > self.longest_seconds * RATE:
             done.append(f"heard in {len(pieces)} pieces cut at pauses")
         text = " ".join(text for text in texts if text)
         return replace(Output.of(text), details={"audio": done, **passed_over(request)})

@@ -57,14 +57,14 @@ class Dnsmos:
         audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
         if audio is None:
             return named(Score.unparsed(reason="no audio in the output"), *NAMES)
-        sound = decode_audio(audio, rate=RATE, channels=1)
-        if float(np.abs(sound.samples).max()) < SILENT_PEAK:
+        waveform = decode_audio(audio, rate=RATE, channels=1)
+        if float(np.abs(waveform.samples).max()) < SILENT_PEAK:
             return named(Score.unparsed(reason="the audio is silent"), *NAMES)
-        beyond = float(np.mean(np.abs(sound.samples) > 1))
-        details: dict[str, Any] = {"seconds": round(sound.seconds, 3), "conversions": list(sound.conversions)}
+        beyond = float(np.mean(np.abs(waveform.samples) > 1))
+        details: dict[str, Any] = {"seconds": round(waveform.seconds, 3), "conversions": list(waveform.conversions)}
         if beyond:
             details["clipped"] = beyond
-        return Score(rate_speech(np.clip(sound.samples, -1.0, 1.0)), details=details)
+        return Score(rate_speech(np.clip(waveform.samples, -1.0, 1.0)), details=details)
 
 
 def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:

@@ -18,7 +18,7 @@ from .files import md5
 from .texts import toliststr
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PilImage
 
 __all__ = [
     "decode_base64_to_image", "decode_base64_to_image_file", "encode_image_file_to_base64",
@@ -30,7 +30,7 @@ LARGEST = 10**9
 
 
 def encode_image_to_base64(
-    img: "Picture", target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
+    img: "PilImage", target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
 ) -> str:
     """An image as base64; `target_size` above 0 bounds its longer side."""
     if not as_upstream():
@@ -52,7 +52,7 @@ def encode_image_to_base64(
     return text
 
 
-def _encoded(img: "Picture", fmt: str) -> str:
+def _encoded(img: "PilImage", fmt: str) -> str:
     buffer = io.BytesIO()
     img.save(buffer, format=fmt)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -69,7 +69,7 @@ def encode_image_file_to_base64(
     return encode_image_to_base64(Image.open(image_path), target_size, fmt, max_file_size)
 
 
-def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "Picture":
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
     """The Pillow image of a base64 text or a data URL; upstream's has no transparency."""
     image = base64_images.decode_base64_to_image(base64_string, target_size)
     return image.convert("RGB") if as_upstream() and image.mode in ALPHA else image
@@ -102,7 +102,7 @@ def read_ok(img_path: str) -> bool:
         return False
 
 
-def rescale_img(img: "Picture", tgt: tuple[int, int] | None = None) -> "Picture":
+def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImage":
     """An image of a given width or height; the other side, given as -1, follows."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
@@ -112,7 +112,7 @@ def rescale_img(img: "Picture", tgt: tuple[int, int] | None = None) -> "Picture"
     return img.resize((int(tgt[1] / height * width), tgt[1]))
 
 
-def resize_image_by_factor(img: "Picture", factor: float = 1) -> "Picture":
+def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
     """An image with both sides times `factor`."""
     return img.resize((int(img.width * factor), int(img.height * factor)))
 

@@ -28,15 +28,15 @@ class Clip:
 
     def answer(self, request: Any) -> dict[str, Any]:
         """A cosine, or features."""
-        picture = self.picture(request.image())
+        features = self.image_features(request.image())
         if request.asked.get("features"):
-            values = picture[0].float().cpu().numpy().astype("<f4")
+            values = features[0].float().cpu().numpy().astype("<f4")
             return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
         if not request.text.strip():
             raise ValueError("there is no text to hold the image against")
-        return {"cosine": float((unit(picture) @ unit(self.words([request.text])).T)[0, 0])}
+        return {"cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])}
 
-    def picture(self, image: Any) -> Any:
+    def image_features(self, image: Any) -> Any:
         """Projected features of one image, as a row."""
         import torch
 

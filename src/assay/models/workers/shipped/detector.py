@@ -174,8 +174,8 @@ class Colors:
         inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(self.device)
         with torch.inference_mode():
             vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype))
-            picture = _unit(self.model.visual_projection(vision.pooler_output))
-        return COLORS[int((picture @ self._words(name).T).argmax())]
+            features = _unit(self.model.visual_projection(vision.pooler_output))
+        return COLORS[int((features @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> Any:
         """One row for each colour: the mean of its phrases, each of length 1, brought to length 1."""

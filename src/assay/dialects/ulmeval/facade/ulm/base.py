@@ -39,6 +39,6 @@ class BaseModel(MessageModel):
         """The joined text and the first image, for models that take no more."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(images) > 1:
-            warnings.warn(f"{type(self).__name__} takes the first of {len(images)} pictures", stacklevel=2)
+            warnings.warn(f"{type(self).__name__} takes the first of {len(images)} images", stacklevel=2)
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         return text, images[0] if images else None

@@ -37,7 +37,7 @@ def _interleaved(question: str, images: Any) -> list[dict[str, str]]:
         if number:
             image = next(images, None)
             if image is None:
-                raise ValueError(f"the dialogue says {PLACE} more often than it has pictures")
+                raise ValueError(f"the dialogue says {PLACE} more often than it has images")
             content.append({"type": "image", "value": image})
         if words:
             content.append({"type": "text", "value": words})

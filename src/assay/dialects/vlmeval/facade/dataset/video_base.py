@@ -36,7 +36,7 @@ class VideoBaseDataset(Reporting):
         self.data = load(self.data_file)
         missing = [name for name in ("question", "video") if name not in self.data]
         if missing:
-            raise UsageError(f"films need the column {missing[0]!r}", where=str(self.data_file))
+            raise UsageError(f"videos need the column {missing[0]!r}", where=str(self.data_file))
         if "index" not in self.data:
             self.data["index"] = range(len(self.data))
         self.videos = sorted(set(self.data["video"]))
@@ -68,17 +68,17 @@ class VideoBaseDataset(Reporting):
 
     def save_video_frames(self, video: str) -> list[str]:
         """The frames of a video as files: `nframe` of them evenly spread, or `fps` for each second."""
-        film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+        file = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
         folder = Path(self.frame_root) / Path(video).stem
-        return video_frames(film, folder, Spacing(self.nframe, self.fps))
+        return video_frames(file, folder, Spacing(self.nframe, self.fps))
 
     def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
         """The video, whole or as images, then the question."""
         line = self._assay_line(line)
         video = str(line["video"])
         if video_llm or not self.split_frame:
-            film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
-            media = [{"type": "video", "value": str(film)}]
+            file = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+            media = [{"type": "video", "value": str(file)}]
         else:
             media = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
         return [*media, {"type": "text", "value": str(line["question"])}]

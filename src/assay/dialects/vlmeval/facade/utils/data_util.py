@@ -80,7 +80,7 @@ class TSVDataset(ImageBaseDataset):
         return image_file_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
 
     def _assay_finished(self, frame: Any) -> Any:
-        """Pictures that rows share filled in, lists taken apart: a list of one stays a list."""
+        """Images that rows share filled in, lists taken apart: a list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
         cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
