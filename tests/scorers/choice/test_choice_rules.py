@@ -372,3 +372,27 @@ def test_what_later_rounds_taught() -> None:
 
     assert {text: extract_choice(text, options).answer for text in answers} == answers
     assert extract_choice("Based on the passage, option I fits best.", dict.fromkeys("ABCDEFGHIJ", "")).answer == "I"
+
+
+def test_options_and_their_texts_in_lists_duplicates_and_other_scripts() -> None:
+    animals = {"A": "a dog", "B": "a cat", "C": "a bird", "D": "a fish"}
+    rates = {"A": "9.8%", "B": "12%", "C": "True, False", "D": "5"}
+    cities = {"A": "İstanbul", "B": "Ankara"}
+    colours = {"A": "red", "B": "red", "C": "blue"}
+    answers = [
+        ("Therefore, the most likely one is:\n\nC. a bird", animals, "C"),
+        ("The options are:\n\nA. a dog\n\nB. a cat\n\nC. a bird\n\nD. a fish", animals, None),
+        ("It shows a dog and a cat playing.", animals, None),
+        ("The closest answer is 9.8% (option A), but it is not right. The answer is (B).", rates, "B"),
+        ("- A. Wrong: incorrect.\n- C. True, False: correct.", rates, "C"),
+        ("We proceed as follows:\n\n5. For the last term, the rate doubles.", rates, None),
+        ("Doğru cevap: B) Ankara. İstanbul değil.", cities, "B"),
+        ("Doğru cevap: İstanbul", cities, "A"),
+        ("The correct answer is A. red", colours, "A"),
+        ("The answer is red.", colours, None),
+        ("The answer is (B). The reflection coefficient is zero, so no power is reflected.", rates, "B"),
+        ('{"answer": "$12%"}', rates, "B"),
+    ]
+
+    found = [extract_choice(text, options).answer for text, options, _ in answers]
+    assert found == [letter for _, _, letter in answers]

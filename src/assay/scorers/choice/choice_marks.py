@@ -25,8 +25,7 @@ _NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
 DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _ARTICLE = re.compile(r"^(?:a|an|the)\s+(?=\w)")
 _LEAD_IN = re.compile(r"[\s。.:)\]】、,–—(\"'$-]*(?:(?:[Aa]n?|[Tt]he)\s+)?")
-# What stands before a text that is part of a word or number, and behind it.
-_INSIDE = re.compile(rf"(?![{DENSE}])\w(?![{DENSE}])\w$|[\d-][.,-]?\d$|[\^/]\d$")
+_INSIDE = re.compile(rf"(?![{DENSE}])\w(?![{DENSE}])\w$|[\d-][.,-]?\d$|[\^/]\d$")  # it begins within a word or number
 _GOES_ON = re.compile(rf"(?![{DENSE}])\w(?![{DENSE}])\w|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\(|\s\d|[.,]\d)")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
 _LETTER = re.compile(
@@ -57,13 +56,13 @@ def flatten(text: str) -> str:
 
 
 def text_spans(plain: str, options: Mapping[str, str]) -> dict[int, tuple[int, str]]:
-    """Where options stand by their texts, the longest first: start, end and letter, or "" where two share the text."""
+    """Where options stand by their texts, the longest first: start, end and letter, or letters that share the text."""
     owners: dict[str, str] = {}
     for letter, text in options.items():
-        key = _ARTICLE.sub("", flatten(text).lower()).strip(" .$")
+        key = _ARTICLE.sub("", flatten(text).replace("İ", "i").lower()).strip(" .$")
         if len(key) > 1 or not (key.isascii() and key.isalpha()):  # it would be taken for an option's letter
-            owners[key] = "" if key in owners else letter
-    lower, spans = plain.lower() if len(plain.lower()) == len(plain) else plain, {}
+            owners[key] = owners.get(key, "") + letter
+    lower, spans = plain.replace("İ", "i").lower(), {}
     for key in sorted(filter(None, owners), key=len, reverse=True):
         start = lower.find(key)
         while start >= 0:
@@ -81,21 +80,22 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
     for found in _LETTER.finditer(plain):
         place, end, name = found.start(), found.end(), found[0].upper()
         begin = _LEAD_IN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
-        own_end, owner = texts.get(begin, (end, None))
+        own_end, owner = texts.get(begin, (end, ""))
         if options.get(name) == plain[begin : begin + 1] != "" and not plain[begin + 1 : begin + 2].isalnum():
             own_end, owner = begin + 1, name  # a letter itself, where blood groups are asked
-        is_article = name == "A" and plain[end : end + 1] == " " and owner not in (None, name)  # "A dog"
-        own_end = own_end if owner == name else end
-        is_word = is_article or place in texts or (name == "I" and name not in options)
+        is_article = name == "A" and plain[end : end + 1] == " " and owner and (found[0] == "a" or name not in owner)
+        own_end = own_end if name in owner else end
+        is_word = bool(is_article) or place in texts or (name == "I" and name not in options)
         is_called = plain[max(0, place - 7) : place].lower() in ("option ", "choice ", "letter ")
         is_word = is_word or (own_end == end and not is_called and _NO_MENTION.match(plain, end) is not None)
-        is_unit = done < place - 1 and plain[place - 1] == " " and plain[place - 2].isdigit()
+        is_unit = done < place - 1 and plain[place - 1] == " " and plain[done:place].rstrip(" $")[-1:].isdigit()
         if place < done or is_word or is_unit or (is_cut and name in "AI" and 2 < len(plain) == end):
             continue
         chars[place] = chr(ord(FIRST) + ord(name) - ord("A"))
-        chars[end:own_end] = [one if one in "\n:,-" else OWN for one in plain[end:own_end]]
+        chars[begin:own_end] = OWN * (own_end - begin)
+        chars[end : min(begin, own_end)] = [one if one in "\n:,-" else OWN for one in plain[end : min(begin, own_end)]]
         done = own_end
     for start, (end, name) in texts.items():
-        if name and chars[start] == plain[start]:
+        if len(name) == 1 and chars[start] == plain[start]:
             chars[start:end] = chr(ord(FIRST_TEXT) + ord(name) - ord("A")), *OWN * (end - start - 1)
     return "".join(chars)

@@ -17,7 +17,7 @@ from .choice_words import classify
 # The grammar over the classes: `(?<![^.?|¶])` is where a sentence begins, `(?![^.|¶])` where it ends and does not ask.
 _CLAIM = re.compile(
     r"(?=(?P<all>(?:(?P<declared>(?:a|g[fgoutd]{0,4}o|og|o(?=[fr][fpgoutdvli]{1,7}i))(?:,?(?:[fplgok][fpgoutdvlrk]{0,6}"
-    r"|[fr][fpgoutvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*[mt]|n)|[iw]+[fg]*a(?=[fo:]*[mt])"
+    r"|[fr][fpgoutvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*[mt]|n)|(?<![iw])[iw]+[fg]*a(?=[fo:]*[mt])"
     r"|(?<![^.?|¶])[fg]*g:|g[fg]*o(?=[mt]))|(?P<chosen>c)|(?P<boxed>b))"
     r"[fgoaiwykb:,-]{0,12}(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?[mt])(?![^.?|¶]{0,200}\?))"
 )
@@ -94,8 +94,7 @@ class _Answer:
 
     def is_supposed(self, start: int, end: int) -> bool:
         """Whether words say what would be, and the sentence before supposes it."""
-        before = self.classes[max(0, start - 200) : start]
-        return "w" in before[-3:] + self.classes[start:end] and _SUPPOSED.search(before) is not None
+        return "w" in self.classes[max(0, start - 3) : end] and bool(_SUPPOSED.search(self.classes[:start][-200:]))
 
     def took(self, name: str | None, rule: str, start: int, end: int) -> Extraction:
         stop = [*self.places, len(self.plain)][end + 1] if rule in BEFORE_LETTER else self.places[end] + 40
@@ -104,13 +103,12 @@ class _Answer:
 
     def declared(self) -> Extraction | None:
         """The first declaration, or the later one that corrects it or is called final."""
-        claims = list(self.claims())
-        if not claims:
+        if not (claims := list(self.claims())):
             return None
         _, end, stands, is_final = claims[0]
         for start, later, claim, final in claims[1:]:
             is_better = "y" in self.classes[end : start + 1] or stands.answer is None or final > is_final
-            if claim.answer != stands.answer and is_better:
+            if (claim.answer != stands.answer and is_better) or self.classes[end - 1] + self.classes[later - 1] == "tm":
                 end, stands, is_final = later, claim, final
         back = self.classes.find("y", end, end + 40)
         if back > 0 and (newer := self.concluded(back)):
@@ -163,7 +161,8 @@ class _Answer:
         """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
         for found in _TEXT.finditer(self.classes):
             at, is_head = self.classes.index("t", found.start()), not found["lead"]
-            if is_head or not re.search("[.?|¶].", self.classes):
+            is_step = re.match(r"\d+[.)]\s+\S", self.plain[self.places[at] :][:9])
+            if not is_step and (is_head or not re.search("[.?|¶].", self.classes)):
                 return self.took(self.letter(at), "leading-text" if is_head else "option-text", at, at)
         return None
 
@@ -177,8 +176,7 @@ class _Answer:
 
     def concluded(self, start: int = 0) -> Extraction | None:
         """A last sentence with an option that says nothing but its letter: "So it must be (C)."""
-        last = self.classes.rfind("m")
-        head = self.around(last, last)[0]
+        head = self.around(last := self.classes.rfind("m"), last)[0]
         begin = last - len(head)
         at = begin + len(re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", head + "m")) - 1
         if last < start or at < start or not self.letter(at):
@@ -186,8 +184,10 @@ class _Answer:
         head = head[: at - begin].rstrip("iofwcv:")
         is_led_up = is_led(head) and not _BESIDE.search(head) and not self.is_supposed(begin, at)
         is_end = _LAST.match(self.classes, last + 1)
-        is_listed = len(set(self.entries.values())) > 1 and self.classes[begin - 1] != "¶"
-        is_entry = not start and at in self.entries and (is_listed or self.classes[begin - 2 : begin - 1] == ":")
+        names = {name for place, name in self.entries.items() if place < at}
+        is_next = self.classes[begin - 1] != "¶" or (self.letter(at) not in names and self.classes[begin - 2] == "m")
+        is_listed = (is_next and names - {self.letter(at)}) or re.search("o[fi]*:.$", self.classes[:begin])
+        is_entry = not start and at in self.entries and is_listed
         return self.took(self.letter(at), "concluded", begin, at) if is_led_up and is_end and not is_entry else None
 
 

@@ -14,36 +14,36 @@ import re
 from .choice_marks import DENSE, MARK, OWN, TEXT
 
 _TABLE = """
-[en] a: answer ans answer_key solution verdict conclusion my_choice my_pick my_guess result_: output_: label_:
-     decision_: dr what_remains o: option choice letter statement one selection response g: correct right true
-     appropriate best final only closest selected valid remaining single actual accurate consistent most ✅ ✓ ✔ i: is
-     be are 's must_be should_be has_to_be can_only_be will_be turns_out_to_be seems_to_be appears_to_be points_to
-     corresponds_to shows contains has seems leads_us_to c: choose select pick guess go_with go_for going_with
-     going_for 'd_say would_say vote_for settle_on answer_with chose lean_towards leaves leaves_us_with leaving
-     change_it_to i_mean prefer settling_on i_take 'll_take left_with gives_us mark stick_with end_up_with lean_toward
-     makes my_answer_to going_to_answer i_meant am_choosing 'm_choosing v: fits matches works remains holds wins
-     best_describes meets satisfies is_consistent_with f: the a an i we my our your you it this that these those there
-     here 'd 'll 'm 've 're s l will must should have can am please let me now again okay ok well sure yes good
-     overall indeed no_doubt confident think believe find see get know conclude determined certain clear means implies
-     indicates suggests gives follows leads_to question problem explanation reasoning step in_conclusion in_summary
-     in_short in_the_end in_fact in_this_case on_balance to_conclude short that's_why which_means without_a_doubt
-     in_my_view based_on as_a_result to_this_question to_the_question summary the_letter_of description passage text
-     information evidence analysis context data if_i_had_to if_i_have_to assistant by_elimination switching changing
-     k: so therefore thus hence shows_that means_that confirms_that w: would then q: but however yet still instead
-     rather though y: wait actually hold_on correction corrected oops sorry scratch_that i_take_that_back
-     i_made_a_mistake i_was_wrong i_misread correct_my changed_my_mind hmm update correct_myself no_, reconsider
-     double_check second_thought reflection closer_inspection edit revised my_mistake recheck r: because since due_to
-     which given as reason who where l: although even_though even_if while whereas unlike instead_of rather_than
-     contrary_to from between among out_of of_these of_the over p: in on at for under with within when during of to
-     about only_if only_when n: not no never neither nor cannot none wrong incorrect false nothing anything_but except
-     worst least ruled_out unlikely hardly so_is as_is disagree s: if unless suppose assume assuming whether were
-     provided_that might may could say perhaps maybe possibly either depending would_have otherwise consider
-     should_the had_the supposing imagine hypothetically should_you provided_the had_we h: student people some someone
-     many others author teacher friend user often usually common mistake was previous earlier initially your_answer
-     test_takers tempting according_to at_first_glance probability i_thought previously hypothesis example commonly
-     j: and or plus also and/or as_well_as but_also z: i_cannot i_can't i'm_sorry unfortunately i_don't_know
-     i_don't_have i_won't i_will_not i_refuse impossible_to cannot_be_determined as_an_ai unable not_able need_more
-     not_enough inappropriate i_lack can't_say apologize i_must_decline i_do_not_have u: ❌ ✗ ✘ thought statements
+[en] a: answer ans answer_key solution verdict conclusion my_choice my_pick my_guess result_: output_: label_: dr
+     what_remains o: option choice letter statement one selection response g: correct right true appropriate best
+     final only closest selected valid remaining single actual accurate consistent most ✅ ✓ ✔ i: is be are 's must_be
+     should_be has_to_be can_only_be will_be turns_out_to_be seems_to_be appears_to_be points_to corresponds_to shows
+     contains has seems leads_us_to c: choose select pick guess go_with go_for going_with going_for 'd_say would_say
+     vote_for settle_on answer_with chose lean_towards leaves leaves_us_with leaving change_it_to i_mean prefer
+     settling_on i_take 'll_take left_with mark stick_with end_up_with lean_toward makes my_answer_to going_to_answer
+     i_meant am_choosing 'm_choosing v: fits matches works remains holds wins best_describes meets satisfies
+     is_consistent_with f: the a an i we my our your you it this that these those there here 'd 'll 'm 've 're s l
+     will must should have can am please let me now again okay ok well sure yes good overall indeed no_doubt confident
+     think believe find see get know conclude determined certain clear means implies indicates suggests gives follows
+     leads_to question problem explanation reasoning step in_conclusion in_summary in_short in_the_end in_fact
+     in_this_case on_balance to_conclude short that's_why which_means without_a_doubt in_my_view based_on as_a_result
+     to_this_question to_the_question summary the_letter_of description passage text information evidence analysis
+     context data if_i_had_to if_i_have_to assistant by_elimination switching changing k: so therefore thus hence
+     shows_that means_that confirms_that w: would then q: but however yet still instead rather though y: wait actually
+     hold_on correction corrected oops sorry scratch_that i_take_that_back i_made_a_mistake i_was_wrong i_misread
+     correct_my changed_my_mind hmm correct_myself no_, reconsider double_check second_thought on_reflection
+     closer_inspection edit revised my_mistake recheck upon_reflection r: because since due_to which given as reason
+     who where l: although even_though even_if while whereas unlike instead_of rather_than contrary_to from between
+     among out_of of_these of_the over p: in on at for under with within when during of to about only_if only_when
+     n: not no never neither nor cannot none wrong incorrect false nothing anything_but except worst least ruled_out
+     unlikely hardly so_is as_is disagree s: if unless suppose assume assuming whether were provided_that might may
+     could say perhaps maybe possibly either depending would_have otherwise consider should_the had_the supposing
+     imagine hypothetically should_you provided_the had_we h: student people some someone many others author teacher
+     friend user often usually common mistake was previous earlier initially your_answer test_takers tempting
+     according_to at_first_glance probability i_thought previously hypothesis example commonly j: and or plus also
+     and/or as_well_as but_also z: i_cannot i_can't i'm_sorry unfortunately i_don't_know i_don't_have i_won't
+     i_will_not i_refuse impossible_to cannot_be_determined as_an_ai unable not_able need_more not_enough
+     inappropriate i_lack can't_say apologize i_must_decline i_do_not_have u: ❌ ✗ ✘ thought statements
 [es] a: respuesta o: opción letra g: mejor adecuada i: es está c: elijo opto_por f: la el lo mi yo que creo pues
      k: por_lo_tanto entonces así_que q: pero sino y: espera corrección p: en n: ni s: si sería h: muchos j: y o u
 [pt] a: resposta gabarito escolha o: opção g: correta certa i: é seja c: escolho f: minha eu k: portanto assim então
@@ -84,7 +84,7 @@ _TOKEN = re.compile(
     rf"|(?P<m>[{MARK}]{OWN}*)|(?P<t>[{TEXT}]{OWN}*)|(?P<n>[a-z]{{2,7}}n't\b)|'(?:s|d|ll|m|ve|re)\b|and/or"
     rf"|(?P<k>[-=]>|[→⇒])|[{DENSE}]|(?P<d>\d+(?:[.,]\d+)*)|(?:(?![{DENSE}_])[^\W\d][\u0900-\u0963\u0966-\u0dff]*)+"
     rf"|(?P<sign>[,،、;:=–—…&+/|✅✓✔❌✗✘]|\.\.\.+(?=\s*[{MARK}])|\.\.+(?=\.)|\s-\s|\((?!\s?[{MARK}])|(?<=[{MARK}]\s)\("
-    rf'|(?<![{MARK}{TEXT}{OWN}])"(?!\s?(?:an? |the )?[{MARK}{TEXT}]))'
+    rf'|(?<![{MARK}{TEXT}{OWN}])"(?!\s?\$?(?:an? |the )?[{MARK}{TEXT}]))'
 )
 _HEADING = re.compile("(?<![^.?|¶])([^m:.?|¶]*(?:a|g[fgou]*o|og)[fiw:]*)([|¶]+)")
 
