@@ -3,7 +3,7 @@
     python bench/extraction.py                 the repository's corpus: both rates, precision per rule, wrong letters
     python bench/extraction.py FILE            your own outputs in the same form (docs/extraction.md)
     python bench/extraction.py --attacks [HALF …]   hostile phrasings: wrong letters and unparsed answers per family
-    python bench/extraction.py --answers       hostile answers of the last nine rounds, each with options of its own
+    python bench/extraction.py --answers       hostile answers of the last ten rounds, each with options of its own
     python bench/extraction.py --published [FILE …]  published outputs against the letter they declare (shared/data)
 
 Exits 1 where a letter is wrong.
@@ -86,7 +86,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS)
     parser.add_argument("--attacks", nargs="*", metavar="HALF", help="hostile phrasings: of some halves, or all")
-    parser.add_argument("--answers", action="store_true", help="hostile answers of the last nine rounds")
+    parser.add_argument("--answers", action="store_true", help="hostile answers of the last ten rounds")
     parser.add_argument("--published", nargs="*", type=Path, metavar="FILE", help="published outputs, or shared/data")
     given = parser.parse_args()
     if given.published is not None:

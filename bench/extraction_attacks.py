@@ -7,7 +7,7 @@ the rounds `second` to `seventh` came later, each written before the rules were 
 was tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with
 six choices of letters.
 
-`answers.jsonl.gz` beside it has rounds `eighth` to `sixteenth`, of answers that each have options of their own.
+`answers.jsonl.gz` beside it has rounds `eighth` to `seventeenth`, of answers that each have options of their own.
 They were written by somebody who did not know the rules.
 """
 
