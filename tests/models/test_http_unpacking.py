@@ -65,6 +65,8 @@ def test_members_that_hold_nothing_are_refused_before_they_cost_anything(count):
 
 def test_as_many_members_as_anybody_sends_are_read():
     assert inflate(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
+    for size in (2**20, 2**20 + 1, 3 * 2**20):  # more than is unpacked at once
+        assert inflate(gzip.compress(bytes(size)) + gzip.compress(b"tail"), 2**23) == bytes(size) + b"tail"
 
 
 def test_what_unpacks_to_too_much_is_given_up_at_the_limit():

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from assay.scorers._characters import CategoryTable
+from assay.scorers._characters import MOST_KEPT, CategoryTable
 
 
 def test_every_character_becomes_what_the_rule_makes_of_it():
@@ -21,3 +21,11 @@ def test_a_character_is_looked_up_once():
 
     assert ("a。a。".translate(table), "a。".translate(table)) == ("xxxx", "xx")
     assert asked == [("a", "Ll"), ("。", "Po")]
+
+
+def test_a_text_of_every_character_does_not_fill_the_memory():
+    table = CategoryTable(lambda character, category: character)
+
+    text = "".join(map(chr, range(MOST_KEPT * 2)))
+
+    assert text.translate(table) == text and len(table) == MOST_KEPT

@@ -90,7 +90,8 @@ class _Unpacking:
             self.plain += found
             if len(self.plain) > self.most:
                 raise TooLarge
-            consumed = len(piece) - len(unpacker.unused_data) - len(unpacker.unconsumed_tail)
+            # At the end of a member zlib may name what follows it twice.
+            consumed = len(piece) - len(unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail)
             if not consumed and not found and not unpacker.eof:
                 raise zlib.error("it breaks off")
             start += consumed

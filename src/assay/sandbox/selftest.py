@@ -25,7 +25,7 @@ from .limits import Execution, Limits, last_line
 from .running import SandboxError
 
 TRIED = Limits(wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4)
-_LATE = Limits(wall_seconds=0.25, cpu_seconds=10, memory_mb=256, processes=12)
+_LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
 _ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
 _FILL = """
 import os

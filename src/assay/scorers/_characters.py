@@ -4,6 +4,10 @@ import unicodedata
 from collections.abc import Callable
 
 
+MOST_KEPT = 8192
+"""More than any text in a language has; one with every character there is would fill a hundred megabytes."""
+
+
 class CategoryTable(dict[int, str | None]):
     """What becomes of each character, `None` for nothing, by a rule that is told the character and its category."""
 
@@ -13,5 +17,7 @@ class CategoryTable(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         character = chr(code)
-        found = self[code] = self._rule(character, unicodedata.category(character))
+        found = self._rule(character, unicodedata.category(character))
+        if len(self) < MOST_KEPT:
+            self[code] = found
         return found

@@ -88,9 +88,11 @@ class Process:
                 pass
         self._listening.cancel()
         self._writer.transport.abort()  # it ends itself when it sees that; what was not sent yet, nobody waits for
-        with suppress(OSError):
-            await self._writer.wait_closed()
-        self._end()
+        try:
+            with suppress(OSError):
+                await self._writer.wait_closed()
+        finally:
+            self._end()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         try:
