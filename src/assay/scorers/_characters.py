@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Callable
 
-
 MOST_KEPT = 8192
 """More than any text in a language has; one with every character there is would fill a hundred megabytes."""
 
