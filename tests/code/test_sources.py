@@ -1,12 +1,13 @@
 """The files behind a piece of code: what a file imports, however it says so, and what those import."""
 
+import ast
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from assay.code import sources
-from assay.code.sources import behind, digest_behind, is_users, version_of
+from assay.code.sources import behind, digest_behind, is_users, names_imported, parsed, version_of
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -114,9 +115,9 @@ def test_whose_a_file_is(tmp_path: Path) -> None:
 def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text() -> None:
     wrong = []
     for file in (Path(sources.__file__).parents[1] / "scorers").rglob("*.py"):
-        names, _ = sources._imported_names(file, sources.changed(file))
-        whole = {path for name in names if name.startswith(".") for path in sources._relative(file, name)}
-        wrong += [file.name] if whole != set(sources._own_imports(file)) else []
+        whole = {name for node in ast.walk(parsed(file)) for name in names_imported(node) if name.startswith(".")}
+        names, _ = sources._imported_names(file)
+        wrong += [file.name] if whole != set(names) else []
 
     assert not wrong
 

@@ -12,13 +12,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from ..core.secrets import SHORTEST, is_secret_name, without_keys
-from .sources import behind, changed, is_users
+from .sources import behind, is_users, until_changed
 from .typed_code import digest_of_globals
 
 LARGEST = 1 << 26
@@ -33,33 +33,27 @@ _MEMBER = re.compile(r"""(?<![\w.-])([\w.-]++["']?)[ \t]*+[:=][ \t]*+("(?:[^"\\\
 
 _watching = 0
 """Loads under way."""
-_is_hooked = False
-_opened: dict[str, set[str]] = {}
-"""By the file of each module that ran while watched, the files it opened for reading."""
-_new: set[str] = set()
-"""Those among them whose files were not looked at yet."""
+_opened: dict[str, dict[str, str | None]] = {}
+"""By the file of each module that ran while watched, the files it opened for reading, with digests of what they held.
+
+`None` stands for one that was not looked at yet, an empty digest for one that does not count.
+"""
 _outputs: set[str] = set()
-_digests: dict[str, dict[str, str]] = {}
-"""The same with the digests of their contents, as they were when the module ran."""
 
 
 @contextmanager
 def watching() -> Iterator[None]:
     """While this holds, files that users' modules read when they are run are noted."""
-    global _watching, _is_hooked
-    if not _is_hooked:
-        sys.addaudithook(_hook)  # for good: Python takes no hook away
-        _is_hooked = True
+    global _watching
+    _add_hook()
     _watching += 1
     try:
         yield
     finally:
         _watching -= 1
-        while _new:
-            module = _new.pop()
-            digests = _digests.setdefault(module, {})
-            for path in _opened[module] - digests.keys() - _outputs:
-                digests[path] = _content_digest(Path(path), _secrets_in(module))
+        for module, files in list(_opened.items()):
+            for path in [path for path, digest in files.items() if digest is None and path not in _outputs]:
+                files[path] = _content_digest(Path(path), _secrets_in(module))
 
 
 def digest_of_data(thing: Any) -> str:
@@ -70,11 +64,16 @@ def digest_of_data(thing: Any) -> str:
     files = {one.__code__.co_filename for one in functions}
     watched = {file for file in files & _opened.keys() if Path(file).is_file()}  # not "<string>", nor one that is gone
     modules = {str(path) for file in watched for path in behind(Path(file))[0]} | watched
-    found = sorted({digest for module in modules for digest in _digests.get(module, {}).values() if digest})
+    found = sorted({digest for module in modules for digest in _opened.get(module, {}).values() if digest})
     unwatched = {file for file in files - _opened.keys() if Path(file).is_file()}
     found += [digest_of_globals(one) for one in functions if one.__code__.co_filename in unwatched]
     found = [digest for digest in found if digest]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
+
+
+@cache
+def _add_hook() -> None:
+    sys.addaudithook(_hook)  # for good: Python takes no hook away
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -92,9 +91,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 def _note_module(code: Any) -> None:
     """A user's module is about to be run; again, if its file has changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
-        _opened[code.co_filename] = set()
-        _new.add(code.co_filename)
-        _digests.pop(code.co_filename, None)
+        _opened[code.co_filename] = {}
 
 
 def _note_file(path: Any, mode: Any, flags: int) -> None:
@@ -109,8 +106,7 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
         while frame is not None and frame.f_code.co_name != "<module>":
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None and frame.f_code.co_filename in _opened:
-            _opened[frame.f_code.co_filename].add(place)
-            _new.add(frame.f_code.co_filename)
+            _opened[frame.f_code.co_filename].setdefault(place, None)
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:
@@ -126,17 +122,15 @@ def _is_secret(name: str, value: str) -> bool:
 
 def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
     """Digest of what a file holds but for keys; empty where it holds nothing else, or is gone."""
-    if is_secret_name(path.stem) or not path.is_file():
-        return ""
     try:
-        return _digest_of(path, changed(path), secrets)
+        return "" if is_secret_name(path.stem) or not path.is_file() else _digest_of(path, secrets)
     except OSError:
         return ""
 
 
-@lru_cache(maxsize=8192)
-def _digest_of(path: Path, changed: tuple[int, int], secrets: tuple[str, ...]) -> str:
-    size = changed[1]
+@until_changed(8192)
+def _digest_of(path: Path, secrets: tuple[str, ...]) -> str:
+    size = path.stat().st_size
     with path.open("rb") as file:
         if size > LARGEST:
             places = [size * number // _SAMPLES for number in range(_SAMPLES)]
@@ -145,8 +139,8 @@ def _digest_of(path: Path, changed: tuple[int, int], secrets: tuple[str, ...]) -
         content = file.read()
     if size <= LONGEST_TEXT:
         text = content.decode("utf-8", "surrogateescape")
-        for secret in secrets:
-            text = text.replace(secret.strip(), "") if secret.strip() else text
+        for secret in filter(None, map(str.strip, secrets)):
+            text = text.replace(secret, "")
         content = without_keys(_MEMBER.sub(_without_value, text)).encode("utf-8", "surrogateescape")
     return hashlib.sha256(content).hexdigest()
 

@@ -8,12 +8,12 @@ Names looked up by `importlib` are Python's affair.
 
 import builtins
 import hashlib
-import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,7 @@ _added: set[Path] = set()
 """Those among them that can be imported from for no other reason."""
 _first: dict[str, Path] = {}
 """By the name of a module, the first of them that had one."""
-_aliases: dict[str, Path] = {}
+_aliases: dict[str, str | None] = {}
 """By the name that a module of a later folder has in `sys.modules`, the module's file."""
 
 
@@ -40,9 +40,12 @@ class _Home:
     def learn_aliases(self) -> None:
         """Gives a name of its own to each module here that Python would look for in another such folder."""
         for name in _modules_in(self.folder):
-            if _first.setdefault(name, self.folder) != self.folder and (file := beside(self.folder, name, found(name))):
-                self.aliases[name] = f"{name}{self._suffix}"
-                _aliases[self.aliases[name]] = file
+            if _first.setdefault(name, self.folder) != self.folder:
+                spec = found(name)
+                meant = beside(self.folder, name, spec)
+                if meant is not None and meant is not spec:
+                    self.aliases[name] = f"{name}{self._suffix}"
+                    _aliases[self.aliases[name]] = meant.origin
         if self.aliases and _finder not in sys.meta_path:
             sys.meta_path.insert(sys.meta_path.index(PathFinder), _finder)
 
@@ -70,26 +73,24 @@ class _Builtins(dict[str, Any]):
     __missing__ = vars(builtins).__getitem__
 
 
+class Loader(SourceFileLoader):
+    """Runs a file with the builtins that it needs to find its neighbours."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if (space := _builtins_for(self.path)) is not None:
+            vars(module)["__builtins__"] = space
+        super().exec_module(module)
+
+
 class _Finder(MetaPathFinder):
     """Finds modules by the names of their own, and runs those of folders with such names with the folder's builtins."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         file = _aliases.get(fullname)
-        spec = importlib.util.spec_from_file_location(fullname, file) if file else PathFinder.find_spec(fullname, path)
-        space = builtins_for(spec.origin) if spec is not None and spec.has_location and spec.origin else None
-        if spec is not None and space is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(fullname, spec.loader.path, space)
+        spec = spec_from_file_location(fullname, file) if file else PathFinder.find_spec(fullname, path)
+        if spec is not None and type(spec.loader) is SourceFileLoader and _builtins_for(spec.loader.path) is not None:
+            spec.loader = Loader(fullname, spec.loader.path)
         return spec
-
-
-class _Loader(SourceFileLoader):
-    def __init__(self, name: str, path: str, space: dict[str, Any]) -> None:
-        super().__init__(name, path)
-        self._builtins = space
-
-    def exec_module(self, module: ModuleType) -> None:
-        vars(module)["__builtins__"] = self._builtins
-        super().exec_module(module)
 
 
 _finder = _Finder()
@@ -106,12 +107,6 @@ def open_folder(folder: Path) -> None:
     _homes[folder].learn_aliases()
 
 
-def builtins_for(file: str | Path) -> dict[str, Any] | None:
-    """The builtins that a file must be run with to find its neighbours; `None` where Python's own do."""
-    home = _home_above(str(file))
-    return _homes[home].builtins if home is not None and _homes[home].aliases else None
-
-
 def is_opened(spec: ModuleSpec) -> bool:
     """Whether a module at the top is found only because a file of its folder was loaded."""
     return _home_of(spec) in _added
@@ -126,12 +121,18 @@ def found(top: str) -> ModuleSpec | None:
         return None
 
 
-def beside(folder: Path, top: str, spec: ModuleSpec | None) -> Path | None:
-    """The file beside a file that a name means, where its `spec` now leads into another loaded file's folder."""
+def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None:
+    """Where a name leads from a folder: to the file in it, where its `spec` now leads to another loaded file's."""
     if spec is None or _home_of(spec) not in (None, folder):
-        files = (folder / top / "__init__.py", folder / f"{top}.py")  # as Python prefers them
-        return next((file for file in files if file.is_file()), None)
-    return None
+        for file in (folder / top / "__init__.py", folder / f"{top}.py"):  # as Python prefers them
+            if file.is_file():
+                return spec_from_file_location(top, file)
+    return spec
+
+
+def file_of(spec: ModuleSpec | None) -> Path | None:
+    """The file of a module; `None` where it has none, as a module of C has that is built in."""
+    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
 
 def forget(files: set[str]) -> None:
@@ -141,16 +142,20 @@ def forget(files: set[str]) -> None:
             del sys.modules[name]
 
 
+def _builtins_for(file: str) -> dict[str, Any] | None:
+    """The builtins that a file must be run with to find its neighbours; `None` where Python's own do."""
+    home = _home_above(file)
+    return home.builtins if home is not None and home.aliases else None
+
+
 @lru_cache(maxsize=8192)
-def _home_above(file: str) -> Path | None:
+def _home_above(file: str) -> _Home | None:
     """The folder of a loaded file in or under which a file lies; the nearest."""
-    return next((folder for folder in Path(file).parents if folder in _homes), None) if file else None
+    return next((_homes[folder] for folder in Path(file).parents if folder in _homes), None)
 
 
-def _home_of(spec: ModuleSpec | None) -> Path | None:
+def _home_of(spec: ModuleSpec) -> Path | None:
     """The folder of a loaded file that a module at the top comes from."""
-    if spec is None:
-        return None
     place = next(iter(spec.submodule_search_locations or ()), spec.origin if spec.has_location else None)
     folder = _folder_of(place) if place else None
     return folder if folder in _homes else None

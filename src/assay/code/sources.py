@@ -17,15 +17,17 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any, TypeVar
 
 from . import neighbours
 
+T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
 """For a file's folder and a name at the top: the files that importing it runs, and the folders of its modules."""
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
-_INSTALLED = ("site-packages", "dist-packages")
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/([^/.]*)", re.DOTALL)
 _guest_trees: set[Path] = set()
 """Packages of other systems whose `__init__.py` files are not run."""
 _OWN_IMPORT = re.compile(r"^[ \t]*(from \.[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
@@ -33,15 +35,25 @@ _BY_NAME = ("import_module", "__import__")
 _BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
+def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Keeps what a function says of a file until the file changes; of the last `most` files."""
+
+    def keeping(function: Callable[..., T]) -> Callable[..., T]:
+        kept = lru_cache(maxsize=most)(lambda file, _mtime, _size, *more: function(file, *more))
+
+        def current(file: Path, *more: Any) -> T:
+            state = file.stat()
+            return kept(file, state.st_mtime_ns, state.st_size, *more)
+
+        return current
+
+    return keeping
+
+
 def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
     """Digest of a file and of all that lies behind it; `libraries=False` leaves the versions of libraries out."""
     # While a process runs, its user's files may change, and those of assay do not.
     return (_digest_of_own if is_own(file) else _digest_behind)(str(file), libraries)
-
-
-@lru_cache(maxsize=4096)
-def _digest_of_own(file: str, libraries: bool) -> str:
-    return _digest_behind(file, libraries)
 
 
 def _digest_behind(file: str, libraries: bool) -> str:
@@ -52,6 +64,9 @@ def _digest_behind(file: str, libraries: bool) -> str:
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+_digest_of_own = lru_cache(maxsize=4096)(_digest_behind)
+
+
 def behind(file: Path) -> tuple[set[Path], set[str]]:
     """A file with the user's files it imports, however far; and the libraries they import.
 
@@ -59,14 +74,13 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     """
     start = file.resolve()
     files, libraries, waiting = {start}, set(), [start]
-    if _is_installed(str(start)):
-        return files, {_library_of(start)}
-    room = start.parent if _OWN in start.parents else None
+    if library := _INSTALLED.match(str(start)):
+        return files, {library[1]}
+    room = start.parent if is_own(start) else None
     spec_of = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
-        at = waiting.pop()
-        for name, found in _imports(at, look_up):
+        for name, found in _imports(waiting.pop(), look_up):
             if room is None and not is_users(found):
                 libraries.add(name.partition(".")[0])
             elif found not in files and (room is None or room in found.parents):
@@ -81,17 +95,13 @@ def leave_inits_out(package: Path) -> None:
 
 
 def _is_run(file: Path) -> bool:
-    return file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents)
-
-
-def is_users(file: str | Path) -> bool:
-    """Whether a file is the user's own: neither Python's, nor an installed library's, nor assay's."""
-    return _is_users(str(file))
+    return file.is_file() and (file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents))
 
 
 @lru_cache(maxsize=8192)
-def _is_users(path: str) -> bool:
-    return not (_is_installed(path) or path.startswith(_STANDARD) or is_own(path))
+def is_users(file: str | Path) -> bool:
+    """Whether a file is the user's own: neither Python's, nor an installed library's, nor assay's."""
+    return not (_INSTALLED.match(str(file)) or str(file).startswith(_STANDARD) or is_own(file))
 
 
 def is_own(file: str | Path) -> bool:
@@ -108,56 +118,35 @@ def version_of(library: str) -> str:
         stated = _VERSION.search(about.read_text("METADATA") or "")  # the rest of it is long, and not asked for
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
-        pass
-    found = _spec_files(neighbours.found(library))
-    return next((_digest(path) for path in found if path.is_file()), "")
-
-
-def _is_installed(path: str) -> bool:
-    return any(f"/{folder}/" in path for folder in _INSTALLED)
-
-
-def _library_of(file: Path) -> str:
-    parts = file.parts
-    at = max(index for index, part in enumerate(parts) if part in _INSTALLED)
-    return parts[at + 1].partition(".")[0]
+        file = neighbours.file_of(neighbours.found(library))
+        return _digest(file) if file is not None and file.is_file() else ""
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Each name a file imports, with the file it leads to; standard modules are passed over."""
-    if is_own(file):
-        yield from (("", path) for path in _own_imports(file))
-        return
-    names, is_open = _imported_names(file, changed(file))
+    """Each name a file imports, with the files it leads to; standard modules are passed over."""
+    names, is_open = _imported_names(file)
     for name in names:
-        if name.startswith("."):
-            for path in _relative(file, name):
-                yield "", path
-        elif name.partition(".")[0] not in sys.stdlib_module_names:
-            for path in _absolute(file, name, look_up):
+        if name.partition(".")[0] not in sys.stdlib_module_names:
+            for path in _files_of(name, file.parent, look_up):
                 yield name, path
     if is_open and is_users(file):
         # What is loaded by a name made up on the way may be any file nearby.
-        for pattern in ("*.py", "*/*.py"):
-            for path in file.parent.glob(pattern):
-                yield "", path.resolve()
+        for path in (*file.parent.glob("*.py"), *file.parent.glob("*/*.py")):
+            yield "", path.resolve()
 
 
-@lru_cache(maxsize=4096)
-def _own_imports(file: Path) -> tuple[Path, ...]:
-    """The files that one of assay's takes names from; what is not relative leads into other rooms, or to libraries.
+@until_changed(8192)
+def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
+    """The modules a file may import by name, and whether it loads further ones that cannot be told.
 
-    Only its import statements are parsed, which stand on lines of their own: every run waits for this.
+    Of assay's own files only the relative import statements are parsed, which stand on lines of their own: every run
+    waits for this. What is not relative leads into other rooms, or to libraries.
     """
-    statements = _OWN_IMPORT.findall(file.read_text(encoding="utf-8"))
-    names = dict.fromkeys(name for node in ast.parse("\n".join(statements)).body for name in names_imported(node))
-    return tuple(path for name in names for path in _relative(file, name))
-
-
-@lru_cache(maxsize=8192)
-def _imported_names(file: Path, changed: tuple[int, int]) -> tuple[tuple[str, ...], bool]:
-    """The modules a file may import by name, and whether it loads further ones that cannot be told."""
-    tree = parsed(file) if file.suffix == ".py" else None
+    tree: ast.Module | None = None
+    if is_own(file):
+        tree = ast.parse("\n".join(_OWN_IMPORT.findall(file.read_text(encoding="utf-8"))))
+    elif file.suffix == ".py":
+        tree = parsed(file)
     names: dict[str, None] = {}
     is_open = False
     for node in ast.walk(tree) if tree is not None else ():
@@ -187,74 +176,46 @@ def names_imported(node: ast.AST) -> list[str]:
 def parsed(file: Path) -> ast.Module | None:
     """The syntax tree of a Python file, only to be looked at; `None` where it cannot be read, or is not Python."""
     try:
-        return _parsed(file, changed(file))
-    except OSError:
-        return None
-
-
-@lru_cache(maxsize=16)  # each file of a run is looked at by several, one after another
-def _parsed(file: Path, changed: tuple[int, int]) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
-            return ast.parse(file.read_bytes())
+        return _tree(file)
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
 
 
-def _relative(file: Path, name: str) -> list[Path]:
-    rest = name.lstrip(".")
-    folder = file.parent
-    for _ in range(len(name) - len(rest) - 1):
-        folder = folder.parent
-    first = [folder / "__init__.py"] if (folder / "__init__.py").is_file() else []
-    found = (*first, *_below([folder], rest.split(".") if rest else []))
-    return [path.resolve() for path in found if _is_run(path)]
+@until_changed(16)  # each file of a run is looked at by several, one after another
+def _tree(file: Path) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
+        return ast.parse(file.read_bytes())
 
 
-def _absolute(file: Path, name: str, look_up: LookUp) -> list[Path]:
-    top, *rest = name.split(".")
-    files, folders = look_up(file.parent, top)
-    return [*files, *(path.resolve() for path in _below(folders, rest) if _is_run(path))]
+def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
+    """The files that importing a name runs, for a file in a folder."""
+    parts = [part for part in name.split(".") if part]
+    dots = len(name) - len(name.lstrip("."))
+    if dots:
+        for _ in range(dots - 1):
+            folder = folder.parent
+        files, folders, inside = [], [folder], [folder / "__init__.py"]
+    else:
+        files, folders = look_up(folder, parts.pop(0))
+        inside = []
+    for part in parts:
+        inside += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py")]
+        folders = [f / part for f in folders if (f / part).is_dir()]
+    return [*files, *(path.resolve() for path in inside if _is_run(path))]
 
 
 def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path], list[Path]]:
-    neighbour = neighbours.beside(folder, top, spec)
-    found = [neighbour] if neighbour else _spec_files(spec) or [path for path in (folder / top,) if path.exists()]
-    files = [path.resolve() for path in found if path.is_file() and _is_run(path)]
-    folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
-    folders += [path.parent for path in found if path.name == "__init__.py"]
+    spec = neighbours.beside(folder, top, spec)
+    file = neighbours.file_of(spec)
+    files = [file.resolve()] if file is not None and _is_run(file) else []
+    places = spec.submodule_search_locations if spec is not None else None
+    folders = [Path(place) for place in places or ()] if file or places else [folder / top]
     if files and not any(is_users(f"{place.resolve()}{os.sep}") for place in folders) and not is_users(files[0]):
         return files, []  # a library, which is known by its name: nobody asks for its modules
     return files, folders
 
 
-def _below(folders: list[Path], parts: list[str]) -> list[Path]:
-    """The files that importing `parts`, one inside another, runs."""
-    files = []
-    for part in parts:
-        files += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py") if path.is_file()]
-        folders = [f / part for f in folders if (f / part).is_dir()]
-    return files
-
-
-def _spec_files(spec: ModuleSpec | None) -> list[Path]:
-    """The file, and the folders, of a module at the top, loaded or not."""
-    if spec is None:
-        return []
-    origin = [Path(spec.origin)] if spec.origin and spec.has_location else []
-    return [path for path in (*origin, *map(Path, spec.submodule_search_locations or ())) if path.exists()]
-
-
-def changed(file: Path) -> tuple[int, int]:
-    state = file.stat()
-    return state.st_mtime_ns, state.st_size
-
-
+@until_changed(8192)
 def _digest(file: Path) -> str:
-    return _digest_of(file, changed(file))
-
-
-@lru_cache(maxsize=8192)
-def _digest_of(file: Path, changed: tuple[int, int]) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -57,6 +57,8 @@ def load_file(path: str | Path) -> ModuleType:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path), fix="check the path")
+    if file.suffix != ".py":
+        raise UsageError("not a Python file", where=str(path))
     trust.check(file)
     digest = digest_behind(file, libraries=False)[:12]
     if (file, digest) in _loaded:
@@ -65,17 +67,14 @@ def load_file(path: str | Path) -> ModuleType:
         # Some of what it imports of the user's has changed: it is read anew.
         neighbours.forget({str(path) for path in behind(file)[0] - {file}})
     name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise UsageError("not a Python file", where=str(path))
-    module = importlib.util.module_from_spec(spec)
     neighbours.open_folder(file.parent)
-    if (space := neighbours.builtins_for(file)) is not None:
-        vars(module)["__builtins__"] = space
-    sys.modules[name] = module
+    loader = neighbours.Loader(name, str(file))
+    spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+    assert spec is not None  # since there is a loader
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
     try:
         with trust.running(), watching():
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, AssayError) or not isinstance(error, (Exception, SystemExit)):
