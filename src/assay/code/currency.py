@@ -42,14 +42,18 @@ def _plain(value: Any) -> Any:
 _encode = msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode
 
 
+def _encoded(value: Any) -> bytes:
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
+        return repr(value).encode()  # lone surrogates, huge integers and media that cannot be read
+
+
 def rows_digest(rows: Sequence[Any]) -> str:
     """Digest of rows that a user's function listed: it may have read anything to make them."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     for row in rows:
-        try:
-            digest.update(_encode(row))
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            digest.update(repr(row).encode())
+        digest.update(_encoded(row))
     return digest.hexdigest()
 
 
@@ -62,8 +66,4 @@ def judged_digest(sample: Sample) -> str:
         fields = {name: None if id(cell) in sources else cell for name, cell in fields.items()}
     read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)
     parts = (read, sample.tags or {}, sample.group, sample.cluster)  # an empty view would take the slow way to text
-    try:
-        encoded = _encode(parts)
-    except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
-        encoded = repr(parts).encode()  # lone surrogates, huge integers and media that cannot be read
-    return sha256(encoded).hexdigest()[: 2 * DIGEST_BYTES]
+    return sha256(_encoded(parts)).hexdigest()[: 2 * DIGEST_BYTES]

@@ -11,9 +11,9 @@ import re
 import sys
 import uuid
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path, PurePath
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ from ..core import DataError, canonical, digest_of
 from ..core.media import Media
 from .data_files import digest_of_data
 from .sources import digest_behind, is_own, is_users, version_of
-from .typed_code import is_filled
+from .typed_code import file_of, is_filled
 
 MOST_VALUES = 500_000
 """Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
@@ -45,13 +45,10 @@ class _Describing:
     """Describes one component as plain data; whatever it holds several times is looked at once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Any] = {}
-        self._held: list[Any] = []
-        """Keeps what was described alive: ids of the dead are given to others."""
+        self._known: dict[int, tuple[Any, Any]] = {}
+        """By the id of each thing: the thing, kept alive since ids of the dead are given to others, and what it is."""
         self._left = MOST_VALUES
-        self._digests: dict[str, str] = {}
-        self._named: list[tuple[str, frozenset[int]]] | None = None
-        """The user's files that are loaded, with the ids of what each of them names."""
+        self._behind = cache(digest_behind)
 
     def of(self, thing: Any) -> Any:
         """What a thing is, in plain data."""
@@ -62,35 +59,17 @@ class _Describing:
             return thing
         if isinstance(thing, (bytes, bytearray, memoryview)):
             return {"bytes": digest_of(bytes(thing))}
-        if id(thing) in self._known:
-            return self._known[id(thing)]
-        self._known[id(thing)] = {"within itself": type(thing).__qualname__}
-        self._held.append(thing)
-        described = self._describe(thing)
-        if not isinstance(thing, (list, tuple, Mapping)):
-            described = digest_of(described)
-        self._known[id(thing)] = described
-        return described
+        if id(thing) not in self._known:
+            self._known[id(thing)] = thing, {"within itself": type(thing).__qualname__}
+            describe = next(way for kind, way in self._ways if isinstance(thing, kind))
+            described = describe(self, thing)
+            is_container = isinstance(thing, (list, tuple, Mapping))
+            self._known[id(thing)] = thing, described if is_container else digest_of(described)
+        return self._known[id(thing)][1]
 
-    def _describe(self, thing: Any) -> Any:
-        if isinstance(thing, enum.Enum):
-            return {"enum": self.of(type(thing)), "name": thing.name}
-        if isinstance(thing, Mapping):
-            return self._mapping(thing)
-        if isinstance(thing, (list, tuple)):
-            listed = [self.of(value) for value in thing]
-            return listed if type(thing) in (list, tuple) else {"kind": self.of(type(thing)), "values": listed}
-        if isinstance(thing, (set, frozenset)):
-            return {"set": sorted(canonical(self.of(value)).decode("utf-8", "replace") for value in thing)}
-        for kind, describe in self._ways:
-            if isinstance(thing, kind):
-                return describe(self, thing)
-        return self._object(thing)
-
-    def _behind(self, file: str) -> str:
-        if file not in self._digests:
-            self._digests[file] = digest_behind(file)
-        return self._digests[file]
+    def _sequence(self, thing: Sequence[Any]) -> Any:
+        listed = [self.of(value) for value in thing]
+        return listed if type(thing) in (list, tuple) else {"kind": self.of(type(thing)), "values": listed}
 
     def _mapping(self, thing: Mapping[Any, Any]) -> Any:
         if all(type(key) is str for key in thing):
@@ -126,7 +105,7 @@ class _Describing:
 
     def _class(self, thing: type) -> Any:
         file = _file_of(thing)
-        if file is None:
+        if not file:
             return {"name": f"{thing.__module__}.{thing.__qualname__}"}
         described: dict[str, Any] = {"name": thing.__qualname__, "code": self._behind(file)}
         described["bases"] = [self.of(base) for base in thing.__bases__]
@@ -135,9 +114,6 @@ class _Describing:
             attributes = {name: value for name, value in vars(thing).items() if not _is_machinery(name, value)}
             described["attributes"] = self.of(attributes)
         return described
-
-    def _method(self, thing: MethodType) -> Any:
-        return {"method": self.of(thing.__func__), "of": self.of(thing.__self__)}
 
     def _built_in(self, thing: BuiltinFunctionType) -> Any:
         owner = thing.__self__
@@ -164,7 +140,7 @@ class _Describing:
         kind = type(thing)
         file = _file_of(kind)
         described: dict[str, Any] = {"class": self.of(kind)}
-        if file is None or not is_own(file):
+        if not is_own(file):
             described["builders"] = self._builders(thing)
         if (wrapped := inspect.getattr_static(thing, "__wrapped__", None)) is not None:
             return {**described, "wrapped": self.of(wrapped)}
@@ -173,7 +149,7 @@ class _Describing:
         for plain in (str, int, float):
             if isinstance(thing, plain):
                 described["value"] = plain.__repr__(thing)
-        if file is None:
+        if not file:
             return {**described, "state": self.of(_reduced(thing))}
         state = _state(thing)
         if is_dataclass(thing):
@@ -190,21 +166,28 @@ class _Describing:
             return self.of(thing.tolist())
         return [str(thing.dtype), list(getattr(thing, "shape", ())), digest_of(thing.tobytes())]
 
+    @cached_property
+    def _named(self) -> list[tuple[str, frozenset[int]]]:
+        """The user's files that are loaded, with the ids of what each of them names."""
+        return [
+            (file, frozenset(map(id, list(vars(module).values()))))
+            for module in list(sys.modules.values())
+            if isinstance(file := getattr(module, "__file__", None), str) and is_users(file)
+        ]
+
     def _builders(self, thing: Any) -> list[str]:
         """The user's files that name an object: what it was built with may show in nothing but them."""
-        if self._named is None:
-            self._named = [
-                (file, frozenset(map(id, list(vars(module).values()))))
-                for module in list(sys.modules.values())
-                if isinstance(file := getattr(module, "__file__", None), str) and is_users(file)
-            ]
         files = {file for file, named in self._named if id(thing) in named}
         return sorted({self._behind(file) for file in files if Path(file).is_file()})
 
     _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (
+        (enum.Enum, lambda d, it: {"enum": d.of(type(it)), "name": it.name}),
+        (Mapping, _mapping),
+        ((list, tuple), _sequence),
+        ((set, frozenset), lambda d, it: {"set": sorted(canonical(d.of(one)).decode("utf-8", "replace") for one in it)}),
         (FunctionType, _function),
         (type, _class),
-        (MethodType, _method),
+        (MethodType, lambda d, it: {"method": d.of(it.__func__), "of": d.of(it.__self__)}),
         (partial, lambda d, it: {"partial": [d.of(part) for part in (it.func, it.args, it.keywords, it.__dict__)]}),
         (BuiltinFunctionType, _built_in),
         (ModuleType, _module),
@@ -212,7 +195,9 @@ class _Describing:
         (PurePath, lambda _, path: {"path": str(path)}),
         (re.Pattern, lambda d, it: {"pattern": d.of(it.pattern), "flags": int(it.flags)}),
         (Media, _media),
+        (object, _object),
     )
+    """What is done with each kind of thing; the first that fits counts."""
 
 
 def _state(thing: Any) -> dict[str, Any]:
@@ -246,13 +231,10 @@ def _reduced(thing: Any) -> Any:
     return [arguments, state, *(None if items is None else list(items) for items in listed)]
 
 
-def _file_of(kind: type) -> str | None:
-    """The file a class was written in; `None` for Python's own and for those of compiled libraries."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None)
-    if file is None or kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
-        return None
-    return str(file) if Path(file).is_file() else None
+def _file_of(kind: type) -> str:
+    """The file a class was written in; empty for Python's own and for those of compiled libraries."""
+    is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
+    return "" if is_pythons else file_of(kind)
 
 
 def _library(thing: Any) -> dict[str, Any]:

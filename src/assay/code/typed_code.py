@@ -52,7 +52,8 @@ def digest_of_globals(function: FunctionType) -> str:
     values, folder = function.__globals__, str(Path(function.__code__.co_filename).parent)
     functions, found = [function], dict[str, str]()
     for one in functions:  # more are put behind it on the way
-        for name in sorted(values.keys() & _named_in(one.__code__) - _stored(one.__code__)):
+        named = {name for code in _codes(one.__code__) for name in code.co_names}
+        for name in sorted(values.keys() & named - _stored(one.__code__)):
             value = values[name]
             if isinstance(value, FunctionType) and value.__globals__ is values:
                 functions += [value] if value not in functions else []
@@ -64,8 +65,12 @@ def digest_of_globals(function: FunctionType) -> str:
     return digest_of(found) if found else ""
 
 
-def _named_in(code: CodeType) -> set[str]:
-    return set(code.co_names).union(*(_named_in(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def _held(thing: Any) -> Iterator[Any]:
@@ -91,11 +96,11 @@ def _closure(function: FunctionType) -> dict[str, Any]:
     return {name: cell.cell_contents for name, cell in cells if name not in variables and is_filled(cell)}
 
 
-def _stored(code: CodeType, *more: str) -> set[str]:
+def _stored(code: CodeType, *kinds: str) -> set[str]:
     """The variables of others (with `STORE_ATTR`, the attributes) that code assigns to, as it does to counters."""
-    kinds = more or ("STORE_DEREF", "STORE_GLOBAL")
-    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in kinds}
-    return names.union(*(_stored(one, *more) for one in code.co_consts if isinstance(one, CodeType)))
+    kinds = kinds or ("STORE_DEREF", "STORE_GLOBAL")
+    steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
+    return {str(step.argval) for step in steps if step.opname in kinds}
 
 
 def _changed_attributes(kind: type) -> set[str]:
@@ -157,8 +162,6 @@ class _Described:
             return {"set": sorted(digest_of(self.of(value)) for value in thing)}
         if isinstance(thing, FunctionType):
             return self._function(thing)
-        if isinstance(thing, CodeType):
-            return self._code(thing, {})
         if inspect.isclass(thing):
             return self._class(thing)
         if isinstance(thing, (staticmethod, classmethod)):
