@@ -202,19 +202,13 @@ class _Describing:
 
 def _state(thing: Any) -> dict[str, Any]:
     """The attributes of an object; not those its class makes of the others when they are first asked for."""
-    kind = type(thing)
-    state = {
+    state = object.__getstate__(thing)  # type: ignore[attr-defined] # not what the class would have copied instead
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    return {
         name: value
-        for name, value in getattr(thing, "__dict__", {}).items()
-        if not isinstance(inspect.getattr_static(kind, name, None), cached_property)
+        for name, value in {**(attributes or {}), **(slots or {})}.items()
+        if not isinstance(inspect.getattr_static(type(thing), name, None), cached_property)
     }
-    for base in kind.__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            place = f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and name[-2:] != "__" else name
-            if name not in ("__dict__", "__weakref__") and hasattr(thing, place):
-                state[place] = getattr(thing, place)
-    return state
 
 
 def _reduced(thing: Any) -> Any:

@@ -39,7 +39,8 @@ class _Home:
 
     def learn_aliases(self) -> None:
         """Gives a name of its own to each module here that Python would look for in another such folder."""
-        for name in _modules_in(self.folder):
+        packages = {place.parent.name for place in self.folder.glob("*/__init__.py")}
+        for name in packages | {place.stem for place in self.folder.glob("*.py")}:
             if _first.setdefault(name, self.folder) != self.folder:
                 spec = found(name)
                 meant = beside(self.folder, name, spec)
@@ -164,8 +165,3 @@ def _home_of(spec: ModuleSpec) -> Path | None:
 @lru_cache(maxsize=8192)
 def _folder_of(place: str) -> Path:
     return Path(place).resolve().parent
-
-
-def _modules_in(folder: Path) -> set[str]:
-    packages = {place.parent.name for place in folder.glob("*/__init__.py")}
-    return packages | {place.stem for place in folder.glob("*.py")}

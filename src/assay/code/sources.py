@@ -80,7 +80,8 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     spec_of = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
-        for name, found in _imports(waiting.pop(), look_up):
+        at = waiting.pop()
+        for name, found in _own_imports(at) if room else _imports(at, look_up):
             if room is None and not is_users(found):
                 libraries.add(name.partition(".")[0])
             elif found not in files and (room is None or room in found.parents):
@@ -135,12 +136,18 @@ def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
             yield "", path.resolve()
 
 
+@lru_cache(maxsize=4096)
+def _own_imports(file: Path) -> list[tuple[str, Path]]:
+    """The same for one of assay's files, where what is not relative leads into other rooms, or to libraries."""
+    return list(_imports(file, lambda folder, top: ([], [])))
+
+
 @until_changed(8192)
 def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
     """The modules a file may import by name, and whether it loads further ones that cannot be told.
 
     Of assay's own files only the relative import statements are parsed, which stand on lines of their own: every run
-    waits for this. What is not relative leads into other rooms, or to libraries.
+    waits for this.
     """
     tree: ast.Module | None = None
     if is_own(file):

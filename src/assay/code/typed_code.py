@@ -8,7 +8,7 @@ known by its class, since it has no lasting value; what is called like a secret 
 import dis
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -151,27 +151,11 @@ class _Described:
         self._left -= len(thing) if isinstance(thing, (list, tuple, set, frozenset, Mapping)) else 1
         if self._left < 0:
             return {"large": [type(thing).__qualname__, len(thing) if hasattr(thing, "__len__") else 1]}
-        return self._whole(thing)
+        describe = next(way for kind, way in self._ways if isinstance(thing, kind))
+        return describe(self, thing)
 
-    def _whole(self, thing: Any) -> Any:
-        if isinstance(thing, Mapping):
-            return {str(key): self.of(value) for key, value in thing.items() if not is_secret_name(str(key))}
-        if isinstance(thing, (list, tuple)):
-            return [self.of(value) for value in thing]
-        if isinstance(thing, (set, frozenset)):
-            return {"set": sorted(digest_of(self.of(value)) for value in thing)}
-        if isinstance(thing, FunctionType):
-            return self._function(thing)
-        if inspect.isclass(thing):
-            return self._class(thing)
-        if isinstance(thing, (staticmethod, classmethod)):
-            return self.of(thing.__func__)
-        if isinstance(thing, property):
-            return [self.of(thing.fget), self.of(thing.fset)]
-        if isinstance(thing, ModuleType):
-            return {"module": thing.__name__}
-        kind = thing if inspect.isroutine(thing) else type(thing)
-        return {"object": f"{kind.__module__}.{kind.__qualname__}"}
+    def _mapping(self, thing: Mapping[Any, Any]) -> Any:
+        return {str(key): self.of(value) for key, value in thing.items() if not is_secret_name(str(key))}
 
     def _function(self, thing: FunctionType) -> Any:
         if file_of(thing):
@@ -204,3 +188,19 @@ class _Described:
             if not (name.startswith("__") and not callable(value)) and not is_secret_name(name)
         }
         return {"class": thing.__qualname__, "bases": [self.of(base) for base in thing.__bases__], "members": members}
+
+    def _object(self, thing: Any) -> Any:
+        kind = thing if inspect.isroutine(thing) else type(thing)
+        return {"object": f"{kind.__module__}.{kind.__qualname__}"}
+
+    _ways: tuple[tuple[Any, Callable[["_Described", Any], Any]], ...] = (
+        (Mapping, _mapping),
+        ((list, tuple), lambda d, it: [d.of(value) for value in it]),
+        ((set, frozenset), lambda d, it: {"set": sorted(digest_of(d.of(value)) for value in it)}),
+        (FunctionType, _function),
+        (type, _class),
+        ((staticmethod, classmethod), lambda d, it: d.of(it.__func__)),
+        (property, lambda d, it: [d.of(it.fget), d.of(it.fset)]),
+        (ModuleType, lambda _, it: {"module": it.__name__}),
+        (object, _object),
+    )
