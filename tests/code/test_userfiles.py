@@ -67,11 +67,14 @@ def test_a_file_that_fails_is_one_line_with_its_place_and_leaves_nothing(tmp_pat
     assert not [name for name in set(sys.modules) - before if name.startswith("assay_user")]
 
 
-def test_a_missing_file_and_a_missing_name_are_said(tmp_path):
+def test_a_missing_file_one_that_is_not_python_and_a_missing_name_are_said(tmp_path):
     (tmp_path / "mine.py").write_text("def generate(): ...")
+    (tmp_path / "notes.txt").write_text("")
 
     with pytest.raises(UsageError, match="no such file"):
         load_file(tmp_path / "gone.py")
+    with pytest.raises(UsageError, match=r"notes\.txt: not a Python file"):
+        load_file(tmp_path / "notes.txt")
     with pytest.raises(UnknownName, match="did you mean 'generate'"):
         load_attribute(f"{tmp_path / 'mine.py'}:generat")
 

@@ -11,7 +11,7 @@ import re
 import sys
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path, PurePath
@@ -76,6 +76,9 @@ class _Describing:
             return {key: self.of(value) for key, value in thing.items()}
         pairs = [[self.of(key), self.of(value)] for key, value in thing.items()]
         return {"pairs": sorted(pairs, key=canonical)}
+
+    def _set(self, thing: Collection[Any]) -> Any:
+        return {"set": sorted(canonical(self.of(value)).decode("utf-8", "replace") for value in thing)}
 
     def _function(self, thing: FunctionType) -> Any:
         code = thing.__code__
@@ -184,7 +187,7 @@ class _Describing:
         (enum.Enum, lambda d, it: {"enum": d.of(type(it)), "name": it.name}),
         (Mapping, _mapping),
         ((list, tuple), _sequence),
-        ((set, frozenset), lambda d, it: {"set": sorted(canonical(d.of(one)).decode("utf-8", "replace") for one in it)}),
+        ((set, frozenset), _set),
         (FunctionType, _function),
         (type, _class),
         (MethodType, lambda d, it: {"method": d.of(it.__func__), "of": d.of(it.__self__)}),

@@ -39,11 +39,11 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keeps what a function says of a file until the file changes; of the last `most` files."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
-        kept = lru_cache(maxsize=most)(lambda file, _mtime, _size, *more: function(file, *more))
+        memory = lru_cache(maxsize=most)(lambda file, _mtime, _size, *more: function(file, *more))
 
         def current(file: Path, *more: Any) -> T:
             state = file.stat()
-            return kept(file, state.st_mtime_ns, state.st_size, *more)
+            return memory(file, state.st_mtime_ns, state.st_size, *more)
 
         return current
 

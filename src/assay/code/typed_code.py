@@ -122,12 +122,6 @@ _accumulators: dict[int, Any] = {}
 """Containers that were empty when they were first looked at, kept alive: logs and caches, which a run fills."""
 
 
-def _is_accumulator(thing: Any) -> bool:
-    if not thing:
-        _accumulators[id(thing)] = thing
-    return id(thing) in _accumulators
-
-
 class _Described:
     """Things as plain data, each looked at once."""
 
@@ -143,7 +137,9 @@ class _Described:
             return without_keys(thing)
         if isinstance(thing, (bytes, bytearray)):
             return {"bytes": digest_of(bytes(thing))}
-        if isinstance(thing, (list, dict, set)) and _is_accumulator(thing):
+        if isinstance(thing, (list, dict, set)) and not thing:
+            _accumulators[id(thing)] = thing
+        if id(thing) in _accumulators:
             return {"filled by a run": type(thing).__qualname__}
         if id(thing) in self._seen:
             return {"again": type(thing).__qualname__}
