@@ -6,7 +6,8 @@ import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from functools import cached_property, partial, wraps
+from enum import Enum
+from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,15 @@ class Slotted:
     def __init__(self, limit):
         self.limit = limit
         self.__hidden = limit
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Size(Enum):
+    SMALL = 2
+    LARGE = 20
 
 
 @dataclass
@@ -101,7 +111,13 @@ def made_class(value):
         lambda n: __import__("re").compile(f"a{n}"),
         lambda n: __import__("decimal").Decimal(n),
         lambda n: __import__("numpy").arange(n),
+        lambda n: __import__("numpy").array([n, None], dtype=object),
         lambda n: Image(bytes([n])),
+        lambda n: Image(f"/no/such/{n}.png"),
+        lambda n: bytes([n]),
+        lambda n: Word(n),
+        lambda n: Size(n),
+        lambda n: lru_cache(closing_over([n])),
         lambda n: [ExactMatch(), n],
     ],
 )

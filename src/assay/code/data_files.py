@@ -52,8 +52,9 @@ def watching() -> Iterator[None]:
     finally:
         _watching -= 1
         for module, files in list(_opened.items()):
-            for path in [path for path, digest in files.items() if digest is None and path not in _outputs]:
-                files[path] = _content_digest(Path(path), _secrets_in(module))
+            for path, digest in list(files.items()):
+                if digest is None and path not in _outputs:
+                    files[path] = _content_digest(Path(path), _secrets_in(module))
 
 
 def digest_of_data(thing: Any) -> str:
@@ -62,11 +63,11 @@ def digest_of_data(thing: Any) -> str:
     members = [getattr(one, "__func__", None) or getattr(one, "fget", None) or one for one in members]
     functions = [one for one in members if isinstance(one, FunctionType) and is_users(one.__code__.co_filename)]
     files = {one.__code__.co_filename for one in functions}
-    watched = {file for file in files & _opened.keys() if Path(file).is_file()}  # not "<string>", nor one that is gone
+    files = {file for file in files if Path(file).is_file()}  # not "<string>", nor one that is gone
+    watched = files & _opened.keys()
     modules = {str(path) for file in watched for path in behind(Path(file))[0]} | watched
     found = sorted({digest for module in modules for digest in _opened.get(module, {}).values() if digest})
-    unwatched = {file for file in files - _opened.keys() if Path(file).is_file()}
-    found += [digest_of_globals(one) for one in functions if one.__code__.co_filename in unwatched]
+    found += [digest_of_globals(one) for one in functions if one.__code__.co_filename in files - watched]
     found = [digest for digest in found if digest]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
 
