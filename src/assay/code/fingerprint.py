@@ -22,7 +22,7 @@ from ..core import DataError, canonical, digest_of
 from ..core.media import Media
 from .data_files import digest_of_data
 from .sources import digest_behind, is_own, is_users, version_of
-from .typed_code import file_of, is_filled
+from .typed_code import closure_of, file_of
 
 MOST_VALUES = 500_000
 """Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
@@ -89,8 +89,7 @@ class _Describing:
                 described["data"] = data
         else:
             described |= self._code(code, thing.__globals__)  # as of a notebook: there is no file to look into
-        cells = [cell for cell in thing.__closure__ or () if is_filled(cell)]
-        described["closure"] = [self.of(cell.cell_contents) for cell in cells]
+        described["closure"] = [self.of(value) for value in closure_of(thing).values()]
         described["defaults"] = self.of([thing.__defaults__, thing.__kwdefaults__])
         described["attributes"] = self.of(thing.__dict__)
         return described

@@ -199,13 +199,10 @@ def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
     """The files that importing a name runs, for a file in a folder."""
     parts = [part for part in name.split(".") if part]
     dots = len(name) - len(name.lstrip("."))
-    if dots:
-        for _ in range(dots - 1):
-            folder = folder.parent
-        files, folders, inside = [], [folder], [folder / "__init__.py"]
-    else:
-        files, folders = look_up(folder, parts.pop(0))
-        inside = []
+    for _ in range(dots - 1):
+        folder = folder.parent
+    files, folders = look_up(folder, parts.pop(0)) if dots == 0 else ([], [folder])
+    inside = [folder / "__init__.py"] if dots else []
     for part in parts:
         inside += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py")]
         folders = [f / part for f in folders if (f / part).is_dir()]

@@ -9,6 +9,7 @@ import dis
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -39,7 +40,8 @@ def digest_of_code(thing: Any) -> str:
 
 def digest_of_state(thing: Any) -> str:
     """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
-    values = list(_held(thing))
+    is_function = isinstance(thing, FunctionType)
+    values = list(_lasting(thing).values()) if is_function else _settings(getattr(thing, "__self__", thing))
     return digest_of(_Described().of(values)) if values else ""
 
 
@@ -73,27 +75,31 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _held(thing: Any) -> Iterator[Any]:
-    if isinstance(thing, FunctionType):
-        yield from _closure(thing).values()
-        return
-    owner = getattr(thing, "__self__", thing)
+def _settings(owner: Any) -> list[dict[str, Any]]:
+    """The attributes of an object that is not Python's or a library's, but for those that its methods change."""
     if inspect.isclass(owner) or inspect.isroutine(owner) or isinstance(owner, ModuleType):
-        return
+        return []
     file = file_of(type(owner))
     if file and not is_users(file):
-        return  # a library's object keeps what it likes
+        return []  # a library's object keeps what it likes
     changing = _changed_attributes(type(owner))
     state = {name: value for name, value in getattr(owner, "__dict__", {}).items() if name not in changing}
-    if state:
-        yield state
+    return [state] if state else []
 
 
-def _closure(function: FunctionType) -> dict[str, Any]:
+def closure_of(function: FunctionType) -> dict[str, Any]:
+    """What a function was closed over; variables of outer functions that have no value yet are left out."""
+    values = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):
+            values[name] = cell.cell_contents
+    return values
+
+
+def _lasting(function: FunctionType) -> dict[str, Any]:
     """What a function was closed over, but for what it changes itself."""
-    code, variables = function.__code__, _stored(function.__code__)
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if name not in variables and is_filled(cell)}
+    variables = _stored(function.__code__)
+    return {name: value for name, value in closure_of(function).items() if name not in variables}
 
 
 def _stored(code: CodeType, *kinds: str) -> set[str]:
@@ -108,14 +114,6 @@ def _changed_attributes(kind: type) -> set[str]:
     methods = [value for base in kind.__mro__ for name, value in vars(base).items() if name not in BUILDING]
     functions = [one for one in methods if isinstance(one, FunctionType)]
     return set().union(*(_stored(function.__code__, "STORE_ATTR") for function in functions))
-
-
-def is_filled(cell: Any) -> bool:
-    """Whether a variable of an outer function has a value yet."""
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
 
 
 _accumulators: dict[int, Any] = {}
@@ -156,7 +154,7 @@ class _Described:
     def _function(self, thing: FunctionType) -> Any:
         if file_of(thing):
             return {"function": f"{thing.__module__}.{thing.__qualname__}"}
-        closure = {name: self.of(value) for name, value in _closure(thing).items()}
+        closure = {name: self.of(value) for name, value in _lasting(thing).items()}
         defaults = [self.of(thing.__defaults__), self.of(thing.__kwdefaults__)]
         return {"code": self._code(thing.__code__, thing.__globals__), "closure": closure, "defaults": defaults}
 
