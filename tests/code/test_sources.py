@@ -1,6 +1,7 @@
 """The files behind a piece of code: what a file imports, however it says so, and what those import."""
 
 import ast
+import os
 from importlib import metadata
 from pathlib import Path
 
@@ -146,3 +147,38 @@ def test_versions_are_those_that_python_knows() -> None:
     known = {about.metadata["Name"]: about.version for about in list(metadata.distributions())[::8]}
 
     assert {name: version_of(name) for name in known} == known
+
+
+def test_a_module_of_a_library_that_is_a_link_to_a_file_of_the_user_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, **{"site-packages/near_lib/__init__": "", "mine/metric": "K = 1\n"})
+    (tmp_path / "site-packages/near_lib/metric.py").symlink_to(tmp_path / "mine/metric.py")
+    (tmp_path / "site-packages/near_lib/plug").symlink_to(tmp_path / "mine")
+    bench = written(tmp_path, bench="from near_lib.metric import K\nfrom near_lib.plug import metric\n")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    before = digest_behind(bench)
+
+    written(tmp_path, **{"mine/metric": "K = 22\n"})
+
+    assert names(tmp_path, behind(bench)[0]) == {"bench.py", "mine/metric.py"}
+    assert digest_behind(bench) != before
+
+
+def test_two_files_of_one_name_size_and_time_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for folder, text in (("a", "one = 1\n"), ("b", "two = 2\n")):
+        written(tmp_path / folder, bench=text)
+        os.utime(tmp_path / folder / "bench.py", (315532800, 315532800))
+        monkeypatch.chdir(tmp_path / folder)
+        found.append(ast.unparse(parsed(Path("bench.py")) or ast.Module([], [])))
+
+    assert found == ["one = 1", "two = 2"]
+
+
+def test_the_tree_of_a_large_file_is_not_kept(tmp_path: Path) -> None:
+    small, large = written(tmp_path, bench="x = 1\n"), tmp_path / "large.py"
+    large.write_text("x = [\n" + "    1,\n" * (sources.LARGEST_KEPT // 7 + 1) + "]\n")
+
+    assert parsed(small) is parsed(small)
+    assert parsed(large) is not parsed(large) is not None

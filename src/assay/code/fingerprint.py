@@ -169,17 +169,19 @@ class _Describing:
         return [str(thing.dtype), list(getattr(thing, "shape", ())), digest_of(thing.tobytes())]
 
     @cached_property
-    def _named(self) -> list[tuple[str, frozenset[int]]]:
-        """The user's files that are loaded, with the ids of what each of them names."""
-        return [
+    def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
+        """The ids of all that users' loaded files name, and each of these files with the ids it names."""
+        by_file = [
             (file, frozenset(map(id, list(vars(module).values()))))
             for module in list(sys.modules.values())
             if isinstance(file := getattr(module, "__file__", None), str) and is_users(file)
         ]
+        return frozenset().union(*(named for _, named in by_file)), by_file
 
     def _builders(self, thing: Any) -> list[str]:
         """The user's files that name an object: what it was built with may show in nothing but them."""
-        files = {file for file, named in self._named if id(thing) in named}
+        every, by_file = self._named
+        files = {file for file, named in by_file if id(thing) in named} if id(thing) in every else set()
         return sorted({self._behind(file) for file in files if Path(file).is_file()})
 
     _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (

@@ -28,6 +28,8 @@ _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/([^/.]*)", re.DOTALL)
+LARGEST_KEPT = 1 << 18
+"""Bytes of a file whose syntax tree is kept: the tree of data in Python takes fifty times the memory of its text."""
 _guest_trees: set[Path] = set()
 """Packages of other systems whose `__init__.py` files are not run."""
 _OWN_IMPORT = re.compile(r"^[ \t]*(from \.[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
@@ -39,11 +41,12 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keeps what a function says of a file until the file changes; of the last `most` files."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
-        memory = lru_cache(maxsize=most)(lambda file, _mtime, _size, *more: function(file, *more))
+        memory = lru_cache(maxsize=most)(lambda file, _state, *more: function(file, *more))
 
         def current(file: Path, *more: Any) -> T:
-            state = file.stat()
-            return memory(file, state.st_mtime_ns, state.st_size, *more)
+            now = file.stat()
+            state = now.st_mtime_ns, now.st_size, now.st_ctime_ns, now.st_ino  # a copy may keep time and size
+            return memory(file.absolute(), state, *more)
 
         return current
 
@@ -116,7 +119,8 @@ def version_of(library: str) -> str:
 
     try:
         about = metadata.distribution(library)
-        stated = _VERSION.search(about.read_text("METADATA") or "")  # the rest of it is long, and not asked for
+        head = (about.read_text("METADATA") or "").partition("\n\n")[0]
+        stated = _VERSION.search(head)  # the rest of it is long, and not asked for
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         file = neighbours.file_of(neighbours.found(library))
@@ -183,16 +187,18 @@ def names_imported(node: ast.AST) -> list[str]:
 def parsed(file: Path) -> ast.Module | None:
     """The syntax tree of a Python file, only to be looked at; `None` where it cannot be read, or is not Python."""
     try:
-        return _tree(file)
+        return _kept_tree(file) if file.stat().st_size < LARGEST_KEPT else _tree(file)
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
 
 
-@until_changed(16)  # each file of a run is looked at by several, one after another
 def _tree(file: Path) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
         return ast.parse(file.read_bytes())
+
+
+_kept_tree = until_changed(16)(_tree)  # each file of a run is looked at by several, one after another
 
 
 def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
@@ -215,8 +221,6 @@ def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path
     files = [file.resolve()] if file is not None and _is_run(file) else []
     places = spec.submodule_search_locations if spec is not None else None
     folders = [Path(place) for place in places or ()] if file or places else [folder / top]
-    if files and not any(is_users(f"{place.resolve()}{os.sep}") for place in folders) and not is_users(files[0]):
-        return files, []  # a library, which is known by its name: nobody asks for its modules
     return files, folders
 
 
