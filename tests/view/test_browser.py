@@ -52,6 +52,7 @@ def test_arrow_keys_go_through_samples_and_the_address_follows(window: Browser, 
     assert window.js("return document.querySelector('.row[aria-selected=true]').textContent").find("s001") >= 0
 
 
+@pytest.mark.costly
 def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(window: Browser, viewer, two_runs: Path):
     server = viewer(two_runs)
     window.open(server.link())
@@ -65,6 +66,7 @@ def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(wind
     assert "last number" in window.text(".verdict-box")
 
 
+@pytest.mark.costly
 def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, two_runs: Path):
     server = viewer(two_runs)
     window.open(server.link())
@@ -82,6 +84,7 @@ def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, tw
     assert window.js("return document.activeElement === document.querySelector('.filters input')")
 
 
+@pytest.mark.costly
 def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(window: Browser, viewer, tmp_path: Path):
     sums(tmp_path / "run", count=3000, right=1000)
     server = viewer(tmp_path)
@@ -149,6 +152,7 @@ def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path
     assert window.text(".beside mark") == "try"
 
 
+@pytest.mark.costly
 def test_a_video_plays_and_jumps_to_any_time_live_and_in_a_report(window: Browser, viewer, tmp_path: Path):
     pytest.importorskip("av", reason="PyAV, which makes the video, is not installed")
     film = Video(webm())
@@ -173,6 +177,7 @@ def test_a_video_plays_and_jumps_to_any_time_live_and_in_a_report(window: Browse
         assert window.js("return document.querySelector('video').videoWidth") == 64
 
 
+@pytest.mark.costly
 def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(window: Browser, viewer, tmp_path: Path):
     text = "😀 The answer is B. (B stands for 'both'.) B"
     place = [text.index("B"), text.index("B") + 1]
@@ -189,6 +194,7 @@ def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(window: Br
     assert window.text(".conversation mark") == "B" and window.js(before) == "😀 The answer is "
 
 
+@pytest.mark.costly
 def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_path: Path):
     digest, markup = "a" * 64, b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
     drawing = tmp_path / "drawing.svg"
@@ -214,6 +220,7 @@ def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_pa
     assert "not an image, audio or video file by its own bytes" in window.text(".medium")
 
 
+@pytest.mark.costly
 def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_path: Path):
     first = [{"role": "user", "content": "Name a river"}]
     second = [*first, {"role": "assistant", "content": "The Rhine"}, {"role": "user", "content": "And a lake"}]
@@ -245,6 +252,7 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
     )
 
 
+@pytest.mark.costly
 def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewer, tmp_path: Path):
     write_run(tmp_path / "long", [answered("big", "Go on", "word " * 2_000_000), judged("big", 0.0)])
     server = viewer(tmp_path)
@@ -258,6 +266,7 @@ def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewe
     assert window.js("return document.querySelector('.answer-box').textContent.length") < 400_000
 
 
+@pytest.mark.costly
 def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(window: Browser, viewer, tmp_path: Path):
     folder = sums(tmp_path / "hurt", count=6, right=3)
     journal = folder / "records.jsonl"
@@ -274,6 +283,7 @@ def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(window: Browser,
     assert window.wait("document.querySelectorAll('.row').length === 6")
 
 
+@pytest.mark.costly
 def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(window: Browser, viewer, two_runs: Path):
     server = viewer(two_runs)
     window.open(server.link())
@@ -289,6 +299,7 @@ def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(window: Bro
     window.wait("document.querySelectorAll('.run-name').length === 1")
 
 
+@pytest.mark.costly
 def test_a_folder_with_an_unreadable_run_still_lists_the_others(window: Browser, viewer, two_runs: Path):
     (two_runs / "broken").mkdir()
     (two_runs / "broken" / "run.json").write_text("{not json")
@@ -299,6 +310,7 @@ def test_a_folder_with_an_unreadable_run_still_lists_the_others(window: Browser,
     assert "not valid JSON" in window.text("main")
 
 
+@pytest.mark.costly
 def test_without_the_link_there_is_a_sentence_and_no_number(window: Browser, viewer, two_runs: Path):
     server = viewer(two_runs)
     window.driver.delete_all_cookies()
@@ -309,6 +321,7 @@ def test_without_the_link_there_is_a_sentence_and_no_number(window: Browser, vie
     assert "open the link" in window.text("main") and "0.750" not in window.text()
 
 
+@pytest.mark.costly
 def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
     import assay.store as store
 
@@ -335,6 +348,7 @@ def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
     assert "1 data error" in text and "running" in text
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, dark: bool):
     sums(tmp_path / "first", right=30)
@@ -390,6 +404,7 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
     assert {page: faults for page, faults in found.items() if faults} == {}
 
 
+@pytest.mark.costly
 def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_runs: Path):
     server = viewer(two_runs)
     window.size(390, 844)
@@ -408,6 +423,7 @@ def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_run
         window.size(1280, 800)
 
 
+@pytest.mark.costly
 def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
     target = tmp_path / "site"
     write_bundle(two_runs, target)
@@ -423,6 +439,7 @@ def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Bro
         assert "points" in window.wait("document.querySelector('.sentence')?.textContent")
 
 
+@pytest.mark.costly
 def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
     path = tmp_path / "report.html"
     path.write_text(html_report([two_runs / "first", two_runs / "second"], samples=6), "utf-8")

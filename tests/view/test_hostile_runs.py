@@ -119,6 +119,7 @@ def test_every_page_of_a_hostile_run_is_text_and_nothing_else(window: Browser, v
     assert_harmless(window)
 
 
+@pytest.mark.costly
 def test_every_sample_of_a_hostile_run_is_read_without_anything_running(window: Browser, viewer, tmp_path: Path):
     hostile_run(tmp_path / "a")
     server = viewer(tmp_path)
@@ -140,6 +141,7 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(window: 
     assert_harmless(window)
 
 
+@pytest.mark.costly
 def test_a_hostile_run_is_harmless_as_a_bundle_and_as_a_report(window: Browser, tmp_path: Path):
     from assay.view.bundle import write_bundle
     from assay.view.report_file import html_report

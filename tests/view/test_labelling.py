@@ -139,6 +139,7 @@ def test_a_file_with_a_wrong_row_adds_nothing(tmp_path: Path, capsys, text: str,
     assert not (folder / "labels.jsonl").exists()
 
 
+@pytest.mark.costly
 @needs_browser
 @pytest.mark.xdist_group("browser")
 def test_one_key_labels_and_the_next_sample_comes(window: Browser, viewer, tmp_path: Path):

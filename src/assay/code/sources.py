@@ -211,8 +211,14 @@ def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
     inside = [folder / "__init__.py"] if dots else []
     for part in parts:
         inside += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py")]
-        folders = [f / part for f in folders if (f / part).is_dir()]
+        folders = [_followed(f / part) for f in folders if (f / part).is_dir()]
+    # A library is known by its name: of its modules only those count that are links to files of the user.
+    inside = [path for path in map(_followed, inside) if not files or is_users(path)]
     return [*files, *(path.resolve() for path in inside if _is_run(path))]
+
+
+def _followed(path: Path) -> Path:
+    return path.resolve() if path.is_symlink() else path
 
 
 def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path], list[Path]]:
@@ -220,7 +226,7 @@ def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path
     file = neighbours.file_of(spec)
     files = [file.resolve()] if file is not None and _is_run(file) else []
     places = spec.submodule_search_locations if spec is not None else None
-    folders = [Path(place) for place in places or ()] if file or places else [folder / top]
+    folders = [_followed(Path(place)) for place in places or ()] if file or places else [folder / top]
     return files, folders
 
 
