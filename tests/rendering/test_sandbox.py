@@ -210,7 +210,7 @@ def test_a_template_that_runs_away_is_refused_in_one_line(most, sample, monkeypa
         except AssayError as error:
             wrong += [f"{text[:80]} is refused in several lines"] if "\n" in str(error) else []
         seconds = time.process_time() - started
-        wrong += [f"{text[:80]} takes {seconds:.1f} s"] if seconds > 10 else []
+        wrong += [f"{text[:80]} takes {seconds:.1f} s"] if seconds > 60 else []  # without a bound it would be for ever
 
     assert wrong == []
 
