@@ -1,4 +1,4 @@
-"""Audio as a guest model takes them: files with one channel at its rate, written once and reused.
+"""Audio as a guest model takes it: files with one channel at its rate, written once and reused.
 
 A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another clip under the same name
 gets a name of its own, so that nothing is ever overwritten.
