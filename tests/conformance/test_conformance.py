@@ -15,7 +15,10 @@ from assay.runner.tasks.components import build_scorer
 NAMES = fixture_names()
 
 
-MARKS = {"math@math-verify": pytest.mark.xdist_group("math-verify")}
+MARKS = {
+    "dnsmos@speechmos": pytest.mark.costly,  # ten windows of a network; tests/scorers/speech/test_dnsmos.py has one
+    "math@math-verify": pytest.mark.xdist_group("math-verify"),
+}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES])

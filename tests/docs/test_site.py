@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOADED = re.compile(r"""<(?:script|img|iframe|source|audio|video|link)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
-pytestmark = pytest.mark.xdist_group("site")  # built once
+pytestmark = [pytest.mark.costly, pytest.mark.xdist_group("site")]  # built once
 
 
 @pytest.fixture(scope="module")

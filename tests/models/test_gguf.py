@@ -248,6 +248,7 @@ class TestLongPrompts:
 
         assert output.usage.input_tokens == 128
 
+    @pytest.mark.costly
     def test_an_answer_that_ends_for_want_of_room_says_so(self, small, monkeypatch):
         monkeypatch.setattr(small, "truncate", "refuse")
         prompt = Prompt((Message.of("Text", self.long[:900]), Message("Summary")))
@@ -356,6 +357,7 @@ class TestLikelihood:
 
         assert 0.0001 < sum(math.exp(found.logprob) for found in output.likelihoods) <= 1.0
 
+    @pytest.mark.costly
     def test_it_depends_on_nothing_before_nor_on_the_order_of_the_options(self, smollm2):
         head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
         options = (" Rome", " Paris is", " the city of Rome")

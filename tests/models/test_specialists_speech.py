@@ -37,6 +37,8 @@ def start() -> Audio:
 
 
 RECOGNISERS = [pytest.param(name, marks=needs(name), id=name) for name in ("moonshine", "pocketsphinx")]
+ONE_OF_THEM = [RECOGNISERS[0], pytest.param("pocketsphinx", marks=[*needs("pocketsphinx"), pytest.mark.costly])]
+"""For what all do by the same code: the second one needs a second for each clip."""
 VOICES = [pytest.param(name, marks=needs(name), id=name) for name in ("espeak", "flite", "festival")]
 
 
@@ -91,7 +93,7 @@ class TestRecognisers:
 
 
 @pytest.mark.xdist_group("recognisers")
-@pytest.mark.parametrize("name", RECOGNISERS, scope="module")
+@pytest.mark.parametrize("name", ONE_OF_THEM, scope="module")
 class TestWhatRecognisersShare:
     def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name, recogniser, transcripts):
         _, alone, _ = transcripts

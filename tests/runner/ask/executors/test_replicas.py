@@ -25,7 +25,7 @@ def run(folder: Path, cls: str, *, turns: int = 0, count: int = COUNT, fate: dic
     return assay.run(task(turns, count), f"{model}:{cls}", output=str(folder / "run"), **settings)
 
 
-@pytest.mark.parametrize("cls", ["Batches", "Asynchronous"])
+@pytest.mark.parametrize("cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)])
 @pytest.mark.parametrize("turns", [0, 1], ids=["questions", "dialogues"])
 def test_results_do_not_depend_on_the_number_of_replicas(tmp_path: Path, cls: str, turns: int):
     alone = run(tmp_path / "none", cls, turns=turns)
@@ -46,7 +46,7 @@ PLACES = [
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("cls", ["Batches", "Asynchronous"])
+@pytest.mark.parametrize("cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)])
 @pytest.mark.parametrize(("turns", "at"), PLACES)
 def test_a_killed_replica_loses_nothing_and_nothing_finished_is_asked_again(
     tmp_path: Path, cls: str, turns: int, at: str

@@ -41,7 +41,7 @@ def run(folder: Path, cls: str, driver, *, fate: dict | None = None, **settings)
     return assay.run(driven, f"{model}:{cls}", output=str(folder / "run"), **settings)
 
 
-@pytest.mark.parametrize("cls", ["Batches", "Asynchronous"])
+@pytest.mark.parametrize("cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)])
 @pytest.mark.parametrize("driver", [two_rounds, one_by_one], ids=["rounds", "threads"])
 def test_a_driver_with_replicas_gets_what_it_gets_without(tmp_path: Path, cls: str, driver):
     alone = run(tmp_path / "none", cls, driver)
