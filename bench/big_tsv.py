@@ -47,16 +47,31 @@ def main() -> None:
     write_table(table, given.rows, given.kilobytes * 1024)
     (folder / "model.py").write_text(MODEL)
     print(f"{given.rows} rows, {table.stat().st_size / 1e9:.2f} GB")
-    first = subprocess.run([sys.executable, "-c", FIRST, str(table)], capture_output=True, text=True, check=True)
+    first = subprocess.run(
+        [sys.executable, "-c", FIRST, str(table)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     print(f"first sample ready {float(first.stdout):.4f} s after import")
-    run = [*ASSAY, "run", str(table), "--model", f"{folder / 'model.py'}:generate", "--scorer", "exact_match"]
+    run = [
+        *ASSAY,
+        "run",
+        str(table),
+        "--model",
+        f"{folder / 'model.py'}:generate",
+        "--scorer",
+        "exact_match",
+    ]
     limited = cost_of([*run, "--limit", "10", "-o", str(folder / "ten")])
     print(f"ten rows of it: {limited.cpu_seconds:.2f} s CPU, {limited.peak_mb:.0f} MB")
     started = time.perf_counter()
     whole = cost_of([*run, "-o", str(folder / "run")])
     extra = (whole.cpu_seconds - limited.cpu_seconds) / (given.rows - 10) * 1e3
     wall = time.perf_counter() - started
-    print(f"all rows: {whole.cpu_seconds:.1f} s CPU, {wall:.1f} s wall, {whole.peak_mb:.0f} MB")
+    print(
+        f"all rows: {whole.cpu_seconds:.1f} s CPU, {wall:.1f} s wall, {whole.peak_mb:.0f} MB"
+    )
     print(f"a row: {extra:.2f} ms CPU")
     if given.folder is None:
         shutil.rmtree(folder)
@@ -69,8 +84,16 @@ def write_table(path: Path, rows: int, size: int) -> None:
         out.write("index\timage\tquestion\tanswer\n")
         for number in range(rows):
             note = b"%012d" % number
-            data = picture[:2] + b"\xff\xfe" + (len(note) + 2).to_bytes(2, "big") + note + picture[2:]
-            out.write(f"{number}\t{base64.b64encode(data).decode()}\tHow many bytes?\t{len(data)} {note.decode()}\n")
+            data = (
+                picture[:2]
+                + b"\xff\xfe"
+                + (len(note) + 2).to_bytes(2, "big")
+                + note
+                + picture[2:]
+            )
+            out.write(
+                f"{number}\t{base64.b64encode(data).decode()}\tHow many bytes?\t{len(data)} {note.decode()}\n"
+            )
 
 
 def jpeg(size: int) -> bytes:

@@ -97,18 +97,31 @@ class Setting:
     options: ClassVar[dict[str, Any]] = {}
 
 
-def mixture(n: int, values: list[float], shares: list[float], ends: tuple[float, float]) -> Draw:
+def mixture(
+    n: int, values: list[float], shares: list[float], ends: tuple[float, float]
+) -> Draw:
     """Values that occur with given shares."""
-    return lambda rng: estimate_mean(rng.choice(values, p=shares, size=n).tolist(), binary=False, ends=ends)
+    return lambda rng: estimate_mean(
+        rng.choice(values, p=shares, size=n).tolist(), binary=False, ends=ends
+    )
 
 
 def bounded() -> Iterator[Case]:
     """Means between two ends, many of them near one."""
     for n in (10, 30, 100):
-        yield Case("bounded mean", f"uniform, n={n}", 0.5, _values(n, lambda rng, n: rng.random(n)))
+        yield Case(
+            "bounded mean",
+            f"uniform, n={n}",
+            0.5,
+            _values(n, lambda rng, n: rng.random(n)),
+        )
     for n, top in ((30, 0.9), (100, 0.9), (100, 0.98), (300, 0.98)):
-        draw = _values(n, lambda rng, n, top=top: np.where(rng.random(n) < top, 1.0, rng.random(n)))
-        yield Case("bounded mean", f"F1, {top:.0%} at 1, n={n}", top + (1 - top) / 2, draw)
+        draw = _values(
+            n, lambda rng, n, top=top: np.where(rng.random(n) < top, 1.0, rng.random(n))
+        )
+        yield Case(
+            "bounded mean", f"F1, {top:.0%} at 1, n={n}", top + (1 - top) / 2, draw
+        )
     scale = [1.0, 2.0, 3.0, 4.0, 5.0]
     for name, shares in (
         ("uniform", [0.2] * 5),
@@ -117,33 +130,61 @@ def bounded() -> Iterator[Case]:
     ):
         truth = float(np.dot(scale, shares))
         for n in (30, 80, 300):
-            yield Case("judge 1-5", f"{name}, n={n}", truth, mixture(n, scale, shares, (1.0, 5.0)))
+            yield Case(
+                "judge 1-5",
+                f"{name}, n={n}",
+                truth,
+                mixture(n, scale, shares, (1.0, 5.0)),
+            )
 
 
 def _values(n: int, make: Callable[[Rng, int], Any]) -> Draw:
-    return lambda rng: estimate_mean(make(rng, n).tolist(), binary=False, ends=(0.0, 1.0))
+    return lambda rng: estimate_mean(
+        make(rng, n).tolist(), binary=False, ends=(0.0, 1.0)
+    )
 
 
 def repeated() -> Iterator[Case]:
     """Several answers to a question: their mean, and pass@k."""
     for a, b in ((1.0, 1.0), (20.0, 0.5)):
         for n in (30, 100, 300):
-            draw = _values(n, lambda rng, n, a=a, b=b: rng.binomial(4, rng.beta(a, b, size=n)) / 4)
+            draw = _values(
+                n, lambda rng, n, a=a, b=b: rng.binomial(4, rng.beta(a, b, size=n)) / 4
+            )
             yield Case("4 epochs", f"Beta({a:g}, {b:g}), n={n}", a / (a + b), draw)
     chances = np.array([pass_at_k(10, right, 5) for right in range(11)])
     for a, b in ((1.0, 1.0), (5.0, 1.0)):
         truth = 1 - float(np.prod([(b + i) / (a + b + i) for i in range(5)]))
         for n in (30, 164, 500):
-            draw = _values(n, lambda rng, n, a=a, b=b: chances[rng.binomial(10, rng.beta(a, b, size=n))])
+            draw = _values(
+                n,
+                lambda rng, n, a=a, b=b: chances[
+                    rng.binomial(10, rng.beta(a, b, size=n))
+                ],
+            )
             yield Case("pass@5 of 10", f"Beta({a:g}, {b:g}), n={n}", truth, draw)
 
 
 def clustered() -> Iterator[Case]:
     """Right-or-wrong scores whose clusters go right or wrong together, with intra-class correlation `icc`."""
     for icc in (0.05, 0.3, 0.6):
-        for count, size in ((5, 20), (10, 20), (10, 0), (20, 20), (30, 7), (50, 5), (50, 20), (50, 0), (200, 5)):
+        for count, size in (
+            (5, 20),
+            (10, 20),
+            (10, 0),
+            (20, 20),
+            (30, 7),
+            (50, 5),
+            (50, 20),
+            (50, 0),
+            (200, 5),
+        ):
             for p in (0.5, 0.9, 0.98):
-                sizes = np.random.default_rng(7).integers(1, 21, size=count) if not size else np.full(count, size)
+                sizes = (
+                    np.random.default_rng(7).integers(1, 21, size=count)
+                    if not size
+                    else np.full(count, size)
+                )
                 name = f"{count} of {size or '1-20'}, p={p}, icc={icc}"
                 yield Case("clusters", name, p, _clusters(sizes, p, icc))
 
@@ -152,7 +193,9 @@ def _clusters(sizes: Any, p: float, icc: float) -> Draw:
     keys = np.repeat(np.arange(len(sizes)), sizes).tolist()
 
     def draw(rng: Rng) -> Estimate:
-        chances = rng.beta(p * (1 - icc) / icc, (1 - p) * (1 - icc) / icc, size=len(sizes))
+        chances = rng.beta(
+            p * (1 - icc) / icc, (1 - p) * (1 - icc) / icc, size=len(sizes)
+        )
         values = (rng.random(len(keys)) < np.repeat(chances, sizes)).astype(float)
         return estimate_mean(values.tolist(), keys, binary=True)
 
@@ -169,19 +212,37 @@ def grouped() -> Iterator[Case]:
         ("14 of 50-100, p~.7", 14, 50, 101, 7.0, 3.0),
     ):
         fixed = np.random.default_rng(3)
-        sizes, chances = fixed.integers(low, high, size=count), fixed.beta(a, b, size=count)
-        truths = {"macro": float(chances.mean()), "micro": float(np.average(chances, weights=sizes))}
+        sizes, chances = (
+            fixed.integers(low, high, size=count),
+            fixed.beta(a, b, size=count),
+        )
+        truths = {
+            "macro": float(chances.mean()),
+            "micro": float(np.average(chances, weights=sizes)),
+        }
         for kind, join in (("macro", macro), ("micro", micro)):
             yield Case(kind, name, truths[kind], _groups(sizes, chances, join))
     for count, size in ((10, 3), (4, 5), (6, 10), (10, 20), (6, 50)):
         chances = np.random.default_rng(4).beta(3, 2, size=count)
-        yield Case("group_mean", f"{count} of {size}", float(chances.mean()), _group_mean(chances, size))
+        yield Case(
+            "group_mean",
+            f"{count} of {size}",
+            float(chances.mean()),
+            _group_mean(chances, size),
+        )
 
 
-def _groups(sizes: Any, chances: Any, join: Callable[[list[Estimate]], Estimate]) -> Draw:
+def _groups(
+    sizes: Any, chances: Any, join: Callable[[list[Estimate]], Estimate]
+) -> Draw:
     def draw(rng: Rng) -> Estimate:
         pairs = zip(sizes, chances, strict=True)
-        return join([estimate_mean((rng.random(n) < p).astype(float).tolist(), binary=True) for n, p in pairs])
+        return join(
+            [
+                estimate_mean((rng.random(n) < p).astype(float).tolist(), binary=True)
+                for n, p in pairs
+            ]
+        )
 
     return draw
 
@@ -191,25 +252,52 @@ def _group_mean(chances: Any, size: int) -> Draw:
 
     def draw(rng: Rng) -> Estimate:
         records = [
-            ScoreRecord("b", "m", f"{g}-{i}", "s", "", {"s": float(right)}, "scored", tags={"g": str(g)})
+            ScoreRecord(
+                "b",
+                "m",
+                f"{g}-{i}",
+                "s",
+                "",
+                {"s": float(right)},
+                "scored",
+                tags={"g": str(g)},
+            )
             for g, p in enumerate(chances)
             for i, right in enumerate(rng.random(size) < p)
         ]
         (result,) = summarizer(records, Setting())
         low, high = result.ci or (None, None)
         flag = next((flag for flag in result.flags if "unreliable" in flag), "")
-        return Estimate(result.value or 0.0, None, low, high, result.n, None, result.interval, unreliable=flag)
+        return Estimate(
+            result.value or 0.0,
+            None,
+            low,
+            high,
+            result.n,
+            None,
+            result.interval,
+            unreliable=flag,
+        )
 
     return draw
 
 
 def corpora() -> Iterator[Case]:
     """Error rates, BLEU, perplexity and F1 of small corpora."""
-    for name, p, alike in (("5 %", 0.05, 0.1), ("20 %", 0.2, 0.15), ("2 %, uneven", 0.02, 0.3)):
+    for name, p, alike in (
+        ("5 %", 0.05, 0.1),
+        ("20 %", 0.2, 0.15),
+        ("2 %, uneven", 0.02, 0.3),
+    ):
         for n in (10, 30, 100, 500):
             yield Case("WER", f"{name}, n={n}", p, _wer(n, p, alike))
     for n in (100, 150, 200, 300, 500, 1000):
-        yield Case("WER", f"5 %, loops in 1 %, n={n}", 0.05 + 0.01 * 139.5 / 14.5, _wer(n, 0.05, 0.1, loops=0.01))
+        yield Case(
+            "WER",
+            f"5 %, loops in 1 %, n={n}",
+            0.05 + 0.01 * 139.5 / 14.5,
+            _wer(n, 0.05, 0.1, loops=0.01),
+        )
     for speakers in (5, 10, 20, 40):
         yield Case("WER", f"10 %, {speakers} speakers", 0.1, _speakers(speakers))
     sums = np.zeros(10)
@@ -218,21 +306,38 @@ def corpora() -> Iterator[Case]:
     bleu = Recipe("bleu", "stats")
     truth = float(bleu.function()(sums[None, :])[0])
     for n in (20, 50, 200):
-        yield Case("BLEU", f"n={n}", truth, _corpus(bleu, lambda rng, n=n: _bleu_rows(rng, n)))
+        yield Case(
+            "BLEU", f"n={n}", truth, _corpus(bleu, lambda rng, n=n: _bleu_rows(rng, n))
+        )
     ppl = Recipe("perplexity", (("logprob",), ("words",)))
     for n in (5, 20, 100):
-        yield Case("word perplexity", f"n={n}", float(np.exp(4.0)), _corpus(ppl, lambda rng, n=n: _texts(rng, n)))
+        yield Case(
+            "word perplexity",
+            f"n={n}",
+            float(np.exp(4.0)),
+            _corpus(ppl, lambda rng, n=n: _texts(rng, n)),
+        )
     for yes in (0.5, 0.1):
         for n in (20, 100, 500):
             hit, false = 0.8 * yes, 0.15 * (1 - yes)
-            yield Case("F1 on yes", f"{yes:.0%} yes, n={n}", 2 * hit / (hit + false + yes), _f1(n, yes))
+            yield Case(
+                "F1 on yes",
+                f"{yes:.0%} yes, n={n}",
+                2 * hit / (hit + false + yes),
+                _f1(n, yes),
+            )
 
 
 def _wer(n: int, p: float, alike: float, loops: float = 0.0) -> Draw:
     def draw(rng: Rng) -> Estimate:
         words = rng.integers(4, 26, size=n)
-        errors = rng.binomial(words, rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, size=n))
-        errors = errors + np.where(rng.random(n) < loops, rng.integers(60, 220, size=n), 0)
+        errors = rng.binomial(
+            words,
+            rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, size=n),
+        )
+        errors = errors + np.where(
+            rng.random(n) < loops, rng.integers(60, 220, size=n), 0
+        )
         return ratio_estimate(errors.tolist(), words.tolist())
 
     return draw
@@ -243,7 +348,9 @@ def _speakers(count: int) -> Draw:
         keys = np.repeat(np.arange(count), rng.integers(10, 40, size=count))
         chances = rng.beta(1.9, 17.1, size=count)[keys]
         words = rng.integers(4, 26, size=len(keys))
-        return ratio_estimate(rng.binomial(words, chances).tolist(), words.tolist(), keys.tolist())
+        return ratio_estimate(
+            rng.binomial(words, chances).tolist(), words.tolist(), keys.tolist()
+        )
 
     return draw
 
@@ -253,13 +360,18 @@ def _bleu_rows(rng: Rng, n: int) -> Any:
     hypothesis = np.maximum(5, reference + rng.integers(-2, 3, size=n))
     quality = rng.beta(6, 3, size=n)
     totals = [hypothesis - order for order in range(4)]
-    matches = [rng.binomial(total, quality ** (order + 1)) for order, total in enumerate(totals)]
+    matches = [
+        rng.binomial(total, quality ** (order + 1))
+        for order, total in enumerate(totals)
+    ]
     return np.column_stack([hypothesis, reference, *matches, *totals]).astype(float)
 
 
 def _texts(rng: Rng, n: int) -> Any:
     words = rng.integers(20, 200, size=n)
-    return np.column_stack([-words * rng.gamma(16.0, 0.25, size=n), words]).astype(float)
+    return np.column_stack([-words * rng.gamma(16.0, 0.25, size=n), words]).astype(
+        float
+    )
 
 
 def _corpus(recipe: Recipe, make: Callable[[Rng], Any]) -> Draw:
@@ -277,21 +389,31 @@ def _f1(n: int, yes: float) -> Draw:
         table = np.eye(6)[cell]
         if not (table @ below).any():
             return Estimate(0.0, None, None, None, n, None, "n/a: undefined")
-        return ratio_estimate((table @ above).tolist(), (table @ below).tolist(), ends=(0.0, 1.0))
+        return ratio_estimate(
+            (table @ above).tolist(), (table @ below).tolist(), ends=(0.0, 1.0)
+        )
 
     return draw
 
 
 def differences() -> Iterator[Case]:
     """Two models on the same samples."""
-    for n, discordance, gap in ((50, 0.1, 0.09), (50, 0.2, 0.0), (100, 0.2, 0.1), (300, 0.1, 0.05), (1000, 0.05, 0.0)):
+    for n, discordance, gap in (
+        (50, 0.1, 0.09),
+        (50, 0.2, 0.0),
+        (100, 0.2, 0.1),
+        (300, 0.1, 0.05),
+        (1000, 0.05, 0.0),
+    ):
         name = f"binary, n={n}, {discordance:.0%} differ, gap {gap}"
         yield Case("paired", name, gap, _paired_binary(n, discordance, gap))
     for n in (20, 100):
         yield Case("paired", f"graded, n={n}", 0.1, _paired_graded(n))
     yield Case("paired", "graded, 3 % differ, n=300", 0.0, _paired_sparse(300))
     for count in (10, 30):
-        yield Case("paired", f"binary, {count} clusters of 4", 0.1, _paired_clusters(count))
+        yield Case(
+            "paired", f"binary, {count} clusters of 4", 0.1, _paired_clusters(count)
+        )
     for n in (20, 100):
         yield Case("paired", f"WER, n={n}", 0.05, _paired_wer(n))
 
@@ -305,7 +427,9 @@ def _paired_binary(n: int, discordance: float, gap: float) -> Draw:
 
     def draw(rng: Rng) -> Estimate:
         kind = rng.choice(3, p=shares, size=n)
-        return compare_paired(_ids((kind != 1) * 1.0), _ids((kind != 0) * 1.0)).difference
+        return compare_paired(
+            _ids((kind != 1) * 1.0), _ids((kind != 0) * 1.0)
+        ).difference
 
     return draw
 
@@ -313,7 +437,9 @@ def _paired_binary(n: int, discordance: float, gap: float) -> Draw:
 def _paired_graded(n: int) -> Draw:
     def draw(rng: Rng) -> Estimate:
         base = rng.random(n)
-        return compare_paired(_ids(base + rng.normal(0.1, 0.3, size=n)), _ids(base)).difference
+        return compare_paired(
+            _ids(base + rng.normal(0.1, 0.3, size=n)), _ids(base)
+        ).difference
 
     return draw
 
@@ -321,7 +447,9 @@ def _paired_graded(n: int) -> Draw:
 def _paired_sparse(n: int) -> Draw:
     def draw(rng: Rng) -> Estimate:
         moved = np.where(rng.random(n) < 0.03, rng.choice([-0.5, 0.5], size=n), 0.0)
-        return compare_paired(_ids(0.5 + moved), _ids(np.full(n, 0.5)), bounds=(0.0, 1.0)).difference
+        return compare_paired(
+            _ids(0.5 + moved), _ids(np.full(n, 0.5)), bounds=(0.0, 1.0)
+        ).difference
 
     return draw
 
@@ -344,8 +472,14 @@ def _paired_wer(n: int) -> Draw:
     def draw(rng: Rng) -> Estimate:
         words = rng.integers(4, 26, size=n)
         hard = rng.beta(1.0, 9.0, size=n)
-        ours, theirs = rng.binomial(words, hard), rng.binomial(words, hard + (1 - hard) * 0.05 / 0.9)
-        tables = [_ids(np.column_stack([errors, words]).astype(float)) for errors in (theirs, ours)]
+        ours, theirs = (
+            rng.binomial(words, hard),
+            rng.binomial(words, hard + (1 - hard) * 0.05 / 0.9),
+        )
+        tables = [
+            _ids(np.column_stack([errors, words]).astype(float))
+            for errors in (theirs, ours)
+        ]
         return compare_corpus(tables[0], tables[1], function).difference
 
     return draw
@@ -355,8 +489,18 @@ def corrected() -> Iterator[Case]:
     """A judge that is 12 points too kind, corrected by the labels of people on some of 2,000 samples."""
     for n in (20, 30, 50, 100, 300):
         for truth, finds in ((0.5, 0.9), (0.7, 0.95), (0.8, 0.97)):
-            yield Case("judge corrected", f"n={n}, truth {truth}, judge 12 points high", truth, _judge(n, truth, finds))
-    yield Case("judge corrected", "n=100, 1-5, judge half a point high", 3.2, _rating_judge(100))
+            yield Case(
+                "judge corrected",
+                f"n={n}, truth {truth}, judge 12 points high",
+                truth,
+                _judge(n, truth, finds),
+            )
+    yield Case(
+        "judge corrected",
+        "n=100, 1-5, judge half a point high",
+        3.2,
+        _rating_judge(100),
+    )
 
 
 def _judge(n: int, truth: float, finds: float) -> Draw:
@@ -374,9 +518,16 @@ def _judge(n: int, truth: float, finds: float) -> Draw:
 
 def _rating_judge(n: int) -> Draw:
     def draw(rng: Rng) -> Estimate:
-        rating = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], 2000, p=[0.1, 0.2, 0.25, 0.3, 0.15])
+        rating = rng.choice(
+            [1.0, 2.0, 3.0, 4.0, 5.0], 2000, p=[0.1, 0.2, 0.25, 0.3, 0.15]
+        )
         judged = np.clip(rating + rng.choice([0.0, 1.0], 2000, p=[0.4, 0.6]), 1.0, 5.0)
-        return prediction_powered_mean(rating[:n].tolist(), judged[:n].tolist(), judged[n:].tolist(), ends=(1.0, 5.0))
+        return prediction_powered_mean(
+            rating[:n].tolist(),
+            judged[:n].tolist(),
+            judged[n:].tolist(),
+            ends=(1.0, 5.0),
+        )
 
     return draw
 
@@ -385,18 +536,39 @@ def shares() -> Iterator[str]:
     """Coverage of shares, exactly, over 400 true shares for each n."""
     for n in (5, 10, 30, 63, 64, 100, 200, 1000):
         limits = [share_interval(k, n)[0] for k in range(n + 1)]
-        truths = np.concatenate([np.geomspace(0.001, 0.02, 100), np.linspace(0.02, 0.5, 300)])
+        truths = np.concatenate(
+            [np.geomspace(0.001, 0.02, 100), np.linspace(0.02, 0.5, 300)]
+        )
         logs = np.array([0.0, *np.cumsum(np.log(np.arange(1, n + 1)))])
         counts = np.arange(n + 1)
         chances = np.exp(
-            logs[n] - logs - logs[::-1] + counts * np.log(truths)[:, None] + (n - counts) * np.log1p(-truths)[:, None]
+            logs[n]
+            - logs
+            - logs[::-1]
+            + counts * np.log(truths)[:, None]
+            + (n - counts) * np.log1p(-truths)[:, None]
         )
         inside = np.array([[low <= p <= high for low, high in limits] for p in truths])
         covered = 100 * (chances * inside).sum(axis=1)
         name = share_interval(0, n)[1]
-        verdict = "exact: covers more" if name == "clopper-pearson" else "ok" if covered.min() >= LOWEST else "TOO LOW"
-        yield _line("share", f"n={n}, {name}, worst of 400 true shares", covered.min(), verdict, 0.0, 0.0)
-        yield _line("share", f"n={n}, {name}, mean over them", covered.mean(), verdict, 0.0, 0.0)
+        verdict = (
+            "exact: covers more"
+            if name == "clopper-pearson"
+            else "ok"
+            if covered.min() >= LOWEST
+            else "TOO LOW"
+        )
+        yield _line(
+            "share",
+            f"n={n}, {name}, worst of 400 true shares",
+            covered.min(),
+            verdict,
+            0.0,
+            0.0,
+        )
+        yield _line(
+            "share", f"n={n}, {name}, mean over them", covered.mean(), verdict, 0.0, 0.0
+        )
 
 
 FAMILIES = (bounded, repeated, clustered, grouped, corpora, differences, corrected)
@@ -417,13 +589,17 @@ def cases(only: str = "") -> Iterator[Case]:
         yield from (case for case in family() if only in case.family)
 
 
-def _line(family: str, name: str, coverage: float, verdict: str, flagged: float, none: float) -> str:
+def _line(
+    family: str, name: str, coverage: float, verdict: str, flagged: float, none: float
+) -> str:
     return f"| {family} | {name} | {coverage:.1f} | {flagged:.0f} | {none:.0f} | {verdict} |"
 
 
 def main() -> int:
     """Prints the table; 1 if a row covers too little and is not flagged."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", default="", help="part of a family's name")
     options = parser.parse_args()
@@ -439,15 +615,23 @@ def main() -> int:
         runs = options.runs // 5 if one.is_slow else options.runs
         right = one.measure(runs)
         error = 100 * (one.promised / 100 * (1 - one.promised / 100) / runs) ** 0.5
-        verdict = f"promised {one.promised:g}: " + ("TOO LOW" if right < one.promised - 2 * error else "ok")
+        verdict = f"promised {one.promised:g}: " + (
+            "TOO LOW" if right < one.promised - 2 * error else "ok"
+        )
         low |= "TOO LOW" in verdict
         print(_line(one.family, one.name, right, verdict, 0.0, 0.0), flush=True)
     for case in cases(options.only):
         tally = measure(case, options.runs)
         verdict = tally.verdict()
         low |= verdict == "TOO LOW"
-        flagged, none = 100 * tally.flagged / max(1, tally.given), 100 * (1 - tally.given / options.runs)
-        print(_line(case.family, case.name, tally.coverage, verdict, flagged, none), flush=True)
+        flagged, none = (
+            100 * tally.flagged / max(1, tally.given),
+            100 * (1 - tally.given / options.runs),
+        )
+        print(
+            _line(case.family, case.name, tally.coverage, verdict, flagged, none),
+            flush=True,
+        )
     return int(low)
 
 

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from assay.runner.counts.until import Until, parse_until
-from assay.summarizers.statistics import BettingSequence, Estimate, estimate_mean, paired_share_difference
+from assay.summarizers.statistics import (
+    BettingSequence,
+    Estimate,
+    estimate_mean,
+    paired_share_difference,
+)
 from assay.summarizers.statistics.margins import decide, deciding_size
 
 LIMIT = -0.02
@@ -44,13 +49,24 @@ def gates() -> Iterator[Decisions]:
     for n, discordance in ((100, 0.1), (200, 0.2), (1000, 0.05), (1000, 0.2)):
         for wrong in ("pass", "fail"):
             name = f"worse by the limit, {discordance:.0%} differ, n={n}: no {wrong}"
-            yield Decisions("gate", name, EACH_SIDE, _at_the_limit(n, discordance, wrong))
-    yield Decisions("gate", "10 tasks at the limit, 20% differ, n=300: none fails", EACH_SIDE, _together(10, 300, 0.2))
+            yield Decisions(
+                "gate", name, EACH_SIDE, _at_the_limit(n, discordance, wrong)
+            )
+    yield Decisions(
+        "gate",
+        "10 tasks at the limit, 20% differ, n=300: none fails",
+        EACH_SIDE,
+        _together(10, 300, 0.2),
+    )
     yield Decisions("gate", "the n of a pilot of 200 decides", 79.0, _promise(0.2))
 
 
 def _gap(rng: Rng, n: int, difference: float, discordance: float) -> Estimate:
-    shares = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
+    shares = [
+        (discordance + difference) / 2,
+        (discordance - difference) / 2,
+        1 - discordance,
+    ]
     wins, losses, _ = rng.multinomial(n, shares)
     return paired_share_difference(int(wins), int(losses), n)
 
@@ -66,7 +82,10 @@ def _at_the_limit(n: int, discordance: float, wrong: str) -> Callable[[Rng], boo
 
 def _together(tasks: int, n: int, discordance: float) -> Callable[[Rng], bool]:
     def none_fails(rng: Rng) -> bool:
-        found = [_decision(_gap(rng, n, LIMIT, discordance), LIMIT, tasks) for _ in range(tasks)]
+        found = [
+            _decision(_gap(rng, n, LIMIT, discordance), LIMIT, tasks)
+            for _ in range(tasks)
+        ]
         return "fail" not in found
 
     return none_fails
@@ -86,10 +105,14 @@ def stops() -> Iterator[Decisions]:
     """Intervals at the moment a rule ended the run, and what a normal interval in their place would have held."""
     for share in (0.05, 0.5, 0.9):
         holds = _covers(share, _binary(share), "ci=0.05")
-        yield Decisions("stopping", f"right in {share:.0%}, --until ci=0.05", 95.0, holds, True)
+        yield Decisions(
+            "stopping", f"right in {share:.0%}, --until ci=0.05", 95.0, holds, True
+        )
     scale, shares = np.arange(5) / 4, [0.02, 0.03, 0.05, 0.3, 0.6]
     holds = _covers(float(np.dot(scale, shares)), _ratings(scale, shares), "ci=0.03")
-    yield Decisions("stopping", "ratings, 60% the best, --until ci=0.03", 95.0, holds, True)
+    yield Decisions(
+        "stopping", "ratings, 60% the best, --until ci=0.03", 95.0, holds, True
+    )
     for discordance in (0.05, 0.2):
         name = f"equal models, {discordance:.0%} differ, --until decided, at most 2,000"
         yield Decisions("stopping", name, 95.0, _undecided(discordance, 2000), True)
@@ -113,7 +136,9 @@ def stopped(rule: Until, values: Any, *, is_paired: bool = False) -> Estimate:
     return bets.estimate
 
 
-def _covers(truth: float, draw: Callable[[Rng], Any], text: str) -> Callable[[Rng], bool]:
+def _covers(
+    truth: float, draw: Callable[[Rng], Any], text: str
+) -> Callable[[Rng], bool]:
     rule = parse_until(text)
 
     def holds(rng: Rng) -> bool:
@@ -128,7 +153,11 @@ def _undecided(discordance: float, most: int) -> Callable[[Rng], bool]:
     rule = parse_until("decided")
 
     def holds(rng: Rng) -> bool:
-        gaps = rng.choice([1.0, -1.0, 0.0], p=[discordance / 2, discordance / 2, 1 - discordance], size=most)
+        gaps = rng.choice(
+            [1.0, -1.0, 0.0],
+            p=[discordance / 2, discordance / 2, 1 - discordance],
+            size=most,
+        )
         return not rule.verdict(stopped(rule, gaps, is_paired=True))
 
     return holds
@@ -140,7 +169,9 @@ def fixed_interval_peeks(runs: int) -> float:
     for _ in range(runs):
         values = ((rng.random(1000) < 0.5) * 1.0).tolist()
         looks = (estimate_mean(values[:n]) for n in range(50, 1001, 10))
-        wrong += any(not (found.low or 0.0) <= 0.5 <= (found.high or 1.0) for found in looks)
+        wrong += any(
+            not (found.low or 0.0) <= 0.5 <= (found.high or 1.0) for found in looks
+        )
     return 100 * wrong / runs
 
 
@@ -148,13 +179,18 @@ def samples_asked(runs: int) -> Iterator[str]:
     """How many samples rules ask for, beside a run of fixed size that knows the truth beforehand."""
     rng = np.random.default_rng(6)
     for share in (0.5, 0.9):
-        counts = [stopped(parse_until("ci=0.05"), _binary(share)(rng)).n for _ in range(runs)]
+        counts = [
+            stopped(parse_until("ci=0.05"), _binary(share)(rng)).n for _ in range(runs)
+        ]
         fixed = 1.96**2 * share * (1 - share) / 0.05**2
         yield f"right in {share:.0%}, --until ci=0.05: {np.median(counts):.0f} samples; of fixed size {fixed:.0f}"
     for gap in (0.05, 0.1):
         shares = [(0.2 + gap) / 2, (0.2 - gap) / 2, 0.8]
         draws = (rng.choice([1.0, -1.0, 0.0], p=shares, size=6000) for _ in range(runs))
-        counts = [stopped(parse_until("decided"), values, is_paired=True).n for values in draws]
+        counts = [
+            stopped(parse_until("decided"), values, is_paired=True).n
+            for values in draws
+        ]
         yield f"20% differ, gap {gap}, --until decided: {np.median(counts):.0f} samples"
 
 

@@ -52,28 +52,41 @@ class Instant:
     batch_size = 64
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        return [Output((Candidate((Text(request.messages[-1].text.rpartition(" ")[2]),)),)) for request in requests]
+        return [
+            Output((Candidate((Text(request.messages[-1].text.rpartition(" ")[2]),)),))
+            for request in requests
+        ]
 
 
 def write_rows(path: Path, count: int) -> None:
-    rows = ({"id": f"s{n}", "question": f"what follows {n - 1}? say {n}", "answer": str(n)} for n in range(count))
+    rows = (
+        {"id": f"s{n}", "question": f"what follows {n - 1}? say {n}", "answer": str(n)}
+        for n in range(count)
+    )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def native(folder: Path, out: Path) -> None:
-    result = run(str(folder / "rows.jsonl"), Instant(), output=str(out), scorers=("exact_match",))
+    result = run(
+        str(folder / "rows.jsonl"), Instant(), output=str(out), scorers=("exact_match",)
+    )
     assert result.value("exact_match") == 1.0
 
 
 def dialect(folder: Path, out: Path) -> None:
     options = RunOptions(
-        tasks=(str(folder / "register_bench.py"),), data=str(folder / "rows.jsonl"), output=str(out), batch_size=64
+        tasks=(str(folder / "register_bench.py"),),
+        data=str(folder / "rows.jsonl"),
+        output=str(out),
+        batch_size=64,
     )
     result = run(model=Instant(), options=options)
     assert result.value("accuracy") == 1.0
 
 
-def spent_by(function: Callable[[Path, Path], None], folder: Path, out: str) -> tuple[float, float]:
+def spent_by(
+    function: Callable[[Path, Path], None], folder: Path, out: str
+) -> tuple[float, float]:
     """Seconds of the clock, and of the processor in all threads."""
     clock, processor = time.perf_counter(), time.process_time()
     function(folder, folder / out)
@@ -82,7 +95,9 @@ def spent_by(function: Callable[[Path, Path], None], folder: Path, out: str) -> 
 
 def main() -> int:
     """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead, by clock and by processor."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=10000)
     parser.add_argument("--times", type=int, default=7)
     given = parser.parse_args()
@@ -92,7 +107,12 @@ def main() -> int:
         write_rows(folder / "rows.jsonl", given.rows)
         (folder / "register_bench.py").write_text(REGISTER, encoding="utf-8")
         for turn in range(given.times):
-            pairs.append((spent_by(native, folder, f"native-{turn}"), spent_by(dialect, folder, f"dialect-{turn}")))
+            pairs.append(
+                (
+                    spent_by(native, folder, f"native-{turn}"),
+                    spent_by(dialect, folder, f"dialect-{turn}"),
+                )
+            )
     worst = 0.0
     for place, kind in enumerate(("clock", "processor")):
         ours, theirs = ([pair[who][place] for pair in pairs] for who in (0, 1))

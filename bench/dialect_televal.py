@@ -91,7 +91,9 @@ def native(folder: Path, out: Path, scorer: object) -> None:
 
 
 def guest(folder: Path, out: Path, task: str) -> None:
-    options = RunOptions(tasks=(str(folder / "registry"), task), output=str(out), dialect="televal")
+    options = RunOptions(
+        tasks=(str(folder / "registry"), task), output=str(out), dialect="televal"
+    )
     result = run(options=options)
     assert result.results[0].value == 1.0, result
 
@@ -104,7 +106,9 @@ def cpu_seconds(function: Callable[[], None]) -> float:
 
 def main() -> int:
     """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--times", type=int, default=5)
     given = parser.parse_args()
@@ -115,9 +119,16 @@ def main() -> int:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         rows = (
-            {"key": f"s{n}", "query": f"what follows {n - 1}? say {n}", "answer": str(n)} for n in range(given.rows)
+            {
+                "key": f"s{n}",
+                "query": f"what follows {n - 1}? say {n}",
+                "answer": str(n),
+            }
+            for n in range(given.rows)
         )
-        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        (folder / "rows.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
         works: dict[str, Callable[[Path], None]] = {
             "native, exists-match": lambda out: native(folder, out, "exists_match"),
             "televal, exists-match": lambda out: guest(folder, out, "ours"),
@@ -127,10 +138,18 @@ def main() -> int:
         for turn in range(given.times):
             for number, (name, work) in enumerate(works.items()):
                 out = folder / f"out-{turn}-{number}"
-                best[name] = min(best.get(name, float("inf")), cpu_seconds(lambda work=work, out=out: work(out)))
+                best[name] = min(
+                    best.get(name, float("inf")),
+                    cpu_seconds(lambda work=work, out=out: work(out)),
+                )
     for name, seconds in best.items():
-        print(f"{name:<22} {seconds:7.3f} s   {1e6 * seconds / given.rows:7.1f} us a sample")
-    ratios = [best[f"televal, {kind}"] / best[f"native, {kind}"] for kind in ("exists-match", "in threads")]
+        print(
+            f"{name:<22} {seconds:7.3f} s   {1e6 * seconds / given.rows:7.1f} us a sample"
+        )
+    ratios = [
+        best[f"televal, {kind}"] / best[f"native, {kind}"]
+        for kind in ("exists-match", "in threads")
+    ]
     print(f"ratios {ratios[0]:.2f} and {ratios[1]:.2f} (at most {LARGEST_RATIO})")
     return 0 if max(ratios) <= LARGEST_RATIO else 1
 

@@ -50,8 +50,13 @@ class Instant:
 
 
 def write_files(folder: Path, count: int) -> None:
-    rows = ({"text": f"is {n} even?", "label": "no" if n % 2 else "yes"} for n in range(count))
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    rows = (
+        {"text": f"is {n} even?", "label": "no" if n % 2 else "yes"}
+        for n in range(count)
+    )
+    (folder / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     (folder / "testbed_bench.py").write_text(TESTBED, encoding="utf-8")
     (folder / "native_bench.py").write_text(NATIVE, encoding="utf-8")
 
@@ -73,7 +78,9 @@ def cpu_seconds(folder: Path, name: str, turn: int, shots: int) -> float:
 
 def main() -> int:
     """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--shots", type=int, default=0)
@@ -83,10 +90,14 @@ def main() -> int:
         write_files(Path(made), given.rows)
         for turn in range(given.times):
             for name in best:
-                best[name] = min(best[name], cpu_seconds(Path(made), name, turn, given.shots))
+                best[name] = min(
+                    best[name], cpu_seconds(Path(made), name, turn, given.shots)
+                )
     ratio = best["testbed"] / best["native"]
     for name, seconds in best.items():
-        print(f"{name:<8} {seconds:7.3f} s   {1e6 * seconds / given.rows:7.1f} us a sample")
+        print(
+            f"{name:<8} {seconds:7.3f} s   {1e6 * seconds / given.rows:7.1f} us a sample"
+        )
     print(f"ratio {ratio:.2f} (at most {LARGEST_RATIO})")
     return 0 if ratio <= LARGEST_RATIO else 1
 

@@ -61,10 +61,17 @@ def draw(text: str):
 def write_files(folder: Path, count: int) -> None:
     """A table of six columns, as benchmarks have them, and both ways to use it."""
     (folder / "LMUData").mkdir()
-    rows = "".join(f"{n}\ta photo of {n} red apples\tred\tcount\tr{n}\t{n % 7}\n" for n in range(count))
+    rows = "".join(
+        f"{n}\ta photo of {n} red apples\tred\tcount\tr{n}\t{n % 7}\n"
+        for n in range(count)
+    )
     header = "index\tprompt\tanswer\tcategory\ttag\tdifficulty\n"
     (folder / "LMUData" / "Bench.tsv").write_text(header + rows, encoding="utf-8")
-    for name, text in (("guest_data.py", DATASET), ("guest_model.py", MODEL), ("native.py", NATIVE)):
+    for name, text in (
+        ("guest_data.py", DATASET),
+        ("guest_model.py", MODEL),
+        ("native.py", NATIVE),
+    ):
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -72,14 +79,22 @@ def native(out: str) -> None:
     """The rows as a file of assay's own."""
     import assay
 
-    assert assay.run("native.py", "native.py:draw", output=out, columns={"id": "index"}).status == "complete"
+    assert (
+        assay.run(
+            "native.py", "native.py:draw", output=out, columns={"id": "index"}
+        ).status
+        == "complete"
+    )
 
 
 def dialect(out: str) -> None:
     """The rows through a guest's classes."""
     import assay
 
-    assert assay.run("guest_data.py", "guest_model.py:Instant", output=out).status == "complete"
+    assert (
+        assay.run("guest_data.py", "guest_model.py:Instant", output=out).status
+        == "complete"
+    )
 
 
 def bare_row(out: str) -> None:
@@ -108,11 +123,17 @@ def cpu_of(function: Callable[[str], None], out: str) -> float:
 
 def main() -> int:
     """Prints the figures; 0 when the dialect costs at most its bound."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
-    ways: dict[str, Callable[[str], None]] = {"bare row": bare_row, "native": native, "dialect": dialect}
+    ways: dict[str, Callable[[str], None]] = {
+        "bare row": bare_row,
+        "native": native,
+        "dialect": dialect,
+    }
     rounds = []
     with tempfile.TemporaryDirectory() as made:
         os.chdir(made)
@@ -120,19 +141,30 @@ def main() -> int:
         write_files(Path(made), given.rows)
         for turn in range(given.rounds + 1):
             folders = {name: f"{name}-{turn}".replace(" ", "-") for name in ways}
-            spent = {name: 1e6 * cpu_of(way, folders[name]) / given.rows for name, way in ways.items()}
+            spent = {
+                name: 1e6 * cpu_of(way, folders[name]) / given.rows
+                for name, way in ways.items()
+            }
             if turn:  # the first round imports and warms up
                 rounds.append(spent)
         os.chdir("/")
     for name in ways:
-        print(f"{name:<9} {statistics.median(spent[name] for spent in rounds):7.1f} us a row")
-    over = sorted(spent["dialect"] - spent["native"] - spent["bare row"] for spent in rounds)
+        print(
+            f"{name:<9} {statistics.median(spent[name] for spent in rounds):7.1f} us a row"
+        )
+    over = sorted(
+        spent["dialect"] - spent["native"] - spent["bare row"] for spent in rounds
+    )
     middle = statistics.median(over)
     spread = f"{over[0]:.1f} to {over[-1]:.1f} in {len(over)} rounds, load {os.getloadavg()[0]:.1f}"
-    print(f"dialect over native and bare row: {middle:.1f} us a row ({spread}; at most {LARGEST_OVERHEAD:.0f})")
+    print(
+        f"dialect over native and bare row: {middle:.1f} us a row ({spread}; at most {LARGEST_OVERHEAD:.0f})"
+    )
     least = {name: min(spent[name] for spent in rounds) for name in ways}
     undisturbed = least["dialect"] - least["native"] - least["bare row"]
-    print(f"by the least time of each, which a busy machine disturbs less: {undisturbed:.1f} us a row")
+    print(
+        f"by the least time of each, which a busy machine disturbs less: {undisturbed:.1f} us a row"
+    )
     return 0 if middle <= LARGEST_OVERHEAD else 1
 
 

@@ -68,7 +68,9 @@ def write_table(path: Path, rows: int) -> None:
             buffer = io.BytesIO()
             picture.save(buffer, "PNG")
             image = base64.b64encode(buffer.getvalue()).decode()
-            file.write(f"{number}\t{image}\tWhat is {number}?\t\ta\tb\tc\td\ta\tc{number % 7}\n")
+            file.write(
+                f"{number}\t{image}\tWhat is {number}?\t\ta\tb\tc\td\ta\tc{number % 7}\n"
+            )
 
 
 def measure(root: Path, kind: str, rows: int) -> float:
@@ -77,7 +79,10 @@ def measure(root: Path, kind: str, rows: int) -> float:
     from assay.models import build_model
     from assay.runner.options import RunOptions
 
-    (task,) = tasks(f"{root}/guest.py:{kind}", RunOptions(tasks=("x",), data=str(root / "Bench.tsv")))
+    (task,) = tasks(
+        f"{root}/guest.py:{kind}",
+        RunOptions(tasks=("x",), data=str(root / "Bench.tsv")),
+    )
     guest = model(f"{root}/guest.py:Model", {})
     (root / "native.py").write_text("def answer(request):\n    return 'x'\n")
     native_model = build_model(f"{root}/native.py:answer")
@@ -88,13 +93,21 @@ def measure(root: Path, kind: str, rows: int) -> float:
         bare_rows(root / "Bench.tsv"),
     )
     rounds = in_turns(works, rows)
-    dialect, native, pandas_row = (statistics.median(one) for one in zip(*rounds, strict=True))
-    added = sorted(dialect - native - pandas_row for dialect, native, pandas_row in rounds)
+    dialect, native, pandas_row = (
+        statistics.median(one) for one in zip(*rounds, strict=True)
+    )
+    added = sorted(
+        dialect - native - pandas_row for dialect, native, pandas_row in rounds
+    )
     middle = statistics.median(added)
     least = [min(one) for one in zip(*rounds, strict=True)]
     parts = f"dialect {dialect:.1f}, native {native:.1f}, pandas row {pandas_row:.1f}"
-    print(f"{kind}: {parts}, added {middle:.1f} ({added[0]:.1f} to {added[-1]:.1f}) µs a row, load {load()}")
-    print(f"{kind}: by the least time of each, which load disturbs less, {least[0] - least[1] - least[2]:.1f} µs a row")
+    print(
+        f"{kind}: {parts}, added {middle:.1f} ({added[0]:.1f} to {added[-1]:.1f}) µs a row, load {load()}"
+    )
+    print(
+        f"{kind}: by the least time of each, which load disturbs less, {least[0] - least[1] - least[2]:.1f} µs a row"
+    )
     return middle
 
 

@@ -28,11 +28,20 @@ from overhead import write_rows
 CLIENTS = ("aiohttp", "httpx", "streams", "own", "assay")
 ANSWER = json.dumps(
     {
-        "id": "1", "object": "chat.completion", "created": 1, "model": "fixed",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "42"}, "finish_reason": "stop"}],
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "fixed",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "42"},
+                "finish_reason": "stop",
+            }
+        ],
         "usage": {"prompt_tokens": 60, "completion_tokens": 1, "total_tokens": 61},
     }
-).encode()  # fmt: skip
+).encode()
 BARE = """
 import asyncio, msgspec, sys
 kind, data, out, port, concurrency = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
@@ -126,7 +135,11 @@ class FixedLatency(asyncio.Protocol):
         """Answers at once or later."""
         shared = FixedLatency
         if head.startswith(b"get /stats"):
-            stats = {"span": shared.last - shared.first, "asked": shared.asked, "most": shared.most}
+            stats = {
+                "span": shared.last - shared.first,
+                "asked": shared.asked,
+                "most": shared.most,
+            }
             shared.first, shared.last, shared.asked, shared.most = 0.0, 0.0, 0, 0
             self.write(json.dumps(stats).encode())
             return
@@ -144,14 +157,19 @@ class FixedLatency(asyncio.Protocol):
 
     def write(self, body: bytes) -> None:
         """A whole answer."""
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        head = (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            % len(body)
+        )
         self.transport.write(head + body)
 
 
 async def serve(latency: float) -> None:
     """Serves until killed; prints the port."""
     FixedLatency.latency = latency
-    server = await asyncio.get_running_loop().create_server(FixedLatency, "127.0.0.1", 0, backlog=2048)
+    server = await asyncio.get_running_loop().create_server(
+        FixedLatency, "127.0.0.1", 0, backlog=2048
+    )
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
@@ -173,7 +191,9 @@ def measure(command: list[str], port: int, samples: int) -> Cost:
     stats = f"http://127.0.0.1:{port}/stats"
     urllib.request.urlopen(stats).read()
     started = time.perf_counter()
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
+    running = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env
+    )
     assert running.stderr is not None
     said = running.stderr.read()
     _, status, used = os.wait4(running.pid, 0)
@@ -181,7 +201,9 @@ def measure(command: list[str], port: int, samples: int) -> Cost:
     wall = time.perf_counter() - started
     seen = json.loads(urllib.request.urlopen(stats).read())
     if running.returncode or seen["asked"] != samples:
-        raise SystemExit(f"{' '.join(command)}: {running.returncode}, {seen}: {said[-400:].decode()}")
+        raise SystemExit(
+            f"{' '.join(command)}: {running.returncode}, {seen}: {said[-400:].decode()}"
+        )
     return Cost(seen["span"], used.ru_utime + used.ru_stime, wall, seen["most"])
 
 
@@ -192,7 +214,9 @@ def main() -> None:
     arguments.add_argument("--latency", type=float, default=0.2)
     arguments.add_argument("--concurrency", type=int, nargs="+", default=[64, 256])
     arguments.add_argument("--repeats", type=int, default=3)
-    arguments.add_argument("--clients", nargs="+", default=list(CLIENTS), choices=CLIENTS)
+    arguments.add_argument(
+        "--clients", nargs="+", default=list(CLIENTS), choices=CLIENTS
+    )
     arguments.add_argument("--serve", action="store_true", help="only the server")
     given = arguments.parse_args()
     if given.serve:
@@ -201,23 +225,40 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     (folder / "bare.py").write_text(BARE)
     write_rows(folder / "rows.jsonl", given.samples)
-    clients = [name for name in given.clients if name in ("streams", "own", "assay") or importlib.util.find_spec(name)]
+    clients = [
+        name
+        for name in given.clients
+        if name in ("streams", "own", "assay") or importlib.util.find_spec(name)
+    ]
     server = subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--latency", str(given.latency)], stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__, "--serve", "--latency", str(given.latency)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert server.stdout is not None
     port = int(server.stdout.readline())
     try:
-        print("| client | concurrency | ideal s | span s | ideal / span | CPU s | ms a sample | whole command s |")
+        print(
+            "| client | concurrency | ideal s | span s | ideal / span | CPU s | ms a sample | whole command s |"
+        )
         print("|---|---|---|---|---|---|---|---|")
         for concurrency in given.concurrency:
             costs: dict[str, list[Cost]] = {name: [] for name in clients}
             for _ in range(given.repeats):
                 for name in clients:
                     shutil.rmtree(folder / "run", ignore_errors=True)
-                    costs[name].append(measure(command(name, folder, port, concurrency), port, given.samples))
+                    costs[name].append(
+                        measure(
+                            command(name, folder, port, concurrency),
+                            port,
+                            given.samples,
+                        )
+                    )
             for name in clients:
-                print(row(name, costs[name], given.samples, concurrency, given.latency), flush=True)
+                print(
+                    row(name, costs[name], given.samples, concurrency, given.latency),
+                    flush=True,
+                )
     finally:
         server.kill()
         server.wait()
@@ -228,15 +269,44 @@ def command(name: str, folder: Path, port: int, concurrency: int) -> list[str]:
     """How a client is started."""
     rows = str(folder / "rows.jsonl")
     if name != "assay":
-        return [sys.executable, str(folder / "bare.py"), name, rows, str(folder / "out"), str(port), str(concurrency)]
-    model = ["--model", "openai/fixed", "--base_url", f"http://127.0.0.1:{port}/v1", "--concurrency", str(concurrency)]
-    return [*ASSAY, "run", rows, *model, "--scorer", "exact_match", "-o", str(folder / "run")]
+        return [
+            sys.executable,
+            str(folder / "bare.py"),
+            name,
+            rows,
+            str(folder / "out"),
+            str(port),
+            str(concurrency),
+        ]
+    model = [
+        "--model",
+        "openai/fixed",
+        "--base_url",
+        f"http://127.0.0.1:{port}/v1",
+        "--concurrency",
+        str(concurrency),
+    ]
+    return [
+        *ASSAY,
+        "run",
+        rows,
+        *model,
+        "--scorer",
+        "exact_match",
+        "-o",
+        str(folder / "run"),
+    ]
 
 
-def row(name: str, costs: list[Cost], samples: int, concurrency: int, latency: float) -> str:
+def row(
+    name: str, costs: list[Cost], samples: int, concurrency: int, latency: float
+) -> str:
     """One line of the table."""
     ideal = samples * latency / concurrency
-    span, cpu, wall = (statistics.median(getattr(cost, part) for cost in costs) for part in ("span", "cpu", "wall"))
+    span, cpu, wall = (
+        statistics.median(getattr(cost, part) for cost in costs)
+        for part in ("span", "cpu", "wall")
+    )
     spans = ", ".join(f"{cost.span:.2f}" for cost in costs)
     return (
         f"| {name} | {concurrency} | {ideal:.2f} | {span:.2f} ({spans}) | {ideal / span:.3f} | {cpu:.2f} "

@@ -17,7 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "attacks.jsonl"
+PHRASINGS = (
+    Path(__file__).resolve().parents[1]
+    / "tests"
+    / "scorers"
+    / "choice"
+    / "corpus"
+    / "attacks.jsonl"
+)
 ANSWERS = PHRASINGS.with_name("answers.jsonl.gz")
 LETTERS = "ABCDEFGHIJ"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
@@ -29,8 +36,24 @@ OPTION_SETS: tuple[tuple[str, ...], ...] = (
     ("5 m/s", "10 m/s", "15 m/s", "20 m/s", "25 m/s"),
     ("the king", "the queen", "a bishop", "two rooks"),
     ("x + 1", "2x", "x^2 - 1", "3x + 4"),
-    ("hydrogen", "helium", "lithium", "beryllium", "boron", "carbon", "nitrogen", "oxygen", "fluorine", "neon"),
-    ("It rises slowly over time", "It falls at once", "It oscillates about the mean", "It vanishes in the limit"),
+    (
+        "hydrogen",
+        "helium",
+        "lithium",
+        "beryllium",
+        "boron",
+        "carbon",
+        "nitrogen",
+        "oxygen",
+        "fluorine",
+        "neon",
+    ),
+    (
+        "It rises slowly over time",
+        "It falls at once",
+        "It oscillates about the mean",
+        "It vanishes in the limit",
+    ),
 )
 PLACES = ((0, 1, 2), (1, 0, 3), (2, 3, 0), (3, 1, 0), (1, 2, 0), (0, 3, 1))
 
@@ -58,12 +81,36 @@ def attacks(*halves: str) -> Iterator[Attack]:
             options = dict(zip(LETTERS, texts, strict=False))
             for places in PLACES:
                 # Of ten options the later ones are named, I among them.
-                x, y, z = (LETTERS[place + (6 if len(texts) == len(LETTERS) else 0)] for place in places)
-                names = {"X": x, "Y": y, "Z": z, "x": x.lower(), "F": chr(ord(x) + 0xFEE0), "tx": options[x]}
-                names |= {"ty": options[y], "tz": options[z], "ta": texts[0], "tb": texts[1], "tc": texts[2]}
+                x, y, z = (
+                    LETTERS[place + (6 if len(texts) == len(LETTERS) else 0)]
+                    for place in places
+                )
+                names = {
+                    "X": x,
+                    "Y": y,
+                    "Z": z,
+                    "x": x.lower(),
+                    "F": chr(ord(x) + 0xFEE0),
+                    "tx": options[x],
+                }
+                names |= {
+                    "ty": options[y],
+                    "tz": options[z],
+                    "ta": texts[0],
+                    "tb": texts[1],
+                    "tc": texts[2],
+                }
                 text = row["template"].format(**names)
                 takes, is_cut = x if row["takes"] else None, row.get("is_cut", False)
-                yield Attack(row["family"], row["half"], row["template"], text, options, takes, is_cut)
+                yield Attack(
+                    row["family"],
+                    row["half"],
+                    row["template"],
+                    text,
+                    options,
+                    takes,
+                    is_cut,
+                )
 
 
 def answers() -> Iterator[Attack]:
@@ -71,4 +118,12 @@ def answers() -> Iterator[Attack]:
     with gzip.open(ANSWERS, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             expected, is_cut = row["expected"], row["truncated"]
-            yield Attack(row["family"], row["half"], "", row["answer"], row["choices"], expected, is_cut)
+            yield Attack(
+                row["family"],
+                row["half"],
+                "",
+                row["answer"],
+                row["choices"],
+                expected,
+                is_cut,
+            )

@@ -34,14 +34,22 @@ def make_model(layers: int, seed: int = 0) -> Any:
     """SmolLM2-135M's shape, random weights."""
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=576, intermediate_size=1536, num_hidden_layers=layers,
-        num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192, rope_theta=100000.0,
+        vocab_size=VOCABULARY,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=layers,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        max_position_embeddings=8192,
+        rope_theta=100000.0,
         tie_word_embeddings=True,
-    )  # fmt: skip
+    )
     return LlamaForCausalLM(config).eval()
 
 
-def make_pairs(questions: int, header: int, question: int, options: int, length: int, seed: int = 1) -> list[Pair]:
+def make_pairs(
+    questions: int, header: int, question: int, options: int, length: int, seed: int = 1
+) -> list[Pair]:
     """Questions after a common header, each with options; no header and one option where nothing is to be shared."""
     dice = random.Random(seed)
 
@@ -51,8 +59,13 @@ def make_pairs(questions: int, header: int, question: int, options: int, length:
     common = words(header)
     pairs = []
     for _ in range(questions):
-        context = common + words(question + dice.randrange(-question // 5, question // 5 + 1))
-        pairs += [Pair(context + words(length + dice.randrange(-2, 3)), len(context)) for _ in range(options)]
+        context = common + words(
+            question + dice.randrange(-question // 5, question // 5 + 1)
+        )
+        pairs += [
+            Pair(context + words(length + dice.randrange(-2, 3)), len(context))
+            for _ in range(options)
+        ]
     return pairs
 
 
@@ -67,10 +80,19 @@ def weigh_by_request(model: Any, pairs: Sequence[Pair], batch: int) -> list[floa
         ids = torch.zeros(len(some), longest, dtype=torch.long)
         for row, pair in enumerate(some):
             ids[row, : len(pair.computed)] = torch.tensor(pair.computed)
-        hidden = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state
-        rows = [row for row, pair in enumerate(some) for _ in range(pair.start, len(pair.tokens))]
+        hidden = model.model(
+            input_ids=ids.to(model.device), use_cache=False
+        ).last_hidden_state
+        rows = [
+            row
+            for row, pair in enumerate(some)
+            for _ in range(pair.start, len(pair.tokens))
+        ]
         places = [at - 1 for pair in some for at in range(pair.start, len(pair.tokens))]
-        wanted = torch.tensor([token for pair in some for token in pair.tokens[pair.start :]], device=model.device)
+        wanted = torch.tensor(
+            [token for pair in some for token in pair.tokens[pair.start :]],
+            device=model.device,
+        )
         logprobs = torch.log_softmax(model.lm_head(hidden[rows, places]).float(), -1)
         values = logprobs.gather(1, wanted[:, None])[:, 0].tolist()
         for row, value in zip(rows, values, strict=True):
@@ -103,8 +125,13 @@ def fresh(engine: Engine) -> Engine:
     return engine
 
 
-def compare_options(name: str, plain: Any, engine: Engine, pairs: Sequence[Pair]) -> None:
-    theirs = min((best_of(lambda b=b: weigh_by_request(plain, pairs, b)) for b in BATCHES), key=lambda x: x[0])
+def compare_options(
+    name: str, plain: Any, engine: Engine, pairs: Sequence[Pair]
+) -> None:
+    theirs = min(
+        (best_of(lambda b=b: weigh_by_request(plain, pairs, b)) for b in BATCHES),
+        key=lambda x: x[0],
+    )
     before = engine.count.tokens
     weigh(fresh(engine), pairs)
     tokens = engine.count.tokens - before
@@ -117,11 +144,18 @@ def compare_options(name: str, plain: Any, engine: Engine, pairs: Sequence[Pair]
     )
 
 
-def compare_generation(plain: Any, engine: Engine, answers: int, tokens: int = 64) -> None:
-    prompts = [pair.tokens[: pair.start] for pair in make_pairs(answers, 610, 45, 1, 4, seed=3)]
+def compare_generation(
+    plain: Any, engine: Engine, answers: int, tokens: int = 64
+) -> None:
+    prompts = [
+        pair.tokens[: pair.start] for pair in make_pairs(answers, 610, 45, 1, 4, seed=3)
+    ]
 
     def ours() -> list[list[int]]:
-        rows = [Row(p, GenerateOptions(), tokens, lambda _: None, random.Random(0)) for p in prompts]
+        rows = [
+            Row(p, GenerateOptions(), tokens, lambda _: None, random.Random(0))
+            for p in prompts
+        ]
         Writer(fresh(engine), rows, 256).run()
         return [row.token_ids for row in rows]
 
@@ -133,9 +167,13 @@ def compare_generation(plain: Any, engine: Engine, answers: int, tokens: int = 6
             ids[row, longest - len(prompt) :] = torch.tensor(prompt)
             mask[row, longest - len(prompt) :] = 1
         return plain.generate(
-            ids.to(plain.device), attention_mask=mask.to(plain.device), do_sample=False, max_new_tokens=tokens,
-            min_new_tokens=tokens, pad_token_id=0,
-        )  # fmt: skip
+            ids.to(plain.device),
+            attention_mask=mask.to(plain.device),
+            do_sample=False,
+            max_new_tokens=tokens,
+            min_new_tokens=tokens,
+            pad_token_id=0,
+        )
 
     with_drafts = engine.budget
     without = replace(with_drafts, step=0)
@@ -167,21 +205,37 @@ def check_split(layers: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         make_model(layers).save_pretrained(folder)
-        words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(1000)}, unk_token="w0"))
+        words = Tokenizer(
+            models.WordLevel({f"w{i}": i for i in range(1000)}, unk_token="w0")
+        )
         words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(folder)
-        places: dict[str, Any] = {f"model.layers.{i}": 0 if i < layers // 2 else "cpu" for i in range(layers)}
-        places |= {"model.embed_tokens": 0, "model.rotary_emb": 0, "model.norm": "cpu", "lm_head": 0}
+        places: dict[str, Any] = {
+            f"model.layers.{i}": 0 if i < layers // 2 else "cpu" for i in range(layers)
+        }
+        places |= {
+            "model.embed_tokens": 0,
+            "model.rotary_emb": 0,
+            "model.norm": "cpu",
+            "lm_head": 0,
+        }
         header = " ".join(f"w{i * 7 % 990}" for i in range(200))
         texts = [f"{header} w{i} w{i + 3} w{i * 11 % 900}" for i in range(8)]
         found = []
         for settings in ({"device": "cpu"}, {"device_map": places}):
             model = LocalTransformers(folder, dtype="float32", **settings)
-            asked = [Prompt((Message.of("", text),), continuations=(" w5 w6", " w900")) for text in texts]
+            asked = [
+                Prompt((Message.of("", text),), continuations=(" w5 w6", " w900"))
+                for text in texts
+            ]
             weighed = model.likelihood([Request(prompt) for prompt in asked])
             options = GenerateOptions(max_tokens=24)
-            written = model.generate([Request(Prompt((Message.of("", text),)), options) for text in texts])
-            found.append((weighed, [output.candidates[0].token_ids for output in written]))
+            written = model.generate(
+                [Request(Prompt((Message.of("", text),)), options) for text in texts]
+            )
+            found.append(
+                (weighed, [output.candidates[0].token_ids for output in written])
+            )
             assert model._loaded.plain_because is None, model._loaded.plain_because
             model.close()
     (weighed, written), (split, split_written) = found
@@ -197,14 +251,20 @@ def check_split(layers: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=256)
     parser.add_argument("--answers", type=int, default=128)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     given = parser.parse_args()
     layers, device = 30, given.device
     if device == "cpu":
-        layers, given.questions, given.answers = 2, min(given.questions, 4), min(given.answers, 4)
+        layers, given.questions, given.answers = (
+            2,
+            min(given.questions, 4),
+            min(given.answers, 4),
+        )
         torch.set_num_threads(1)
     else:
         torch.backends.cuda.matmul.allow_tf32 = False
@@ -214,8 +274,12 @@ def main() -> None:
     assert why_not(on_cpu) is None and why_not(there) is None
     slow, fast = weigh(Engine(on_cpu), few), weigh(Engine(there), few)
     apart = max(abs(a.logprob - b.logprob) for a, b in zip(slow, fast, strict=True))
-    print(f"float32, {device} against CPU: {len(few)} likelihoods at most {apart:.1e} apart")
-    print("| task | requests | tokens, whole | tokens, computed | plain s | ours s | ratio | apart |")
+    print(
+        f"float32, {device} against CPU: {len(few)} likelihoods at most {apart:.1e} apart"
+    )
+    print(
+        "| task | requests | tokens, whole | tokens, computed | plain s | ours s | ratio | apart |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     shared = make_pairs(given.questions, 610, 45, 4, 8)
     alone = make_pairs(given.questions, 0, 640, 1, 8)
@@ -225,7 +289,9 @@ def main() -> None:
         assert reason is None, reason
         engine = Engine(model)
         kind = str(dtype).removeprefix("torch.")
-        compare_options(f"four options after a common header, {kind}", plain, engine, shared)
+        compare_options(
+            f"four options after a common header, {kind}", plain, engine, shared
+        )
         compare_options(f"one option, nothing in common, {kind}", plain, engine, alone)
     compare_generation(plain, engine, given.answers)
     if device == "cuda":

@@ -32,32 +32,58 @@ def rows_in(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def make_cases(folder: Path, questions: int, letters: int, answers: int) -> dict[str, Case]:
+def make_cases(
+    folder: Path, questions: int, letters: int, answers: int
+) -> dict[str, Case]:
     """Requests of every task: contexts after five solved examples, and what to weigh or write."""
-    shots, test, gen = (rows_in(folder / f"{name}.jsonl") for name in ("shots", "test", "gen"))
+    shots, test, gen = (
+        rows_in(folder / f"{name}.jsonl") for name in ("shots", "test", "gen")
+    )
 
     def asked(row: dict[str, Any]) -> str:
         return f"{row['passage']}\nQuestion: {row['question']}\nAnswer:"
 
     def lettered(row: dict[str, Any]) -> str:
-        options = "\n".join(f"{letter}. {text}" for letter, text in zip("ABCD", row["choices"], strict=True))
+        options = "\n".join(
+            f"{letter}. {text}"
+            for letter, text in zip("ABCD", row["choices"], strict=True)
+        )
         return f"{row['passage']}\nQuestion: {row['question']}\n{options}\nAnswer:"
 
     header = "".join(f"{asked(row)} {row['answer']}\n\n" for row in shots)
-    header_letters = "".join(f"{lettered(row)} {'ABCD'[row['gold']]}\n\n" for row in shots)
-    text_options = [(header + asked(row), [f" {text}" for text in row["choices"]]) for row in test[:questions]]
-    letter_options = [(header_letters + lettered(row), [f" {x}" for x in "ABCD"]) for row in test[:letters]]
+    header_letters = "".join(
+        f"{lettered(row)} {'ABCD'[row['gold']]}\n\n" for row in shots
+    )
+    text_options = [
+        (header + asked(row), [f" {text}" for text in row["choices"]])
+        for row in test[:questions]
+    ]
+    letter_options = [
+        (header_letters + lettered(row), [f" {x}" for x in "ABCD"])
+        for row in test[:letters]
+    ]
     prompts = [header + asked(row) for row in gen[:answers]]
     long = [" ".join(asked(row) for row in test[at : at + 8]) for at in range(0, 32, 8)]
-    alone = [(f"{i}. " + asked(row) * 4, [f" {row['choices'][0]}"]) for i, row in enumerate(test[:16])]
+    alone = [
+        (f"{i}. " + asked(row) * 4, [f" {row['choices'][0]}"])
+        for i, row in enumerate(test[:16])
+    ]
     return {
         "text options": {"kind": "weigh", "items": text_options},
         "letters": {"kind": "weigh", "items": letter_options},
         "generation, 64 tokens": {"kind": "write", "items": prompts, "stop": []},
-        "generation, to the newline": {"kind": "write", "items": prompts, "stop": ["\n"]},
+        "generation, to the newline": {
+            "kind": "write",
+            "items": prompts,
+            "stop": ["\n"],
+        },
         "rolling perplexity": {"kind": "roll", "items": long},
         "options, nothing shared": {"kind": "weigh", "items": alone},
-        "generation, nothing shared": {"kind": "write", "items": [text for text, _ in alone[:8]], "stop": ["\n"]},
+        "generation, nothing shared": {
+            "kind": "write",
+            "items": [text for text, _ in alone[:8]],
+            "stop": ["\n"],
+        },
     }
 
 
@@ -83,13 +109,27 @@ class Ours:
 
         items = case["items"]
         if case["kind"] == "weigh":
-            requests = [Request(completion(text, continuations=tuple(options))) for text, options in items]
-            return [[found.logprob, found.greedy] for o in self.model.likelihood(requests) for found in o.likelihoods]
+            requests = [
+                Request(completion(text, continuations=tuple(options)))
+                for text, options in items
+            ]
+            return [
+                [found.logprob, found.greedy]
+                for o in self.model.likelihood(requests)
+                for found in o.likelihoods
+            ]
         if case["kind"] == "roll":
-            outputs = self.model.likelihood([Request(completion(text, rolling=True)) for text in items])
+            outputs = self.model.likelihood(
+                [Request(completion(text, rolling=True)) for text in items]
+            )
             return [[output.likelihoods[0].logprob, True] for output in outputs]
         options = GenerateOptions(max_tokens=MAX_TOKENS, stop=tuple(case["stop"]))
-        return [output.text for output in self.model.generate([Request(completion(text), options) for text in items])]
+        return [
+            output.text
+            for output in self.model.generate(
+                [Request(completion(text), options) for text in items]
+            )
+        ]
 
 
 class LmEval:
@@ -98,7 +138,9 @@ class LmEval:
     def __init__(self, model: str) -> None:
         from lm_eval.models.huggingface import HFLM
 
-        self.model = HFLM(pretrained=model, device="cpu", dtype="float32", batch_size=BATCH)
+        self.model = HFLM(
+            pretrained=model, device="cpu", dtype="float32", batch_size=BATCH
+        )
         self.tokens = 0
         self.model.model.register_forward_pre_hook(self._count, with_kwargs=True)
 
@@ -115,13 +157,27 @@ class LmEval:
         items = case["items"]
         if case["kind"] == "weigh":
             pairs = [(text, option) for text, options in items for option in options]
-            found = self.model.loglikelihood([asked("loglikelihood", pair, i) for i, pair in enumerate(pairs)])
+            found = self.model.loglikelihood(
+                [asked("loglikelihood", pair, i) for i, pair in enumerate(pairs)]
+            )
             return [[float(value), bool(greedy)] for value, greedy in found]
         if case["kind"] == "roll":
-            requests = [asked("loglikelihood_rolling", (text,), i) for i, text in enumerate(items)]
-            return [[float(value), True] for value in self.model.loglikelihood_rolling(requests)]
-        settings = {"until": case["stop"] or ["<never>"], "max_gen_toks": MAX_TOKENS, "do_sample": False}
-        requests = [asked("generate_until", (text, settings), i) for i, text in enumerate(items)]
+            requests = [
+                asked("loglikelihood_rolling", (text,), i)
+                for i, text in enumerate(items)
+            ]
+            return [
+                [float(value), True]
+                for value in self.model.loglikelihood_rolling(requests)
+            ]
+        settings = {
+            "until": case["stop"] or ["<never>"],
+            "max_gen_toks": MAX_TOKENS,
+            "do_sample": False,
+        }
+        requests = [
+            asked("generate_until", (text, settings), i) for i, text in enumerate(items)
+        ]
         return list(self.model.generate_until(requests))
 
 
@@ -148,10 +204,28 @@ class Side:
     """One side in its process."""
 
     def __init__(self, name: str, model: str, cases: Path) -> None:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-        command = [sys.executable, __file__, "--side", name, "--model", model, "--cases", str(cases)]
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+        }
+        command = [
+            sys.executable,
+            __file__,
+            "--side",
+            name,
+            "--model",
+            model,
+            "--cases",
+            str(cases),
+        ]
         self.process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.best: dict[str, Case] = {}
         """Of each case the round that took the least CPU."""
@@ -159,7 +233,9 @@ class Side:
     def answer(self, case: str) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         print(case, file=self.process.stdin, flush=True)
-        line = next((line for line in self.process.stdout if line.startswith(MARK)), None)
+        line = next(
+            (line for line in self.process.stdout if line.startswith(MARK)), None
+        )
         if line is None:
             raise SystemExit(f"{case}: the process ended without an answer")
         measured: Case = json.loads(line.removeprefix(MARK))
@@ -182,11 +258,20 @@ def compared(ours: Case, theirs: Case | None) -> str:
     if theirs is None:
         return f"{own} | – | – | – | – | –"
     if isinstance(ours["answers"][0], str):
-        same = sum(a.strip() == b.strip() for a, b in zip(ours["answers"], theirs["answers"], strict=True))
+        same = sum(
+            a.strip() == b.strip()
+            for a, b in zip(ours["answers"], theirs["answers"], strict=True)
+        )
         agreement = f"{same} of {len(ours['answers'])} texts identical"
     else:
-        apart = max(abs(a[0] - b[0]) for a, b in zip(ours["answers"], theirs["answers"], strict=True))
-        same = sum(a[1] == b[1] for a, b in zip(ours["answers"], theirs["answers"], strict=True))
+        apart = max(
+            abs(a[0] - b[0])
+            for a, b in zip(ours["answers"], theirs["answers"], strict=True)
+        )
+        same = sum(
+            a[1] == b[1]
+            for a, b in zip(ours["answers"], theirs["answers"], strict=True)
+        )
         agreement = f"max difference {apart:.1e}, {same} of {len(ours['answers'])} greedy flags alike"
     ratio = theirs["cpu"] / ours["cpu"]
     other = f"{theirs['cpu']:.1f} | {theirs['tokens']:,} | {theirs['peak_mb']:,.0f}"
@@ -194,7 +279,9 @@ def compared(ours: Case, theirs: Case | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--tasks", type=Path)
     parser.add_argument("--questions", type=int, default=24)
@@ -202,12 +289,18 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", help="cases whose name contains this")
-    parser.add_argument("--keep", type=Path, help="a folder for what each side answered and took, as JSON")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="a folder for what each side answered and took, as JSON",
+    )
     parser.add_argument("--side", choices=("ours", "lm_eval"))
     parser.add_argument("--cases", type=Path)
     given = parser.parse_args()
     if given.side is not None:
-        run_side(given.side, given.model, json.loads(given.cases.read_text(encoding="utf-8")))
+        run_side(
+            given.side, given.model, json.loads(given.cases.read_text(encoding="utf-8"))
+        )
         return
     model = given.model
     if model.endswith(".gguf"):
@@ -215,7 +308,11 @@ def main() -> None:
 
         model = str(converted(Path(model)))
     cases = make_cases(given.tasks, given.questions, given.letters, given.answers)
-    cases = {name: case for name, case in cases.items() if given.only is None or given.only in name}
+    cases = {
+        name: case
+        for name, case in cases.items()
+        if given.only is None or given.only in name
+    }
     names = ["ours", "lm_eval"] if importlib.util.find_spec("lm_eval") else ["ours"]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.json"
@@ -227,12 +324,19 @@ def main() -> None:
                     sides[name].answer(case)
         for side in sides.values():
             side.close()
-    ours, theirs = sides["ours"].best, sides["lm_eval"].best if "lm_eval" in sides else {}
+    ours, theirs = (
+        sides["ours"].best,
+        sides["lm_eval"].best if "lm_eval" in sides else {},
+    )
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)
         for name, measured in (("ours", ours), ("lm_eval", theirs)):
-            (given.keep / f"{name}.json").write_text(json.dumps(measured), encoding="utf-8")
-    print("| task | CPU s | tokens | peak MB | lm-eval CPU s | tokens | peak MB | ratio | agreement |")
+            (given.keep / f"{name}.json").write_text(
+                json.dumps(measured), encoding="utf-8"
+            )
+    print(
+        "| task | CPU s | tokens | peak MB | lm-eval CPU s | tokens | peak MB | ratio | agreement |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in cases:
         print(f"| {name} | {compared(ours[name], theirs.get(name))} |")

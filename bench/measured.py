@@ -20,9 +20,18 @@ class Cost:
     peak_mb: float
 
 
-def cost_of(command: Sequence[str], *, folder: Path | None = None, environment: dict[str, str] | None = None) -> Cost:
+def cost_of(
+    command: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: dict[str, str] | None = None,
+) -> Cost:
     """Runs a command to its end; CPU seconds count user and system time of all its processes."""
-    env = {k: v for k, v in {**os.environ, **(environment or {})}.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env = {
+        k: v
+        for k, v in {**os.environ, **(environment or {})}.items()
+        if k != "PYTHONDONTWRITEBYTECODE"
+    }
     code = (
         "import resource, subprocess, sys\n"
         "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)\n"
@@ -31,7 +40,12 @@ def cost_of(command: Sequence[str], *, folder: Path | None = None, environment: 
         "sys.stderr.buffer.write(done.stderr[-400:])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], cwd=folder, env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *command],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     cpu, peak, status = done.stdout.split()
     if status != "0":
@@ -41,7 +55,9 @@ def cost_of(command: Sequence[str], *, folder: Path | None = None, environment: 
 
 def median_cpu(command: Sequence[str], repeats: int = 5, **more: object) -> float:
     """The median CPU seconds of several runs."""
-    return statistics.median(cost_of(command, **more).cpu_seconds for _ in range(repeats))  # type: ignore[arg-type]
+    return statistics.median(
+        cost_of(command, **more).cpu_seconds for _ in range(repeats)
+    )  # type: ignore[arg-type]
 
 
 def own_cpu() -> float:

@@ -49,7 +49,10 @@ def write_rows(path: Path, count: int) -> None:
     with open(path, "w", encoding="utf-8") as out:
         for number in range(count):
             story = " ".join(words[(number + k * 7) % len(words)] for k in range(40))
-            row = {"id": number, "question": f"Story: {story}. Question {number}: what is the number?"}
+            row = {
+                "id": number,
+                "question": f"Story: {story}. Question {number}: what is the number?",
+            }
             out.write(json.dumps({**row, "answer": "42" if number % 2 else "7"}) + "\n")
 
 
@@ -71,19 +74,40 @@ def main() -> None:
         costs = {}
         for size in ("small", "large"):
             data = str(folder / f"{size}.jsonl")
-            costs["bare", size] = cost_of([sys.executable, str(folder / "bare.py"), data, str(folder / "bare.out")])
+            costs["bare", size] = cost_of(
+                [
+                    sys.executable,
+                    str(folder / "bare.py"),
+                    data,
+                    str(folder / "bare.out"),
+                ]
+            )
             shutil.rmtree(folder / "run", ignore_errors=True)
-            run = [*ASSAY, "run", data, "--model", str(folder / "model.py") + ":generate", "--scorer", "exact_match"]
+            run = [
+                *ASSAY,
+                "run",
+                data,
+                "--model",
+                str(folder / "model.py") + ":generate",
+                "--scorer",
+                "exact_match",
+            ]
             costs["assay", size] = cost_of([*run, "-o", str(folder / "run")])
         for name in slopes:
             extra = costs[name, "large"].cpu_seconds - costs[name, "small"].cpu_seconds
             slopes[name].append(extra / (given.large - given.small) * 1e6)
         peaks.append((costs["assay", "small"].peak_mb, costs["assay", "large"].peak_mb))
     bare, assay = min(slopes["bare"]), min(slopes["assay"])
-    print(f"bare script  {bare:6.1f} µs a sample  (all: {', '.join(f'{s:.1f}' for s in slopes['bare'])})")
-    print(f"assay        {assay:6.1f} µs a sample  (all: {', '.join(f'{s:.1f}' for s in slopes['assay'])})")
+    print(
+        f"bare script  {bare:6.1f} µs a sample  (all: {', '.join(f'{s:.1f}' for s in slopes['bare'])})"
+    )
+    print(
+        f"assay        {assay:6.1f} µs a sample  (all: {', '.join(f'{s:.1f}' for s in slopes['assay'])})"
+    )
     print(f"ratio        {assay / bare:6.1f}")
-    print(f"peak memory  {peaks[0][0]:.0f} MB at {given.small}, {peaks[0][1]:.0f} MB at {given.large}")
+    print(
+        f"peak memory  {peaks[0][0]:.0f} MB at {given.small}, {peaks[0][1]:.0f} MB at {given.large}"
+    )
     shutil.rmtree(folder)
 
 

@@ -45,7 +45,13 @@ def measure(folder: Path, samples: int) -> None:
     """One size: a first run, the same command again, and again without the last sample."""
     (folder / "model.py").write_text(MODEL)
     write_rows(folder / "rows.jsonl", samples)
-    command = [*ASSAY, "run", str(folder / "rows.jsonl"), "--model", str(folder / "model.py") + ":generate"]
+    command = [
+        *ASSAY,
+        "run",
+        str(folder / "rows.jsonl"),
+        "--model",
+        str(folder / "model.py") + ":generate",
+    ]
     command += ["--scorer", "exact_match", "-o", str(folder / "run")]
     _print("first run", command)
     _print("same command again", command)
@@ -55,7 +61,9 @@ def measure(folder: Path, samples: int) -> None:
     started = time.time()
     _print("without the last sample", command, {"FIRST_QUESTION": str(note)})
     asked, cpu, peak = map(float, note.read_text().split())
-    print(f"  {'its first question':24} {asked - started:6.2f} s wall  {cpu:6.2f} s CPU  {peak:5.0f} MB")
+    print(
+        f"  {'its first question':24} {asked - started:6.2f} s wall  {cpu:6.2f} s CPU  {peak:5.0f} MB"
+    )
 
 
 def forget_last(journal: Path, samples: int) -> None:
@@ -67,11 +75,16 @@ def forget_last(journal: Path, samples: int) -> None:
     os.replace(draft, journal)
 
 
-def _print(name: str, command: list[str], environment: dict[str, str] | None = None) -> None:
+def _print(
+    name: str, command: list[str], environment: dict[str, str] | None = None
+) -> None:
     started = time.perf_counter()
     spent = cost_of(command, environment=environment)
     wall = time.perf_counter() - started
-    print(f"  {name:24} {wall:6.2f} s wall  {spent.cpu_seconds:6.2f} s CPU  {spent.peak_mb:5.0f} MB", flush=True)
+    print(
+        f"  {name:24} {wall:6.2f} s wall  {spent.cpu_seconds:6.2f} s CPU  {spent.peak_mb:5.0f} MB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

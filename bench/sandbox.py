@@ -25,7 +25,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.sandbox import FunctionTests, Limits, Sandbox, Tier, best_tier, judge_functions
+from assay.sandbox import (
+    FunctionTests,
+    Limits,
+    Sandbox,
+    Tier,
+    best_tier,
+    judge_functions,
+)
 from assay.sandbox.fork_server import has_forks
 from assay.sandbox.interpreters import own_python
 
@@ -65,7 +72,9 @@ def _settle() -> None:
         pass
 
 
-def in_turns(works: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, tuple[float, float]]:
+def in_turns(
+    works: Mapping[str, Callable[[], Any]], repeats: int
+) -> dict[str, tuple[float, float]]:
     """The median of wall times and the mean of processor times of each, in milliseconds.
 
     A turn is several calls: the kernel counts the processor time of others in hundredths of a second.
@@ -82,7 +91,10 @@ def in_turns(works: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, 
                 work()
                 walls[name].append((time.perf_counter() - started) * 1000)
             cpu[name] += cpu_seconds() - before
-    return {name: (statistics.median(walls[name]), cpu[name] / len(walls[name]) * 1000) for name in works}
+    return {
+        name: (statistics.median(walls[name]), cpu[name] / len(walls[name]) * 1000)
+        for name in works
+    }
 
 
 def executions(repeats: int) -> None:
@@ -100,18 +112,28 @@ def executions(repeats: int) -> None:
         bare = [str(own_python()), "-I", "-S", str(file)]
         usual = [str(own_python()), str(file)]
         works: dict[str, Callable[[], Any]] = {
-            "bare, python -I -S": lambda: subprocess.run(bare, capture_output=True, check=True),
-            "bare, python": lambda: subprocess.run(usual, capture_output=True, check=True),
+            "bare, python -I -S": lambda: subprocess.run(
+                bare, capture_output=True, check=True
+            ),
+            "bare, python": lambda: subprocess.run(
+                usual, capture_output=True, check=True
+            ),
         }
         for name, tier in ways().items():
             works[f"execution, {name}"] = partial(boxed, tier)
-            works[f"verdict, {name}"] = partial(judge_functions, tier, "def f(x): return x + 1", tests)
+            works[f"verdict, {name}"] = partial(
+                judge_functions, tier, "def f(x): return x + 1", tests
+            )
         found = in_turns(works, repeats)
     least = found["bare, python -I -S"]
-    print(f"p50 of {repeats} in turns; load {os.getloadavg()[0]:.1f} on {_cores()} cores")
+    print(
+        f"p50 of {repeats} in turns; load {os.getloadavg()[0]:.1f} on {_cores()} cores"
+    )
     for name, (wall, cpu) in found.items():
-        print(f"{name:36} {wall:7.1f} ms wall ({wall - least[0]:+7.1f}, {wall / least[0]:.2f}x)   {cpu:6.1f} ms CPU "
-              f"({cpu - least[1]:+.1f})")  # fmt: skip
+        print(
+            f"{name:36} {wall:7.1f} ms wall ({wall - least[0]:+7.1f}, {wall / least[0]:.2f}x)   {cpu:6.1f} ms CPU "
+            f"({cpu - least[1]:+.1f})"
+        )
 
 
 def ways() -> dict[str, Tier]:
@@ -119,20 +141,37 @@ def ways() -> dict[str, Tier]:
     tier = best_tier()
     if not has_forks(tier):
         return {tier.name: tier}
-    return {f"{tier.name}, forked": tier, f"{tier.name}, started": replace(tier, forks=False)}
+    return {
+        f"{tier.name}, forked": tier,
+        f"{tier.name}, started": replace(tier, forks=False),
+    }
 
 
 def problems(path: Path, candidates: int, official: Path | None) -> None:
     """Every canonical solution, on all cores."""
-    rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()] * candidates
+    rows = [
+        json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()
+    ] * candidates
 
     def ours(tier: Tier, row: dict[str, Any]) -> bool:
-        tests = FunctionTests(row["test"], f"check({row['entry_point']})", row["prompt"], row["entry_point"])
-        return judge_functions(tier, row["prompt"] + row["canonical_solution"], tests, Limits()).passed
+        tests = FunctionTests(
+            row["test"],
+            f"check({row['entry_point']})",
+            row["prompt"],
+            row["entry_point"],
+        )
+        return judge_functions(
+            tier, row["prompt"] + row["canonical_solution"], tests, Limits()
+        ).passed
 
     def bare(row: dict[str, Any]) -> bool:
         code = f"{row['prompt']}{row['canonical_solution']}\n{row['test']}\ncheck({row['entry_point']})\n"
-        return subprocess.run([own_python(), "-I", "-S", "-c", code], capture_output=True).returncode == 0
+        return (
+            subprocess.run(
+                [own_python(), "-I", "-S", "-c", code], capture_output=True
+            ).returncode
+            == 0
+        )
 
     runners: dict[str, Callable[[dict[str, Any]], bool]] = {"bare processes": bare}
     runners |= {f"assay, {name}": partial(ours, tier) for name, tier in ways().items()}
@@ -155,7 +194,9 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
         each = f"{len(rows) / wall[name]:5.1f} a second, {cpu[name] / len(rows) * 1000:5.1f} ms CPU each"
         ratio = f"{cpu[name] / last:.2f} of {list(runners)[-1]}'s"
         spent = f"{wall[name]:6.1f} s on {_cores()} cores"
-        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {spent}, {each}, {ratio}")
+        print(
+            f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {spent}, {each}, {ratio}"
+        )
 
 
 def official_runner(path: Path) -> Any:

@@ -61,9 +61,17 @@ class Mutation(ast.NodeTransformer):
         if isinstance(node.value, bool):
             return ast.Constant(not node.value) if self.changes() else node
         if isinstance(node.value, int | float):
-            return ast.Constant(node.value + self.draw.choice((-1, 1, 2))) if self.changes() else node
+            return (
+                ast.Constant(node.value + self.draw.choice((-1, 1, 2)))
+                if self.changes()
+                else node
+            )
         if isinstance(node.value, str):
-            return ast.Constant(node.value + self.draw.choice("x ")) if self.changes() else node
+            return (
+                ast.Constant(node.value + self.draw.choice("x "))
+                if self.changes()
+                else node
+            )
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
@@ -72,17 +80,28 @@ class Mutation(ast.NodeTransformer):
         if self.changes():
             value = node.value or ast.Constant(None)
             name = self.draw.choice(("", "iter", "str", "list", "float", "tuple", "id"))
-            node.value = ast.Call(ast.Name(name, ast.Load()), [value], []) if name else ast.Constant(None)
+            node.value = (
+                ast.Call(ast.Name(name, ast.Load()), [value], [])
+                if name
+                else ast.Constant(None)
+            )
         return node
 
 
 def mutants(row: dict[str, Any], most: int) -> Iterator[str]:
     """Different programs, each with one change in the function that is asked for."""
-    draw, source = random.Random(row["task_id"]), row["prompt"] + row["canonical_solution"]
+    draw, source = (
+        random.Random(row["task_id"]),
+        row["prompt"] + row["canonical_solution"],
+    )
     seen = {ast.unparse(ast.parse(source))}
     for _ in range(10 * most):
         tree, mutation = ast.parse(source), Mutation(draw.randrange(25), draw)
-        named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == row["entry_point"])
+        named = (
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == row["entry_point"]
+        )
         *_, function = named
         function.body = [mutation.visit(statement) for statement in function.body]
         program = ast.unparse(ast.fix_missing_locations(tree))
@@ -91,23 +110,39 @@ def mutants(row: dict[str, Any], most: int) -> Iterator[str]:
             yield program
 
 
-def compared(rows: list[dict[str, Any]], each: int, official: Callable[..., Any]) -> tuple[int, int, int]:
+def compared(
+    rows: list[dict[str, Any]], each: int, official: Callable[..., Any]
+) -> tuple[int, int, int]:
     """How many there are, how many pass officially, and on how many the two differ."""
     tier = next(iter(ways().values()))
 
     def both(task: tuple[dict[str, Any], str]) -> tuple[bool, bool]:
         row, program = task
-        tests = FunctionTests(row["test"], f"check({row['entry_point']})", row["prompt"], row["entry_point"])
-        ours = judge_functions(tier, program, tests, Limits(wall_seconds=10, cpu_seconds=SECONDS))
+        tests = FunctionTests(
+            row["test"],
+            f"check({row['entry_point']})",
+            row["prompt"],
+            row["entry_point"],
+        )
+        ours = judge_functions(
+            tier, program, tests, Limits(wall_seconds=10, cpu_seconds=SECONDS)
+        )
         theirs = official({**row, "prompt": ""}, program, float(SECONDS))
         if ours.passed != theirs["passed"]:
-            print(f"{row['task_id']}: {ours} here, {theirs['result']} there\n{program}", flush=True)
+            print(
+                f"{row['task_id']}: {ours} here, {theirs['result']} there\n{program}",
+                flush=True,
+            )
         return ours.passed, theirs["passed"]
 
     tasks = [(row, program) for row in rows for program in mutants(row, each)]
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(both, tasks))
-    return len(found), sum(theirs for _, theirs in found), sum(ours != theirs for ours, theirs in found)
+    return (
+        len(found),
+        sum(theirs for _, theirs in found),
+        sum(ours != theirs for ours, theirs in found),
+    )
 
 
 def main() -> None:
@@ -117,7 +152,10 @@ def main() -> None:
     arguments.add_argument("--official", type=Path, required=True)
     arguments.add_argument("--each", type=int, default=7)
     options = arguments.parse_args()
-    rows = [json.loads(line) for line in gzip.decompress(options.data.read_bytes()).splitlines()]
+    rows = [
+        json.loads(line)
+        for line in gzip.decompress(options.data.read_bytes()).splitlines()
+    ]
     official = official_runner(options.official).check_correctness
     count, passed, differ = compared(rows, options.each, official)
     print(f"{count} mutants, {passed} pass officially, verdicts differ on {differ}")

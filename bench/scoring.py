@@ -32,7 +32,12 @@ from assay.summarizers.pooled import Pooled
 from assay.summarizers.translation import bleu
 
 ENDINGS = ("n", "r", "st", "l", "")
-SYLLABLES = [start + middle + end for start in "bdfgklmnprst" for middle in "aeiou" for end in ENDINGS]
+SYLLABLES = [
+    start + middle + end
+    for start in "bdfgklmnprst"
+    for middle in "aeiou"
+    for end in ENDINGS
+]
 WRONG, LOST = 0.15, 0.05
 SAMPLES, IN_CLUSTER = 10_000, 4
 Pair = tuple[str, str]
@@ -56,7 +61,11 @@ def make_pairs(count: int, seed: int = 0) -> list[Pair]:
     pairs = []
     for _ in range(count):
         words = dice.choices(SYLLABLES, k=dice.randint(8, 24))
-        said = [dice.choice(SYLLABLES) if dice.random() < WRONG else word for word in words if dice.random() > LOST]
+        said = [
+            dice.choice(SYLLABLES) if dice.random() < WRONG else word
+            for word in words
+            if dice.random() > LOST
+        ]
         pairs.append((" ".join(words), " ".join(said) or words[0]))
     return pairs
 
@@ -66,11 +75,24 @@ def make_choices(count: int, seed: int = 1) -> list[tuple[Sample, Output]]:
     dice = random.Random(seed)
     rows = []
     for number in range(count):
-        options = tuple(" ".join(dice.sample(SYLLABLES, dice.randint(1, 3))) for _ in range(4))
+        options = tuple(
+            " ".join(dice.sample(SYLLABLES, dice.randint(1, 3))) for _ in range(4)
+        )
         letter = dice.choice("ABCD")
         text = options["ABCD".index(letter)]
-        forms = (letter, f"{letter}.", f"{letter}. {text}", f"The answer is {letter}.", f"{text.capitalize()}.")
-        rows.append((Sample(str(number), target=dice.choice("ABCD"), choices=options), Output.of(dice.choice(forms))))
+        forms = (
+            letter,
+            f"{letter}.",
+            f"{letter}. {text}",
+            f"The answer is {letter}.",
+            f"{text.capitalize()}.",
+        )
+        rows.append(
+            (
+                Sample(str(number), target=dice.choice("ABCD"), choices=options),
+                Output.of(dice.choice(forms)),
+            )
+        )
     return rows
 
 
@@ -93,7 +115,10 @@ def least(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
 def short_answers(count: int) -> None:
     """Part 1."""
     pairs = make_pairs(count)
-    texts = [(Sample(str(n), target=wanted), Output.of(said)) for n, (wanted, said) in enumerate(pairs)]
+    texts = [
+        (Sample(str(n), target=wanted), Output.of(said))
+        for n, (wanted, said) in enumerate(pairs)
+    ]
     letters = make_choices(count)
     spent = {}
     for name, scorer, rows in (
@@ -102,8 +127,13 @@ def short_answers(count: int) -> None:
         ("F1", TokenF1(), texts),
         ("WER", WordErrorRate(), texts),
     ):
-        spent[name] = cpu(lambda scorer=scorer, rows=rows: deque(starmap(scorer, rows), maxlen=0))  # type: ignore[misc]
-    print(f"{count:,} answers, CPU seconds: " + ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items()))
+        spent[name] = cpu(
+            lambda scorer=scorer, rows=rows: deque(starmap(scorer, rows), maxlen=0)
+        )  # type: ignore[misc]
+    print(
+        f"{count:,} answers, CPU seconds: "
+        + ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items())
+    )
     print(f"all four: {sum(spent.values()):.2f} s")
 
 
@@ -116,28 +146,45 @@ def against_libraries(count: int, rounds: int) -> bool:
     works: dict[str, Callable[[], Any]] = {
         "jiwer, one call": lambda: jiwer.process_words(wanted, said),
         "jiwer, pair by pair": lambda: [jiwer.process_words(w, s) for w, s in pairs],
-        "WER from text, rate": lambda: [error_rate(w.split(), s.split()) for w, s in pairs],
-        "WER from text, S D I": lambda: [count_edits(w.split(), s.split()) for w, s in pairs],
+        "WER from text, rate": lambda: [
+            error_rate(w.split(), s.split()) for w, s in pairs
+        ],
+        "WER from text, S D I": lambda: [
+            count_edits(w.split(), s.split()) for w, s in pairs
+        ],
         "rouge-score, ROUGE-L": lambda: [library.score(w, s) for w, s in pairs],
         "ROUGE-L from text": lambda: [ours.rouge_l(w, s) for w, s in pairs],
     }
-    best = {name: seconds / count * 1e6 for name, seconds in least(works, rounds).items()}
+    best = {
+        name: seconds / count * 1e6 for name, seconds in least(works, rounds).items()
+    }
     equal = all(_same(w, s, library, ours) for w, s in pairs)
-    print(f"\n{count:,} pairs of 8 to 24 words, least of {rounds} rounds, all values equal: {equal}")
+    print(
+        f"\n{count:,} pairs of 8 to 24 words, least of {rounds} rounds, all values equal: {equal}"
+    )
     for name, micros in best.items():
         rival = "rouge-score, ROUGE-L" if "ROUGE" in name else "jiwer, one call"
         ratios = f"{best[rival] / micros:6.1f}x {rival}"
         if "WER" in name:
-            ratios += f"{best['jiwer, pair by pair'] / micros:8.1f}x jiwer, pair by pair"
+            ratios += (
+                f"{best['jiwer, pair by pair'] / micros:8.1f}x jiwer, pair by pair"
+            )
         print(f"{name:<22}{micros:>9.2f} us a pair   {ratios}")
     return equal
 
 
 def _same(wanted: str, said: str, library: RougeScorer, ours: Rouge) -> bool:
-    theirs, counts = jiwer.process_words(wanted, said), count_edits(wanted.split(), said.split())
+    theirs, counts = (
+        jiwer.process_words(wanted, said),
+        count_edits(wanted.split(), said.split()),
+    )
     measured = (theirs.substitutions, theirs.deletions, theirs.insertions)
-    is_wer = measured == counts[:3] and theirs.wer == counts.rate == error_rate(wanted.split(), said.split())
-    return is_wer and bool(library.score(wanted, said)["rougeL"].fmeasure == ours.rouge_l(wanted, said))
+    is_wer = measured == counts[:3] and theirs.wer == counts.rate == error_rate(
+        wanted.split(), said.split()
+    )
+    return is_wer and bool(
+        library.score(wanted, said)["rougeL"].fmeasure == ours.rouge_l(wanted, said)
+    )
 
 
 def intervals() -> None:
@@ -146,7 +193,9 @@ def intervals() -> None:
     rates = _records(pairs, WordErrorRate(), "wer")
     counts = _records(pairs, Bleu(), "bleu")
     pooled = Pooled(("S", "D", "I"), "N", "wer")
-    print(f"\n{SAMPLES:,} samples in {SAMPLES // IN_CLUSTER:,} clusters, value and bootstrap interval, CPU seconds:")
+    print(
+        f"\n{SAMPLES:,} samples in {SAMPLES // IN_CLUSTER:,} clusters, value and bootstrap interval, CPU seconds:"
+    )
     for name, work in (
         ("corpus WER", lambda: [*pooled(rates, Setting())]),
         ("corpus BLEU", lambda: [*bleu(counts, Setting())]),
@@ -158,14 +207,30 @@ def _records(pairs: Sequence[Pair], scorer: Any, name: str) -> list[ScoreRecord]
     made = []
     for number, (wanted, said) in enumerate(pairs):
         score = scorer(Sample(str(number), target=wanted), Output.of(said))
-        said: dict[str, Any] = {"details": score.details, "cluster": f"c{number // IN_CLUSTER}"}
-        made.append(ScoreRecord("bench", "bench", str(number), name, "", {name: score.value}, "scored", **said))
+        said: dict[str, Any] = {
+            "details": score.details,
+            "cluster": f"c{number // IN_CLUSTER}",
+        }
+        made.append(
+            ScoreRecord(
+                "bench",
+                "bench",
+                str(number),
+                name,
+                "",
+                {name: score.value},
+                "scored",
+                **said,
+            )
+        )
     return made
 
 
 def main() -> int:
     """Prints the figures; 0 when every value agrees, else 1."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--answers", type=int, default=100_000)
     parser.add_argument("--pairs", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=5)

@@ -19,9 +19,17 @@ def main() -> None:
     command = shutil.which("assay", path=str(Path(sys.executable).parent)) or "assay"
     bare = median_cpu([sys.executable, "-c", "pass"], given.repeats)
     print(f"{'python -c pass':18} {bare:6.3f} s CPU")
-    for words in (["--help"], ["run", "--help"], ["ls"], ["ls", "models"], ["ls", "scorers"]):
+    for words in (
+        ["--help"],
+        ["run", "--help"],
+        ["ls"],
+        ["ls", "models"],
+        ["ls", "scorers"],
+    ):
         spent = median_cpu([command, *words], given.repeats)
-        print(f"{'assay ' + ' '.join(words):18} {spent:6.3f} s CPU  {spent / bare:5.1f}x")
+        print(
+            f"{'assay ' + ' '.join(words):18} {spent:6.3f} s CPU  {spent / bare:5.1f}x"
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,16 @@ from measured import ASSAY
 from assay.store import RunWriter
 from assay.store.journal import OutputLine, ScoreLine, seal
 
-SUBJECTS = ("law", "physics", "history", "music", "logic", "anatomy", "ethics", "botany")
+SUBJECTS = (
+    "law",
+    "physics",
+    "history",
+    "music",
+    "logic",
+    "anatomy",
+    "ethics",
+    "botany",
+)
 WORDS = (  # noqa: SIM905
     "the of a in to river castle seven answer because light number green found over time paper round small quiet early "
     "winter train letter house stone garden market bridge morning evening yellow engine winter harbour copper"
@@ -47,27 +56,81 @@ def write_journal(path: Path, samples: int) -> None:
     with path.open("wb") as file:
         for number in range(samples):
             question = " ".join(draw.choices(WORDS, k=55))
-            text = f"{' '.join(draw.choices(WORDS, k=30))}. ANSWER: {'ABCD'[number % 4]}"
+            text = (
+                f"{' '.join(draw.choices(WORDS, k=30))}. ANSWER: {'ABCD'[number % 4]}"
+            )
             right = draw.random() < 0.7
             outcome = "scored" if draw.random() < 0.98 else "unparsed"
-            usage = {"input_tokens": 120 + number % 50, "output_tokens": 60 + number % 30}
-            output = {"candidates": [{"text": text, "stop_reason": "stop"}], "usage": usage}
+            usage = {
+                "input_tokens": 120 + number % 50,
+                "output_tokens": 60 + number % 30,
+            }
+            output = {
+                "candidates": [{"text": text, "stop_reason": "stop"}],
+                "usage": usage,
+            }
             output["seconds"] = round(draw.lognormvariate(0, 0.6), 6)
             key = f"{draw.getrandbits(128):032x}"
-            prompt = [{"role": "system", "content": "Answer with a letter."}, {"role": "user", "content": question}]
+            prompt = [
+                {"role": "system", "content": "Answer with a letter."},
+                {"role": "user", "content": question},
+            ]
             id, target = f"q{number}", "ABCD"[number % 4]
-            file.write(seal(OutputLine("bench", "model", id, key, prompt=prompt, output=output, target=target)))
+            file.write(
+                seal(
+                    OutputLine(
+                        "bench",
+                        "model",
+                        id,
+                        key,
+                        prompt=prompt,
+                        output=output,
+                        target=target,
+                    )
+                )
+            )
             values = {"choice": 1.0 if right and outcome == "scored" else 0.0}
-            tags = {"subject": SUBJECTS[number % len(SUBJECTS)], "level": str(number % 3)}
-            more = {"answer": target, "details": {"rule": "answer line"}, "tags": tags, "order": number}
-            file.write(seal(ScoreLine("bench", "model", id, "choice", f"{number:028x}", values, outcome, **more)))
+            tags = {
+                "subject": SUBJECTS[number % len(SUBJECTS)],
+                "level": str(number % 3),
+            }
+            more = {
+                "answer": target,
+                "details": {"rule": "answer line"},
+                "tags": tags,
+                "order": number,
+            }
+            file.write(
+                seal(
+                    ScoreLine(
+                        "bench",
+                        "model",
+                        id,
+                        "choice",
+                        f"{number:028x}",
+                        values,
+                        outcome,
+                        **more,
+                    )
+                )
+            )
 
 
 def finish(folder: Path) -> None:
     """Ends the run as every run ends, so that its readers can tell that it is whole."""
     with RunWriter(folder) as writer:
-        cells = [{"task": "bench", "model": "model", "protocol": "bench", "scorers": {"choice": "d"}}]
-        writer.finish({"format": 2, "status": "complete", "config": {}, "cells": cells}, {"results": [], "notes": []})
+        cells = [
+            {
+                "task": "bench",
+                "model": "model",
+                "protocol": "bench",
+                "scorers": {"choice": "d"},
+            }
+        ]
+        writer.finish(
+            {"format": 2, "status": "complete", "config": {}, "cells": cells},
+            {"results": [], "notes": []},
+        )
 
 
 def timed(what: str, work: object, repeats: int = 5, pid: int | None = None) -> object:
@@ -103,13 +166,18 @@ class Server:
         start = time.perf_counter()
         command = [*ASSAY, "view", str(folder), "--no_browser"]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         assert self.process.stdout is not None
         self.process.stdout.readline()
         self.link = self.process.stdout.readline().strip()
         self.address, _, token = self.link.partition("/#token=")
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self._opener = urllib.request.build_opener(
+            urllib.request.HTTPCookieProcessor(CookieJar())
+        )
         while True:
             try:
                 self._opener.open(self.address, timeout=30).read()
@@ -117,12 +185,16 @@ class Server:
             except OSError:
                 time.sleep(0.01)
         spent, cpu = time.perf_counter() - start, cpu_of(self.process.pid)
-        print(f"{'started, page answered':<44} {spent * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)")
+        print(
+            f"{'started, page answered':<44} {spent * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)"
+        )
         self._token = token
 
     def enter(self) -> None:
         """Buys the cookie; a token counts once, so a browser must come first."""
-        request = urllib.request.Request(f"{self.address}/api/session", self._token.encode(), {"X-Assay": "1"})
+        request = urllib.request.Request(
+            f"{self.address}/api/session", self._token.encode(), {"X-Assay": "1"}
+        )
         self._opener.open(request).read()
 
     def get(self, path: str) -> bytes:
@@ -137,11 +209,21 @@ def served(folder: Path) -> None:
         server.enter()
         run = re.search(rb'"id":"(\w+)"', server.get("api/runs"))[1].decode()  # type: ignore[index]
         pid = server.process.pid
-        columns = timed("columns of all samples", lambda: server.get(f"api/columns?run={run}"), pid=pid)
+        columns = timed(
+            "columns of all samples",
+            lambda: server.get(f"api/columns?run={run}"),
+            pid=pid,
+        )
         print(f"{'their size':<44} {len(columns) / 1e6:9.2f} MB")  # type: ignore[arg-type]
         rows = ",".join(map(str, range(5000, 5040)))
-        timed("a page of 40 rows", lambda: server.get(f"api/rows?run={run}&rows={rows}"), pid=pid)
-        timed("one sample", lambda: server.get(f"api/sample?run={run}&row=77777"), pid=pid)
+        timed(
+            "a page of 40 rows",
+            lambda: server.get(f"api/rows?run={run}&rows={rows}"),
+            pid=pid,
+        )
+        timed(
+            "one sample", lambda: server.get(f"api/sample?run={run}&row=77777"), pid=pid
+        )
         for words in ("castle seven answer", "copper", "not there at all"):
             path = f"api/search?run={run}&words={words.replace(' ', '%20')}"
             timed(f"search: {words}", lambda path=path: server.get(path), pid=pid)
@@ -153,12 +235,28 @@ def served(folder: Path) -> None:
 
 def shown(folder: Path) -> None:
     """What `assay show` takes to choose samples of a run whose index is there, the start of Python included."""
-    for options in (["--wrong", "--limit", "1"], ["--where", "score<0.5 and tag.subject==law"], ["--grep", "copper"]):
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run([*ASSAY, "show", str(folder), *options, "--ids"], stdout=subprocess.DEVNULL, check=True)
-        spent, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    for options in (
+        ["--wrong", "--limit", "1"],
+        ["--where", "score<0.5 and tag.subject==law"],
+        ["--grep", "copper"],
+    ):
+        before, start = (
+            resource.getrusage(resource.RUSAGE_CHILDREN),
+            time.perf_counter(),
+        )
+        subprocess.run(
+            [*ASSAY, "show", str(folder), *options, "--ids"],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        spent, after = (
+            time.perf_counter() - start,
+            resource.getrusage(resource.RUSAGE_CHILDREN),
+        )
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        print(f"{f'assay show {options[0]}':<44} {spent * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)")
+        print(
+            f"{f'assay show {options[0]}':<44} {spent * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)"
+        )
 
 
 def browsed(folder: Path) -> None:
@@ -185,7 +283,9 @@ def browsed(folder: Path) -> None:
                     "requestAnimationFrame(() => done(performance.now())) : requestAnimationFrame(look); look();"
                 )
             )
-        print(f"{'samples, first rows on the screen':<44} {statistics.median(painted):9.1f} ms")
+        print(
+            f"{'samples, first rows on the screen':<44} {statistics.median(painted):9.1f} ms"
+        )
         spent = window.driver.execute_async_script(
             "const done = arguments[0]; (async () => {"
             "const { filtered } = await import('/app/samples.js');"
@@ -198,13 +298,21 @@ def browsed(folder: Path) -> None:
             "times.push(performance.now() - t); }"
             "done([times.sort((a, b) => a - b)[7], n]); })()"
         )
-        print(f"{f'filter by outcome, score and tag, sorted: {spent[1]:,}':<44} {spent[0]:9.1f} ms")
+        print(
+            f"{f'filter by outcome, score and tag, sorted: {spent[1]:,}':<44} {spent[0]:9.1f} ms"
+        )
         window.keys(*["PAGE_DOWN"] * 20)
         window.keys("END")
-        window.wait("document.querySelector('.row[aria-selected=true]')?.textContent.includes('q99999') || true")
-        heap = window.driver.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"] / 1e6
+        window.wait(
+            "document.querySelector('.row[aria-selected=true]')?.textContent.includes('q99999') || true"
+        )
+        heap = (
+            window.driver.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"] / 1e6
+        )
         print(f"{'browser, heap of the page':<44} {heap:9.1f} MB")
-        print(f"{'browser, its largest renderer process':<44} {_renderer(window.driver.service.process.pid):9.1f} MB")
+        print(
+            f"{'browser, its largest renderer process':<44} {_renderer(window.driver.service.process.pid):9.1f} MB"
+        )
     finally:
         window.driver.quit()
         server.process.terminate()
@@ -233,14 +341,21 @@ def main() -> None:
         folder = Path(place) / "runs" / "big"
         folder.mkdir(parents=True)
         write_journal(folder / "records.jsonl", given.samples)
-        print(f"{given.samples:,} samples, journal of {(folder / 'records.jsonl').stat().st_size / 1e6:.1f} MB")
+        print(
+            f"{given.samples:,} samples, journal of {(folder / 'records.jsonl').stat().st_size / 1e6:.1f} MB"
+        )
         for what in ("index made and kept", "index read from its file"):
             done = subprocess.run(
-                [sys.executable, "-c", INDEX, str(folder)], capture_output=True, text=True, check=True
+                [sys.executable, "-c", INDEX, str(folder)],
+                capture_output=True,
+                text=True,
+                check=True,
             )
             wall, cpu, _ = (float(x) for x in re.findall(r"[\d.]+", done.stdout))
             print(f"{what:<44} {wall * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)")
-        print(f"{'index on disk':<44} {(folder / 'view.index').stat().st_size / 1e6:9.2f} MB")
+        print(
+            f"{'index on disk':<44} {(folder / 'view.index').stat().st_size / 1e6:9.2f} MB"
+        )
         finish(folder)
         shown(folder)
         served(folder.parent)
@@ -250,8 +365,14 @@ def main() -> None:
         small.mkdir()
         write_journal(small / "records.jsonl", 10_000)
         command = [*ASSAY, "report", str(small), "-o", str(Path(place) / "report.html")]
-        timed("report of 10,000 samples", lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), 3)
-        print(f"{'its size':<44} {(Path(place) / 'report.html').stat().st_size / 1e6:9.2f} MB")
+        timed(
+            "report of 10,000 samples",
+            lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL),
+            3,
+        )
+        print(
+            f"{'its size':<44} {(Path(place) / 'report.html').stat().st_size / 1e6:9.2f} MB"
+        )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ WRONG, LOST, ADDED = 0.05, 0.04, 0.03
 def make_pairs(count: int, words: int, seed: int = 0) -> list[Pair]:
     """Transcripts with about one word in eight wrong, missing or made up."""
     dice = random.Random(seed)
-    vocabulary = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(VOCABULARY)]
+    vocabulary = [
+        "".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9)))
+        for _ in range(VOCABULARY)
+    ]
     pairs = []
     for _ in range(count):
         reference = dice.choices(vocabulary, k=words)
@@ -66,24 +69,37 @@ def agree(pairs: list[Pair], lists: list[tuple[list[str], list[str]]]) -> bool:
 
 def main() -> int:
     """Prints the figures; 0 when every value agrees, else 1."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=5000)
     parser.add_argument("--words", type=int, default=16, help="words of a reference")
     options = parser.parse_args()
     pairs = make_pairs(options.pairs, options.words)
     lists = [(reference.split(), said.split()) for reference, said in pairs]
-    rows = [(Sample(id="", target=reference), Output.of(said)) for reference, said in pairs]
+    rows = [
+        (Sample(id="", target=reference), Output.of(said)) for reference, said in pairs
+    ]
     scorer = WordErrorRate()
     work: dict[str, Callable[[], Any]] = {
-        "jiwer, pair by pair": lambda: [jiwer.wer(reference, said) for reference, said in pairs],
-        "jiwer, one call": lambda: jiwer.wer([r for r, _ in pairs], [s for _, s in pairs]),
+        "jiwer, pair by pair": lambda: [
+            jiwer.wer(reference, said) for reference, said in pairs
+        ],
+        "jiwer, one call": lambda: jiwer.wer(
+            [r for r, _ in pairs], [s for _, s in pairs]
+        ),
         "value": lambda: [error_rate(wanted, heard) for wanted, heard in lists],
         "counts": lambda: [count_edits(wanted, heard).rate for wanted, heard in lists],
-        "text": lambda: [count_edits(reference.split(), said.split()).rate for reference, said in pairs],
+        "text": lambda: [
+            count_edits(reference.split(), said.split()).rate
+            for reference, said in pairs
+        ],
         "scorer": lambda: [scorer(sample, output) for sample, output in rows],
     }
     equal = agree(pairs, lists)
-    print(f"{options.pairs} pairs of {options.words} words; rates and counts equal jiwer's: {equal}")
+    print(
+        f"{options.pairs} pairs of {options.words} words; rates and counts equal jiwer's: {equal}"
+    )
     figures = {name: cpu_seconds(run) / len(pairs) * 1e6 for name, run in work.items()}
     slow, fast = figures["jiwer, pair by pair"], figures["jiwer, one call"]
     print(f"{'':<22}{'us a pair':>10}{'x pair by pair':>16}{'x one call':>12}")

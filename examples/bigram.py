@@ -10,7 +10,10 @@ from math import log
 
 from assay.core import Likelihood, Output
 
-TEXT, UNKNOWN = "the cat sat on the mat . the dog sat on the rug . the cat saw the dog .", "<unk>"
+TEXT, UNKNOWN = (
+    "the cat sat on the mat . the dog sat on the rug . the cat saw the dog .",
+    "<unk>",
+)
 
 
 class Bigram:
@@ -43,18 +46,40 @@ class Bigram:
 
     def _write(self, request):
         written = [_words(request)[-1], self.next_word(_words(request)[-1])]
-        while written[-1] != "." and len(written) <= (request.options.max_tokens or self.max_tokens):
+        while written[-1] != "." and len(written) <= (
+            request.options.max_tokens or self.max_tokens
+        ):
             written.append(self.next_word(written[-1]))
-        return Output.of(" ".join(written[1:]), stop_reason="stop" if written[-1] == "." else "length")
+        return Output.of(
+            " ".join(written[1:]),
+            stop_reason="stop" if written[-1] == "." else "length",
+        )
 
     def _weigh(self, request):
         context = _words(request)
-        weighed = [context[1:]] if request.prompt.rolling else [c.split() for c in request.prompt.continuations]
+        weighed = (
+            [context[1:]]
+            if request.prompt.rolling
+            else [c.split() for c in request.prompt.continuations]
+        )
         for words in weighed:
-            steps = list(pairwise([context[0] if request.prompt.rolling else context[-1], *words]))
+            steps = list(
+                pairwise(
+                    [context[0] if request.prompt.rolling else context[-1], *words]
+                )
+            )
             greedy = all(word == self.next_word(after) for after, word in steps)
-            yield Likelihood(sum(log(self.probability(word, after)) for after, word in steps), greedy, len(steps))
+            yield Likelihood(
+                sum(log(self.probability(word, after)) for after, word in steps),
+                greedy,
+                len(steps),
+            )
 
 
 def _words(request) -> list[str]:
-    return [".", *" ".join(message.text for message in request.messages if message.parts).split()]
+    return [
+        ".",
+        *" ".join(
+            message.text for message in request.messages if message.parts
+        ).split(),
+    ]

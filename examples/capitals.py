@@ -1,10 +1,26 @@
 """Capitals: one question, one city. Run it with `assay run examples/capitals.py`."""
 
 dataset = [
-    {"question": "What is the capital of France?", "answer": "Paris", "continent": "Europe"},
-    {"question": "What is the capital of Japan?", "answer": "Tokyo", "continent": "Asia"},
-    {"question": "What is the capital of Peru?", "answer": "Lima", "continent": "America"},
-    {"question": "What is the capital of Kenya?", "answer": "Nairobi", "continent": "Africa"},
+    {
+        "question": "What is the capital of France?",
+        "answer": "Paris",
+        "continent": "Europe",
+    },
+    {
+        "question": "What is the capital of Japan?",
+        "answer": "Tokyo",
+        "continent": "Asia",
+    },
+    {
+        "question": "What is the capital of Peru?",
+        "answer": "Lima",
+        "continent": "America",
+    },
+    {
+        "question": "What is the capital of Kenya?",
+        "answer": "Nairobi",
+        "continent": "Africa",
+    },
 ]
 tags = ("continent",)
 options = {"max_tokens": 24, "temperature": 0.0}

@@ -23,7 +23,11 @@ class WordErrors:
         if not wanted:
             return Score.unparsed(reason="the reference has no words")
         errors = distance(wanted, said)
-        return Score(errors / len(wanted), answer=" ".join(said), details={"errors": errors, "words": len(wanted)})
+        return Score(
+            errors / len(wanted),
+            answer=" ".join(said),
+            details={"errors": errors, "words": len(wanted)},
+        )
 
     def _words(self, text: str) -> list[str]:
         return (text.casefold() if self.ignore_case else text).split()
@@ -35,5 +39,8 @@ def distance(one: list[str], other: list[str]) -> int:
     for count, word in enumerate(one, 1):
         diagonal, row[0] = row[0], count
         for place, said in enumerate(other, 1):
-            diagonal, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, diagonal + (word != said))
+            diagonal, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, diagonal + (word != said)),
+            )
     return row[-1]

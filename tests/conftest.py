@@ -23,7 +23,10 @@ from fault_counts import COUNTS  # noqa: E402 - the path is new
 
 # Neither of the two that look at the clock: a machine with other work is slow, and no test may fail for that.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=COUNTS.examples
+    "any machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=COUNTS.examples,
 )
 settings.load_profile("any machine")
 # Runs are signed with a key in the user's config folder: tests have one of their own.
@@ -48,10 +51,14 @@ COSTLY = pytest.mark.skip(reason="costly; runs where CI is set: make test-all")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, CollectReport, CollectReport]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, CollectReport, CollectReport]:
     """Every second worker reads the files from the last to the first: each finds what the other has compiled."""
     report = yield
-    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2 and isinstance(collector, pytest.Directory):
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2 and isinstance(
+        collector, pytest.Directory
+    ):
         report.result.reverse()
     return report
 
@@ -62,9 +69,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Groups that one worker takes come first: no other waits at the end until a long one is done.
     """
-    items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, item.path))
-    page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
-    named = {(str(HERE / path), name) for path, name in re.findall(r"`([\w/]+\.py)::(test_\w+)`", page)}
+    items.sort(
+        key=lambda item: (item.get_closest_marker("xdist_group") is None, item.path)
+    )
+    page = (HERE.parent / "docs" / "development" / "promises.md").read_text(
+        encoding="utf-8"
+    )
+    named = {
+        (str(HERE / path), name)
+        for path, name in re.findall(r"`([\w/]+\.py)::(test_\w+)`", page)
+    }
     for item in items:
         if (str(item.path), getattr(item, "originalname", item.name)) in named:
             item.add_marker("faults")

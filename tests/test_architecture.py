@@ -58,7 +58,11 @@ def imported_modules(path: Path) -> set[str]:
             names = [alias.name for alias in node.names]
         else:
             module = module_of(node, package)
-            names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
+            names = (
+                [module]
+                if module != "assay"
+                else [f"assay.{alias.name}" for alias in node.names]
+            )
         found |= {name for name in names if name.startswith("assay.")}
     return found
 
@@ -72,7 +76,9 @@ def imported_rooms(path: Path) -> set[str]:
 def test_every_room_has_its_place():
     rooms = {room_of(path) for path in MODULES} - {"__init__"}
 
-    assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
+    assert rooms <= set(LEVEL), (
+        f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
+    )
 
 
 def test_a_module_imports_only_to_its_left():
@@ -82,7 +88,11 @@ def test_a_module_imports_only_to_its_left():
         if own == "__init__":
             continue
         rooms = imported_rooms(path) - {own}
-        wrong += [f"{path.relative_to(SOURCE)} imports {room!r}" for room in rooms if LEVEL[room] >= LEVEL[own]]
+        wrong += [
+            f"{path.relative_to(SOURCE)} imports {room!r}"
+            for room in rooms
+            if LEVEL[room] >= LEVEL[own]
+        ]
 
     assert wrong == [], "not to their left"
 
@@ -95,7 +105,11 @@ def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_
     for path in (SOURCE / "scorers").rglob("*.py"):
         own = path.relative_to(SOURCE / "scorers").with_suffix("").parts[0]
         own = own if own in SCORERS else "shared"
-        found = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.scorers.")}
+        found = {
+            name.split(".")[2]
+            for name in imported_modules(path)
+            if name.startswith("assay.scorers.")
+        }
         needs.setdefault(own, set()).update(found & set(SCORERS) - {own})
     for group in SCORERS:
         assert outline(SOURCE / "scorers" / group / "__init__.py").docstring
@@ -105,22 +119,34 @@ def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_
 
 
 def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():
-    rooms = {path.relative_to(SOURCE / "runner").with_suffix("").parts[0] for path in RUNNER_MODULES} - {"__init__"}
+    rooms = {
+        path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
+        for path in RUNNER_MODULES
+    } - {"__init__"}
 
     assert rooms == set(RUNNER_LEVEL)
     for folder in {path.parent for path in RUNNER_MODULES}:
         described = outline(folder / "__init__.py").docstring
-        assert described and "\n" not in described, f"say in one line of {folder.name}/__init__.py what is in the room"
+        assert described and "\n" not in described, (
+            f"say in one line of {folder.name}/__init__.py what is in the room"
+        )
 
 
 def test_a_module_of_the_runner_imports_only_from_rooms_to_its_left():
     wrong = []
     for path in RUNNER_MODULES:
         own = path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
-        rooms = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.runner.")} - {own}
+        rooms = {
+            name.split(".")[2]
+            for name in imported_modules(path)
+            if name.startswith("assay.runner.")
+        } - {own}
         if own != "__init__":
-            wrong += [f"{path.name} in {own!r} imports {room!r}" for room in rooms
-                      if RUNNER_LEVEL[room] >= RUNNER_LEVEL[own]]  # fmt: skip
+            wrong += [
+                f"{path.name} in {own!r} imports {room!r}"
+                for room in rooms
+                if RUNNER_LEVEL[room] >= RUNNER_LEVEL[own]
+            ]
 
     assert not wrong
 
@@ -132,7 +158,9 @@ def test_the_core_needs_only_the_standard_library():
     for path in (SOURCE / "core").glob("*.py"):
         for node in outline(path).imports:
             if isinstance(node, ast.Import):
-                assert all(alias.name.split(".")[0] in allowed for alias in node.names), path
+                assert all(
+                    alias.name.split(".")[0] in allowed for alias in node.names
+                ), path
             elif not node.level:
                 assert (node.module or "").split(".")[0] in allowed, path
 
@@ -143,12 +171,16 @@ def test_importing_assay_loads_nothing_heavy():
 
     heavy = "{'numpy', 'torch', 'pandas', 'transformers', 'aiohttp', 'yaml'}"
     code = f"import sys, assay; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.strip() == "[]"
 
 
-QUESTION = re.compile(r"^\| (.+\?) \| `(src/assay/[\w/]+\.py)` \| `(\w+)` \|$", re.MULTILINE)
+QUESTION = re.compile(
+    r"^\| (.+\?) \| `(src/assay/[\w/]+\.py)` \| `(\w+)` \|$", re.MULTILINE
+)
 
 
 def test_each_question_of_the_architecture_page_has_one_module_that_answers_it():
@@ -167,14 +199,18 @@ def test_each_question_of_the_architecture_page_has_one_module_that_answers_it()
 def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
     page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
     shown = {}
-    for line in page.partition("**runner**")[2].partition("`ask/asking` is")[0].splitlines():
+    for line in (
+        page.partition("**runner**")[2].partition("`ask/asking` is")[0].splitlines()
+    ):
         room = re.match(r"    ([\w/]+)/ ", line)
         if room is not None:
             shown[room[1]] = set(re.findall(r"\w+", line.rpartition("  ")[2]))
     there: dict[str, set[str]] = {}
     for path in RUNNER_MODULES:
         if path.parent != SOURCE / "runner" and path.stem != "__init__":
-            there.setdefault(path.parent.relative_to(SOURCE / "runner").as_posix(), set()).add(path.stem)
+            there.setdefault(
+                path.parent.relative_to(SOURCE / "runner").as_posix(), set()
+            ).add(path.stem)
 
     assert shown == there
 
@@ -195,12 +231,23 @@ def test_modules_and_functions_fit_a_screen():
     for path in MODULES:
         lines = outline(path).lines
         name = path.relative_to(SOURCE).as_posix()
-        too_large += [f"{name} has {len(lines)} lines"] if len(lines) > MOST_LINES else []
+        too_large += (
+            [f"{name} has {len(lines)} lines"] if len(lines) > MOST_LINES else []
+        )
         for node in outline(path).functions:
             body = lines[node.lineno - 1 : node.end_lineno]
-            if len(body) > LONGEST_FUNCTION and not any(REASON in line for line in body):
+            if len(body) > LONGEST_FUNCTION and not any(
+                REASON in line for line in body
+            ):
                 too_large.append(f"{name}: {node.name} has {len(body)} lines")
-            parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            parameters = [
+                a.arg
+                for a in (
+                    *node.args.posonlyargs,
+                    *node.args.args,
+                    *node.args.kwonlyargs,
+                )
+            ]
             count = len([name for name in parameters if name not in ("self", "cls")])
             if count > MOST_PARAMETERS and f"{name} {node.name}" not in UPSTREAMS:
                 too_large.append(f"{name}: {node.name} has {count} parameters")
@@ -210,9 +257,22 @@ def test_modules_and_functions_fit_a_screen():
 
 
 PARTICIPLES = (
-    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held",
-    "taken", "called",
-)  # fmt: skip
+    "given",
+    "made",
+    "own",
+    "said",
+    "known",
+    "kept",
+    "told",
+    "drawn",
+    "asked",
+    "shown",
+    "seen",
+    "written",
+    "held",
+    "taken",
+    "called",
+)
 MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
 """What a file has where such a name may be bound: only these files are parsed."""
 
@@ -220,11 +280,20 @@ MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
 def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Parameters and names that are assigned, with their lines. Fields of classes are part of files and flags."""
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    fields = {id(line.target) for one in classes for line in one.body if isinstance(line, ast.AnnAssign)}
+    fields = {
+        id(line.target)
+        for one in classes
+        for line in one.body
+        if isinstance(line, ast.AnnAssign)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+        elif (
+            isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Store)
+            and id(node) not in fields
+        ):
             yield node.lineno, node.id
 
 

@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_hook_uses_a_tool_that_make_test_installed():
-    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load(
+        (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    )
 
     hooks = [hook for repository in config["repos"] for hook in repository["hooks"]]
 
@@ -19,9 +21,18 @@ def test_every_hook_uses_a_tool_that_make_test_installed():
 
 
 def test_a_file_that_a_hook_names_exists():
-    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    entries = [hook["entry"] for repository in config["repos"] for hook in repository["hooks"]]
+    config = yaml.safe_load(
+        (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    )
+    entries = [
+        hook["entry"] for repository in config["repos"] for hook in repository["hooks"]
+    ]
 
-    named = [word for entry in entries for word in shlex.split(entry)[1:] if word.endswith(".py")]
+    named = [
+        word
+        for entry in entries
+        for word in shlex.split(entry)[1:]
+        if word.endswith(".py")
+    ]
 
     assert named and all((ROOT / name).is_file() for name in named)

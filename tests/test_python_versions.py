@@ -26,15 +26,27 @@ def interpreter(version: str) -> str:
     """An interpreter that really is of that version; skips where there is none."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     for python in candidates(version):
-        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, check=False
+        )
         if done.stdout.strip() == version:
             return python
     pytest.skip(f"no Python {version} on this machine")
 
 
 def run(python: str, *arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(cache), "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.run([python, *arguments], env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        **os.environ,
+        "PYTHONPYCACHEPREFIX": str(cache),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    return subprocess.run(
+        [python, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
@@ -42,9 +54,16 @@ def test_the_sources_compile_with_other_versions(version: str, tmp_path: Path):
     python = interpreter(version)
 
     done = run(
-        python, "-W", "error::SyntaxWarning", "-m", "compileall", "-q", str(ROOT / "src"), str(ROOT / "examples"),
+        python,
+        "-W",
+        "error::SyntaxWarning",
+        "-m",
+        "compileall",
+        "-q",
+        str(ROOT / "src"),
+        str(ROOT / "examples"),
         cache=tmp_path,
-    )  # fmt: skip
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -30,7 +30,11 @@ def test_a_target_is_imported_only_when_asked_for():
 
 @pytest.mark.parametrize(
     ("written", "name"),
-    [("mmlu_pro@cot", "mmlu_pro_cot"), ("mme@upstream", "mme_upstream"), ("MME@Upstream", "mme_upstream")],
+    [
+        ("mmlu_pro@cot", "mmlu_pro_cot"),
+        ("mme@upstream", "mme_upstream"),
+        ("MME@Upstream", "mme_upstream"),
+    ],
 )
 def test_a_variant_may_be_written_with_an_at_sign(written, name):
     assert tasks.resolve(written) == name
@@ -44,7 +48,10 @@ def test_two_things_under_one_name_are_an_error_that_names_both_places():
     def one(sample, output):
         return 1.0
 
-    with pytest.raises(NameTaken, match=r"'mine' is defined twice: .*test_registry\.py:\d+ and .*test_registry\.py"):
+    with pytest.raises(
+        NameTaken,
+        match=r"'mine' is defined twice: .*test_registry\.py:\d+ and .*test_registry\.py",
+    ):
 
         @registry.register("mine")
         def other(sample, output):
@@ -91,7 +98,9 @@ def test_a_class_is_built_from_its_options_and_wrong_ones_are_named():
         unit: str = "m"
 
     assert registry.build({"sized": {"size": 3}}) == Sized(3)
-    with pytest.raises(UsageError, match=r"'sized' has no option 'sise'; fix: did you mean 'size'"):
+    with pytest.raises(
+        UsageError, match=r"'sized' has no option 'sise'; fix: did you mean 'size'"
+    ):
         registry.build({"sized": {"sise": 3}})
     with pytest.raises(UsageError, match="'sized' needs the option 'size'"):
         registry.build("sized")

@@ -7,10 +7,28 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MEANT = {
-    ".ci", ".gitignore", ".pre-commit-config.yaml", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
-    "Makefile", "README.md", "README.zh.md", "SECURITY.md", "bench", "decisions", "docs", "examples", "integrations",
-    "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
-}  # fmt: skip
+    ".ci",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "README.zh.md",
+    "SECURITY.md",
+    "bench",
+    "decisions",
+    "docs",
+    "examples",
+    "integrations",
+    "mkdocs.yml",
+    "pyproject.toml",
+    "src",
+    "tests",
+    "tools",
+}
 
 
 def listed(*arguments: str) -> list[str]:
@@ -28,7 +46,9 @@ def test_the_root_holds_only_what_is_meant_to_be_there():
 
 
 def test_no_run_folder_is_committed_or_waits_to_be():
-    paths = [Path(path) for path in listed("--cached", "--others", "--exclude-standard")]
+    paths = [
+        Path(path) for path in listed("--cached", "--others", "--exclude-standard")
+    ]
     runs = {path.parent for path in paths if path.name == "run.json"}
     journals = {path.parent for path in paths if path.name == "records.jsonl"}
 

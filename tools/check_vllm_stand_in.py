@@ -12,7 +12,13 @@ import sys
 import zipfile
 from pathlib import Path
 
-STAND_IN = Path(__file__).parents[1] / "tests" / "models" / "local_transformers" / "vllm_stand_in.py"
+STAND_IN = (
+    Path(__file__).parents[1]
+    / "tests"
+    / "models"
+    / "local_transformers"
+    / "vllm_stand_in.py"
+)
 HOMES = {
     "LLM": "vllm/entrypoints/llm.py",
     "SamplingParams": "vllm/sampling_params.py",
@@ -30,12 +36,21 @@ BEYOND = {"LLM": {"max_model_len": "vllm/engine/arg_utils.py"}}
 def main(wheel: str) -> int:
     """Prints what differs; 0 if nothing does."""
     with zipfile.ZipFile(wheel) as archive:
-        sources = {name: archive.read(name).decode() for name in {*HOMES.values(), *_beyond_files()}}
+        sources = {
+            name: archive.read(name).decode()
+            for name in {*HOMES.values(), *_beyond_files()}
+        }
     ours = _classes(ast.parse(STAND_IN.read_text(encoding="utf-8")))
-    faults = [fault for name, home in HOMES.items() for fault in compare(name, ours[name], home, sources)]
+    faults = [
+        fault
+        for name, home in HOMES.items()
+        for fault in compare(name, ours[name], home, sources)
+    ]
     for fault in faults:
         print(fault)
-    print(f"{Path(wheel).name}: {'differs' if faults else 'agrees'} in {len(HOMES)} classes")
+    print(
+        f"{Path(wheel).name}: {'differs' if faults else 'agrees'} in {len(HOMES)} classes"
+    )
     return 1 if faults else 0
 
 
@@ -47,7 +62,9 @@ def _classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def compare(name: str, own: ast.ClassDef, home: str, sources: dict[str, str]) -> list[str]:
+def compare(
+    name: str, own: ast.ClassDef, home: str, sources: dict[str, str]
+) -> list[str]:
     """What the stand-in's class has that vLLM's lacks."""
     theirs = _classes(ast.parse(sources[home])).get(name)
     if theirs is None:
@@ -58,7 +75,9 @@ def compare(name: str, own: ast.ClassDef, home: str, sources: dict[str, str]) ->
         file = BEYOND.get(name, {}).get(field)
         if field not in known and (file is None or f"{field}:" not in sources[file]):
             faults.append(f"{name}.{field}: no such field or argument in {home}")
-    methods = {node.name: node for node in theirs.body if isinstance(node, ast.FunctionDef)}
+    methods = {
+        node.name: node for node in theirs.body if isinstance(node, ast.FunctionDef)
+    }
     for node in own.body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
@@ -72,10 +91,18 @@ def compare(name: str, own: ast.ClassDef, home: str, sources: dict[str, str]) ->
 def _arguments(where: str, own: ast.arguments, theirs: ast.arguments) -> list[str]:
     places = [argument.arg for argument in theirs.args]
     named = {*places, *(argument.arg for argument in theirs.kwonlyargs)}
-    faults = [f"{where}: no argument {a.arg!r}" for a in (*own.args, *own.kwonlyargs) if a.arg not in named]
-    leading = [argument.arg for argument in own.args][:3]  # self, what is asked, and how
+    faults = [
+        f"{where}: no argument {a.arg!r}"
+        for a in (*own.args, *own.kwonlyargs)
+        if a.arg not in named
+    ]
+    leading = [argument.arg for argument in own.args][
+        :3
+    ]  # self, what is asked, and how
     if leading != places[: len(leading)]:
-        faults.append(f"{where}: begins with {', '.join(places[:3])}, not {', '.join(leading)}")
+        faults.append(
+            f"{where}: begins with {', '.join(places[:3])}, not {', '.join(leading)}"
+        )
     return faults
 
 
@@ -85,7 +112,9 @@ def fields_of(node: ast.ClassDef) -> set[str]:
     found = {target.id for target in declared if isinstance(target, ast.Name)}
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
-            found |= {argument.arg for argument in (*part.args.args, *part.args.kwonlyargs)} - {"self"}
+            found |= {
+                argument.arg for argument in (*part.args.args, *part.args.kwonlyargs)
+            } - {"self"}
     return found
 
 

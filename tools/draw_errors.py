@@ -13,4 +13,9 @@ if __name__ == "__main__":
     import_all_errors()
     drawn = "\n".join(tree())
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(re.sub(r"```text\n.*?```", lambda _: f"```text\n{drawn}\n```", text, flags=re.S), encoding="utf-8")
+    PAGE.write_text(
+        re.sub(
+            r"```text\n.*?```", lambda _: f"```text\n{drawn}\n```", text, flags=re.S
+        ),
+        encoding="utf-8",
+    )

@@ -54,13 +54,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="the file is docs/images/terminal-NAME.svg")
     parser.add_argument("commands", nargs="+", help="commands that begin with assay")
-    parser.add_argument("--until", help="leave out the line with these words, and what follows it")
+    parser.add_argument(
+        "--until", help="leave out the line with these words, and what follows it"
+    )
     parser.add_argument("--columns", type=int, default=132)
     given = parser.parse_args()
-    console = Console(record=True, width=given.columns, file=open(os.devnull, "w"), highlight=False)  # noqa: SIM115
+    console = Console(
+        record=True, width=given.columns, file=open(os.devnull, "w"), highlight=False
+    )  # noqa: SIM115
     for command in given.commands:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
-        console.print(Text.from_ansi(shown(printed(shlex.split(command), given.columns), given.until)))
+        console.print(
+            Text.from_ansi(
+                shown(printed(shlex.split(command), given.columns), given.until)
+            )
+        )
     path = IMAGES / f"terminal-{given.name}.svg"
     svg = console.export_svg(title="", theme=MONOKAI, code_format=SVG, unique_id="t")
     path.write_text(re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE), encoding="utf-8")
@@ -70,7 +78,10 @@ def main() -> None:
 def shown(text: str, until: str | None) -> str:
     """What is drawn of a command's output: no blank lines around it, nothing from `until` on."""
     lines = text.replace("\r", "").splitlines()
-    end = next((place for place, line in enumerate(lines) if until and until in line), len(lines))
+    end = next(
+        (place for place, line in enumerate(lines) if until and until in line),
+        len(lines),
+    )
     return "\n".join(line.rstrip() for line in lines[:end]).strip("\n") + "\n"
 
 
@@ -80,7 +91,9 @@ def printed(words: list[str], columns: int) -> str:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     words = [str(Path(sys.executable).with_name(words[0])), *words[1:]]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns)}
-    process = subprocess.Popen(words, stdout=terminal, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(
+        words, stdout=terminal, stderr=subprocess.DEVNULL, env=environment
+    )
     os.close(terminal)
     read = b""
     while True:

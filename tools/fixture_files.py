@@ -11,9 +11,27 @@ BY_HAND = "known vectors, checked by hand"
 Plain = dict[str, Any]
 
 WORDS = [
-    "the", "a", "red", "blue", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and", "then", "quickly",
-    "home", "today", "not", "it", "was",
-]  # fmt: skip
+    "the",
+    "a",
+    "red",
+    "blue",
+    "cat",
+    "dog",
+    "sat",
+    "ran",
+    "on",
+    "under",
+    "mat",
+    "tree",
+    "and",
+    "then",
+    "quickly",
+    "home",
+    "today",
+    "not",
+    "it",
+    "was",
+]
 HAN = "今天天气很好我们去公园看花红绿蓝大小"
 CHINESE = [
     ("今天天气很好", "今天天汽好"),
@@ -23,9 +41,17 @@ CHINESE = [
 ]
 
 
-def write(name: str, source: str, made_by: str, cases: Iterable[Plain], **more: Any) -> None:
+def write(
+    name: str, source: str, made_by: str, cases: Iterable[Plain], **more: Any
+) -> None:
     """One fixture file."""
-    plain = {"name": name, **more, "source": source, "made_by": made_by, "cases": list(cases)}
+    plain = {
+        "name": name,
+        **more,
+        "source": source,
+        "made_by": made_by,
+        "cases": list(cases),
+    }
     lines = json.dumps(plain, ensure_ascii=False, indent=1)
     (FOLDER / f"{name}.json").write_text(lines + "\n", encoding="utf-8")
 
@@ -33,12 +59,21 @@ def write(name: str, source: str, made_by: str, cases: Iterable[Plain], **more: 
 def case(target: Any, output: Any, score: Any = None, **more: Any) -> Plain:
     """A case with a target."""
     sample = {"target": target, **more.pop("sample", {})}
-    return {"sample": sample, "output": output, **({} if score is None else {"score": score}), **more}
+    return {
+        "sample": sample,
+        "output": output,
+        **({} if score is None else {"score": score}),
+        **more,
+    }
 
 
 def called(score: Any, *args: Any, **options: Any) -> Plain:
     """A case of a function."""
-    return {"args": list(args), **({"options": options} if options else {}), "score": score}
+    return {
+        "args": list(args),
+        **({"options": options} if options else {}),
+        "score": score,
+    }
 
 
 def sentence(drawn: random.Random, longest: int = 9) -> str:

@@ -21,7 +21,11 @@ from tools.guest_worlds import synthetic
 
 WRAPPERS: dict[str, dict[str, Any]] = {
     "gpt:OpenAIWrapper": {"model": "gpt-4o", "api_base": "URL", "key": "sk-none"},
-    "siliconflow:SiliconFlowAPI": {"model": "deepseek-ai/DeepSeek-V3", "api_base": "URL", "key": "sk-none"},
+    "siliconflow:SiliconFlowAPI": {
+        "model": "deepseek-ai/DeepSeek-V3",
+        "api_base": "URL",
+        "key": "sk-none",
+    },
     "together:TogetherAPI": {"model": "m", "api_base": "URL", "key": "k"},
     "kimivl_api:KimiVLAPIWrapper": {"model": "api-kimi-vl", "key": "k"},
     "lmdeploy:LMDeployWrapper": {"model": "m", "api_base": "URL", "key": "sk-none"},
@@ -36,7 +40,12 @@ class Endpoint(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         images = json.dumps(body["messages"]).count('"image_url": {"url"')
         message = {"role": "assistant", "content": f"{images} image"}
-        self._reply({"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"total_tokens": 1}})
+        self._reply(
+            {
+                "choices": [{"message": message, "finish_reason": "stop"}],
+                "usage": {"total_tokens": 1},
+            }
+        )
 
     def do_GET(self) -> None:
         """The models there are."""
@@ -58,7 +67,9 @@ def main() -> None:
     """Prints what each wrapper answered to an image and a question."""
     checkout = Path(sys.argv[1]).resolve()
     folder = Path(tempfile.mkdtemp(prefix="guest-apis-"))
-    os.environ.update(LMUData=str(folder), HF_HUB_OFFLINE="1", LMDEPLOY_API_KEY="sk-none")
+    os.environ.update(
+        LMUData=str(folder), HF_HUB_OFFLINE="1", LMDEPLOY_API_KEY="sk-none"
+    )
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
@@ -68,9 +79,15 @@ def main() -> None:
     answered = 0
     for wrapper, settings in WRAPPERS.items():
         stem, _, cls = wrapper.partition(":")
-        args = {name: url if value == "URL" else value for name, value in settings.items()}
+        args = {
+            name: url if value == "URL" else value for name, value in settings.items()
+        }
         try:
-            said = asked(f"{checkout}/vlmeval/api/{stem}.py:{cls}", {**args, "retry": 1, "verbose": False}, image)
+            said = asked(
+                f"{checkout}/vlmeval/api/{stem}.py:{cls}",
+                {**args, "retry": 1, "verbose": False},
+                image,
+            )
         except Exception as error:  # noqa: BLE001 - whatever a wrapper raises is its outcome
             said = f"{type(error).__name__}: {str(error).splitlines()[0][:160]}"
         answered += said == "1 image"
@@ -88,7 +105,9 @@ def asked(reference: str, args: dict[str, Any], image: Path) -> str:
     import asyncio
 
     model = build_model(reference, args)
-    request = Request(Prompt((Message("user", (Image(image), Text("How many images?"))),)))
+    request = Request(
+        Prompt((Message("user", (Image(image), Text("How many images?"))),))
+    )
 
     async def ask() -> Any:
         outputs = model.generate([request])
@@ -96,7 +115,11 @@ def asked(reference: str, args: dict[str, Any], image: Path) -> str:
         return found[0]
 
     output = asyncio.run(ask())
-    return output.text if output.error is None else f"{output.error.kind}: {output.error.message[:200]}"
+    return (
+        output.text
+        if output.error is None
+        else f"{output.error.kind}: {output.error.message[:200]}"
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,16 @@ import types
 import warnings
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "src" / "assay" / "dialects" / "vlmeval" / "facade" / "dataset" / "types.json"
+TARGET = (
+    Path(__file__).parents[1]
+    / "src"
+    / "assay"
+    / "dialects"
+    / "vlmeval"
+    / "facade"
+    / "dataset"
+    / "types.json"
+)
 
 
 def main() -> None:
@@ -33,7 +42,10 @@ def main() -> None:
         kind, modality = upstream.DATASET_TYPE(name), upstream.DATASET_MODALITY(name)
         if isinstance(kind, str):
             found.setdefault(f"{modality} {kind}", []).append(name)
-    TARGET.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    TARGET.write_text(
+        json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":

@@ -28,8 +28,15 @@ class Upstream:
         import torch
 
         self.code = checkout / "local_batch_benchmark"
-        self.arity = 3 if "return_speed" in (self.code / "batch_engine.py").read_text(encoding="utf-8") else 2
-        self.vocabulary = str(stub_lm.write_vocabulary(Path(tempfile.mkdtemp()) / "vocabulary.txt"))
+        self.arity = (
+            3
+            if "return_speed"
+            in (self.code / "batch_engine.py").read_text(encoding="utf-8")
+            else 2
+        )
+        self.vocabulary = str(
+            stub_lm.write_vocabulary(Path(tempfile.mkdtemp()) / "vocabulary.txt")
+        )
         sys.path.insert(0, str(self.code))
         sys.path.insert(0, str(checkout))
         torch.cuda.synchronize = lambda *_: None  # type: ignore[assignment]
@@ -76,7 +83,9 @@ def _network(stub_lm: Any, torch: Any) -> type:
         def generate_zero_state(self, bsz: int) -> list[list[int]]:
             return [[] for _ in range(bsz)]
 
-        def forward_batch(self, tokens: Any, state: list[list[int]], full_output: bool = False) -> Any:
+        def forward_batch(
+            self, tokens: Any, state: list[list[int]], full_output: bool = False
+        ) -> Any:
             made = []
             for history, ids in zip(state, tokens, strict=True):
                 rows = []
@@ -85,14 +94,23 @@ def _network(stub_lm: Any, torch: Any) -> type:
                     seen = [one for one in history if one]  # 0 only begins a text
                     rows.append(stub_lm.logits_after(tuple(seen)))
                 made.append(torch.tensor(rows, dtype=torch.float64))
-            return made if full_output else torch.stack([rows[-1] if len(rows) else torch.zeros(1) for rows in made])
+            return (
+                made
+                if full_output
+                else torch.stack(
+                    [rows[-1] if len(rows) else torch.zeros(1) for rows in made]
+                )
+            )
 
     return Network
 
 
 def _revision(folder: Path) -> str:
     told = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     return told or folder.name.rpartition("-")[2]
 
@@ -106,11 +124,22 @@ def main(checkout: str) -> None:
     outcomes: dict[str, Any] = {}
     for name, case in reference.cases().items():
         made = reference.outcome(case, world)
-        outcomes[name] = reference.digest(made) if reference.is_worded(name, _revision(folder)) else made
-    document = {"upstream": "Ojiyumm/rwkv-benchmark", "revision": _revision(folder), "cases": outcomes}
+        outcomes[name] = (
+            reference.digest(made)
+            if reference.is_worded(name, _revision(folder))
+            else made
+        )
+    document = {
+        "upstream": "Ojiyumm/rwkv-benchmark",
+        "revision": _revision(folder),
+        "cases": outcomes,
+    }
     target = HERE / "upstream" / f"{_revision(folder)}.json"
     target.parent.mkdir(exist_ok=True)
-    target.write_text(f"{json.dumps(document, indent=0, ensure_ascii=True, sort_keys=True)}\n", encoding="utf-8")
+    target.write_text(
+        f"{json.dumps(document, indent=0, ensure_ascii=True, sort_keys=True)}\n",
+        encoding="utf-8",
+    )
     print(f"{len(outcomes)} cases in {target}")
 
 
@@ -118,4 +147,6 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         main(sys.argv[1])
     for one in sys.argv[1:] if len(sys.argv) > 2 else ():
-        subprocess.run([sys.executable, __file__, one], check=True)  # each in a process of its own
+        subprocess.run(
+            [sys.executable, __file__, one], check=True
+        )  # each in a process of its own

@@ -28,7 +28,8 @@ def main() -> None:
     sys.modules[kit] = package
     outcomes = smp_cases.outcomes(importlib.import_module(f"{kit}.smp"))
     (CASES / f"smp_{kit}.json").write_text(
-        json.dumps(outcomes, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8"
+        json.dumps(outcomes, indent=1, ensure_ascii=False, sort_keys=True) + "\n",
+        "utf-8",
     )
     print(f"{len(outcomes)} cases of {kit}.smp")
 

@@ -57,13 +57,19 @@ def upstream_side(cases, checkout: Path, era: str, folder: Path):
         def stage(self, mode, task, save_dir, **options):
             self._open_packages()
             stages = self.module("src.task")
-            stages.registry = self.module("src.registry").Registry([self.folder / "registry"])
+            stages.registry = self.module("src.registry").Registry(
+                [self.folder / "registry"]
+            )
             if era == "seed":
                 options.pop("keep_meta_info", None)
-            stages.Pipeline.create(mode=mode, task=task, save_dir=save_dir, **options).run()
+            stages.Pipeline.create(
+                mode=mode, task=task, save_dir=save_dir, **options
+            ).run()
 
         def table(self, save_dir):
-            spec = importlib.util.spec_from_file_location("save_csv", checkout / "tools" / "save_csv.py")
+            spec = importlib.util.spec_from_file_location(
+                "save_csv", checkout / "tools" / "save_csv.py"
+            )
             script = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(script)
             sys.argv = ["save_csv.py", "--root_dir", save_dir]
@@ -88,18 +94,27 @@ def main() -> int:
     stand_ins()
     sys.path.insert(0, str(HERE))
     cases = importlib.import_module("reference_cases")
-    families = {**cases.FAMILIES, "pipeline": importlib.import_module("reference_project").pipeline}
+    families = {
+        **cases.FAMILIES,
+        "pipeline": importlib.import_module("reference_project").pipeline,
+    }
     given = {}
     for family, made in families.items():
         with tempfile.TemporaryDirectory() as folder:
             before = os.getcwd()
             os.chdir(folder)
             side = upstream_side(cases, checkout, era, Path(folder))
-            given |= {f"{family}.{name}": cases.outcome(thunk, side.folder) for name, thunk in made(side)}
+            given |= {
+                f"{family}.{name}": cases.outcome(thunk, side.folder)
+                for name, thunk in made(side)
+            }
             os.chdir(before)
     file = HERE / "upstream" / f"{era}.json"
     file.parent.mkdir(exist_ok=True)
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in given.items())
+    lines = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in given.items()
+    )
     file.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
     print(f"{len(given)} cases: {file}")
     return 0

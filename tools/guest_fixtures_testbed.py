@@ -20,11 +20,20 @@ def main(checkout: str) -> None:
     reference = importlib.import_module("testbed_cases")
     outcomes = {}
     for name, case in reference.cases().items():
-        outcomes[name] = reference.digest(reference.outcome(case, importlib.import_module))
+        outcomes[name] = reference.digest(
+            reference.outcome(case, importlib.import_module)
+        )
     revision = subprocess.run(
-        ["git", "-C", checkout, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "-C", checkout, "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
-    document = {"upstream": "Kamichanw/ICLTestbed", "revision": revision or "fe03436", "cases": outcomes}
+    document = {
+        "upstream": "Kamichanw/ICLTestbed",
+        "revision": revision or "fe03436",
+        "cases": outcomes,
+    }
     target = HERE / "upstream" / "cases.json"
     target.parent.mkdir(exist_ok=True)
     lines = json.dumps(document, indent=0, ensure_ascii=True, sort_keys=True)

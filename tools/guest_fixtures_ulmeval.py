@@ -12,10 +12,27 @@ import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from guest_fixtures_vlmeval import TESTS, Unneeded, open_checkout, without, write_fixtures
+from guest_fixtures_vlmeval import (
+    TESTS,
+    Unneeded,
+    open_checkout,
+    without,
+    write_fixtures,
+)
 
-PACKAGES = ("ulmeval", "ulmeval.dataset", "ulmeval.dataset.utils", "ulmeval.ulm", "ulmeval.api")
-LIBRARIES = ("matplotlib", "matplotlib.pyplot", "clip_benchmark", "clip_benchmark.metrics")
+PACKAGES = (
+    "ulmeval",
+    "ulmeval.dataset",
+    "ulmeval.dataset.utils",
+    "ulmeval.ulm",
+    "ulmeval.api",
+)
+LIBRARIES = (
+    "matplotlib",
+    "matplotlib.pyplot",
+    "clip_benchmark",
+    "clip_benchmark.metrics",
+)
 
 
 def main(checkout: Path) -> None:
@@ -24,7 +41,10 @@ def main(checkout: Path) -> None:
     without(*LIBRARIES)
     for name in ("mmdet", "mmdet.apis", "t2v_metrics", "t2v_metrics.t2v_metrics"):
         sys.modules.setdefault(name, Unneeded(name))
-    dataset, helpers = sys.modules["ulmeval.dataset"], sys.modules["ulmeval.dataset.utils"]
+    dataset, helpers = (
+        sys.modules["ulmeval.dataset"],
+        sys.modules["ulmeval.dataset.utils"],
+    )
     dataset.DATASET_TYPE = lambda name, default="MCQ": default  # type: ignore[attr-defined]
     dataset.SUPPORTED_DATASETS = []  # type: ignore[attr-defined]
     helpers.build_judge = lambda **kwargs: types.SimpleNamespace(**kwargs)  # type: ignore[attr-defined]

@@ -15,7 +15,13 @@ import types
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent / "tests" / "dialects"
-PACKAGES = ("vlmeval", "vlmeval.dataset", "vlmeval.vlm", "vlmeval.api", "vlmeval.chat_api")
+PACKAGES = (
+    "vlmeval",
+    "vlmeval.dataset",
+    "vlmeval.vlm",
+    "vlmeval.api",
+    "vlmeval.chat_api",
+)
 
 
 class Unneeded(types.ModuleType):
@@ -62,8 +68,14 @@ def write_fixtures(cases: str, folder: Path, revision: str) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             found[name] = run_case(function, Path(scratch).resolve())
     target = folder / f"{cases}.json"
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in found.items())
-    target.write_text(f'{{"upstream": {json.dumps(revision)}, "results": {{\n{lines}\n}}}}\n', encoding="utf-8")
+    lines = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in found.items()
+    )
+    target.write_text(
+        f'{{"upstream": {json.dumps(revision)}, "results": {{\n{lines}\n}}}}\n',
+        encoding="utf-8",
+    )
     errors = [name for name, value in found.items() if value == {"error": True}]
     print(f"{target}: {len(found)} cases, {len(errors)} of them errors: {errors}")
 
@@ -72,13 +84,30 @@ def main(checkout: Path) -> None:
     """The fixtures of one revision."""
     is_documented = (checkout / "vlmeval" / "eval").is_dir()
     open_checkout(checkout)
-    without("seaborn", "matplotlib", "matplotlib.pyplot", "decord", "cv2", "torchvision", "openai", "tiktoken")
+    without(
+        "seaborn",
+        "matplotlib",
+        "matplotlib.pyplot",
+        "decord",
+        "cv2",
+        "torchvision",
+        "openai",
+        "tiktoken",
+    )
     if is_documented:
         documented_names()
     else:
         newest_names()
-    for cases in ("cases_seed",) if is_documented else ("cases_choice", "cases_datasets", "cases_models"):
-        write_fixtures(cases, TESTS / "vlmeval" / "upstream", "7057afc9" if is_documented else "e8e78f05")
+    for cases in (
+        ("cases_seed",)
+        if is_documented
+        else ("cases_choice", "cases_datasets", "cases_models")
+    ):
+        write_fixtures(
+            cases,
+            TESTS / "vlmeval" / "upstream",
+            "7057afc9" if is_documented else "e8e78f05",
+        )
 
 
 def documented_names() -> None:

@@ -24,7 +24,11 @@ def imported(root: Path, top: str) -> dict[str, dict[str, int]]:
         parts = file.relative_to(root).with_suffix("").parts
         package = ".".join(parts[:-1])
         for node in names_in(file).imports:
-            module = absolute_name(package, node.module, node.level) if node.level else node.module
+            module = (
+                absolute_name(package, node.module, node.level)
+                if node.level
+                else node.module
+            )
             if module is None or module.partition(".")[0] != top:
                 continue
             for name, _ in node.names:
@@ -37,31 +41,51 @@ def is_served(module: str, name: str, names: dict[str, str]) -> bool | None:
     real = stands_for(module, names)
     if real is None or not module_exists(real):
         return None
-    return name == "*" or hasattr(importlib.import_module(real), name) or module_exists(f"{real}.{name}")
+    return (
+        name == "*"
+        or hasattr(importlib.import_module(real), name)
+        or module_exists(f"{real}.{name}")
+    )
 
 
 def main() -> None:
     """Prints a line for each module, and at the end the sum."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--missing", action="store_true", help="name what is not served")
+    parser.add_argument(
+        "--missing", action="store_true", help="name what is not served"
+    )
     given = parser.parse_args()
     served_all = asked_all = 0
     for dialect in DIALECTS:
-        names: dict[str, str] = importlib.import_module(f"assay.dialects.{dialect}.claims").NAMES
+        names: dict[str, str] = importlib.import_module(
+            f"assay.dialects.{dialect}.claims"
+        ).NAMES
         for top in sorted(
-            {name.partition(".")[0] for name in names if (given.checkout / name.partition(".")[0]).is_dir()}
+            {
+                name.partition(".")[0]
+                for name in names
+                if (given.checkout / name.partition(".")[0]).is_dir()
+            }
         ):
             for module, wanted in sorted(imported(given.checkout, top).items()):
                 verdicts = {name: is_served(module, name, names) for name in wanted}
-                known = {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+                known = {
+                    name: verdict
+                    for name, verdict in verdicts.items()
+                    if verdict is not None
+                }
                 if not known:
                     continue
                 served = sum(known.values())
                 served_all, asked_all = served_all + served, asked_all + len(known)
                 print(f"{module:45} {served:4} of {len(known)}")
                 if given.missing:
-                    for name in sorted(n for n, verdict in known.items() if not verdict):
+                    for name in sorted(
+                        n for n, verdict in known.items() if not verdict
+                    ):
                         print(f"    {name} ({wanted[name]} files)")
     print(f"{'all':45} {served_all:4} of {asked_all}")
 

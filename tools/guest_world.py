@@ -24,11 +24,21 @@ from tools.guest_worlds.outcome import Outcome, State
 
 def main() -> None:
     """Prints a table for each checkout."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--details", action="store_true", help="a line for every file")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these files or kinds of the kits")
-    parser.add_argument("--rows", metavar="REVISION", help="only rows for the table of docs/dialects.md")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="these files or kinds of the kits",
+    )
+    parser.add_argument(
+        "--rows", metavar="REVISION", help="only rows for the table of docs/dialects.md"
+    )
     given = parser.parse_args()
     worlds = [
         importlib.import_module(f"tools.guest_worlds.{found.name}")
@@ -36,26 +46,40 @@ def main() -> None:
     ]
     for checkout in given.checkouts:
         folder = checkout.expanduser().resolve()
-        world = next((w for w in worlds if hasattr(w, "is_checkout") and w.is_checkout(folder)), None)
+        world = next(
+            (w for w in worlds if hasattr(w, "is_checkout") and w.is_checkout(folder)),
+            None,
+        )
         if world is None:
             sys.exit(f"{checkout}: not a checkout of a toolkit that assay knows")
         if not given.rows:
             print(f"## {folder.name} {revision(folder)}".rstrip())
         found = []
-        for outcome in world.survey(folder, given.only) if given.only else world.survey(folder):
+        for outcome in (
+            world.survey(folder, given.only) if given.only else world.survey(folder)
+        ):
             found.append(outcome)
             if given.details:
-                print(f"{outcome.kind:10} {outcome.name:32} {outcome.state.value:18} {outcome.detail}", flush=True)
+                print(
+                    f"{outcome.kind:10} {outcome.name:32} {outcome.state.value:18} {outcome.detail}",
+                    flush=True,
+                )
         print(rows(found, given.rows) if given.rows else table(found))
 
 
 def revision(folder: Path) -> str:
     """The commit a checkout is at; empty for one that is no repository."""
     done = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     top = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
+        ["git", "-C", str(folder), "rev-parse", "--show-toplevel"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() if top.stdout.strip() == str(folder) else ""
 
@@ -66,7 +90,12 @@ def rows(outcomes: list[Outcome], revision: str) -> str:
     lines = []
     for kind in kinds:
         counts = Counter(outcome.state for outcome in outcomes if outcome.kind == kind)
-        cells = [revision, kind, str(counts.total()), *(str(counts[state]) for state in State)]
+        cells = [
+            revision,
+            kind,
+            str(counts.total()),
+            *(str(counts[state]) for state in State),
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -82,14 +111,21 @@ def table(outcomes: list[Outcome]) -> str:
         by_kind[outcome.kind].append(outcome)
     for kind, own in by_kind.items():
         counts = Counter(outcome.state for outcome in own)
-        lines.append(f"| {kind} | {len(own)} | " + " | ".join(str(counts[state]) for state in State) + " |")
+        lines.append(
+            f"| {kind} | {len(own)} | "
+            + " | ".join(str(counts[state]) for state in State)
+            + " |"
+        )
     for state in (State.PACKAGE, State.NETWORK, State.FAILS):
         grouped: dict[str, list[str]] = defaultdict(list)
         for outcome in outcomes:
             if outcome.state is state:
                 grouped[outcome.detail].append(outcome.name)
         lines += [f"\n{state.value}:"] * bool(grouped)
-        lines += [f"- {detail}: {', '.join(names)}" for detail, names in sorted(grouped.items())]
+        lines += [
+            f"- {detail}: {', '.join(names)}"
+            for detail, names in sorted(grouped.items())
+        ]
     return "\n".join(lines)
 
 

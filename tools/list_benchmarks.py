@@ -34,7 +34,9 @@ def page() -> str:
         thing = tasks.get(name)
         thing = thing() if callable(thing) else thing
         if isinstance(thing, Suite):
-            rows.append(f"| `{name}` | suite | {BENCHMARKS[name][1]} | | | {len(thing.tasks)} tasks | |")
+            rows.append(
+                f"| `{name}` | suite | {BENCHMARKS[name][1]} | | | {len(thing.tasks)} tasks | |"
+            )
         elif isinstance(thing, Task):
             rows.append(row(name, thing))
     return HEAD + "\n".join(rows) + "\n"
@@ -43,8 +45,20 @@ def page() -> str:
 def row(name: str, task: Task) -> str:
     """One line of the table."""
     scorers = ", ".join(f"`{_name(scorer)}`" for scorer in task.scorers)
-    cells = [f"`{name}`", f"`{task.protocol}`", BENCHMARKS[name][1], scorers, matches(task), data(task), task.licence]
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    cells = [
+        f"`{name}`",
+        f"`{task.protocol}`",
+        BENCHMARKS[name][1],
+        scorers,
+        matches(task),
+        data(task),
+        task.licence,
+    ]
+    return (
+        "| "
+        + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+        + " |"
+    )
 
 
 def matches(task: Task) -> str:
@@ -70,7 +84,10 @@ def data(task: Task) -> str:
     source = task.dataset
     if not isinstance(source, DataSource):
         return ""
-    found = [f"`{source.hub}`" if source.hub else "", f"`{source.local[0]}`" if source.local else ""]
+    found = [
+        f"`{source.hub}`" if source.hub else "",
+        f"`{source.local[0]}`" if source.local else "",
+    ]
     found += ["mini" if source.mini else "", "ships" if source.package else ""]
     return ", ".join(part for part in found if part)
 

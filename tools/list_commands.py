@@ -45,15 +45,29 @@ traceback of an error. Exit codes: [running](../running.md#when-things-fail).
 
 def page() -> str:
     """The whole page."""
-    rows = [f"| [`{verb}`](#{verb}) | {what} |\n" for verb, what in command_line.VERBS.items()]
-    aliases = ", ".join(f"`{alias}` is `{verb}`" for alias, verb in command_line.ALIASES.items())
-    parts = [HEAD, "| verb | what it does |\n| --- | --- |\n", *rows, f"\nOther names: {aliases}.\n"]
+    rows = [
+        f"| [`{verb}`](#{verb}) | {what} |\n"
+        for verb, what in command_line.VERBS.items()
+    ]
+    aliases = ", ".join(
+        f"`{alias}` is `{verb}`" for alias, verb in command_line.ALIASES.items()
+    )
+    parts = [
+        HEAD,
+        "| verb | what it does |\n| --- | --- |\n",
+        *rows,
+        f"\nOther names: {aliases}.\n",
+    ]
     parts += [_section(verb) for verb in command_line.VERBS]
     return "".join(parts)
 
 
 def _section(verb: str) -> str:
-    guide = f"Guide: [{Path(GUIDES[verb].partition('#')[0]).stem}]({GUIDES[verb]})\n\n" if verb in GUIDES else ""
+    guide = (
+        f"Guide: [{Path(GUIDES[verb].partition('#')[0]).stem}]({GUIDES[verb]})\n\n"
+        if verb in GUIDES
+        else ""
+    )
     return f"\n## {verb}\n\n{guide}```text\n{help_of(verb).strip()}\n```\n"
 
 

@@ -27,7 +27,10 @@ def main() -> None:
     parts = [HEAD]
     for group, members in groupby(rows, key=lambda row: row[0]):
         parts.append(f"\n## {group.capitalize()}\n\n{TABLE}\n")
-        parts += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row[1:]) + " |\n" for row in members]
+        parts += [
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in row[1:]) + " |\n"
+            for row in members
+        ]
     PAGE.write_text("".join(parts), encoding="utf-8")
 
 

@@ -25,12 +25,18 @@ has everything a command takes. Errors are one line with a fix. The pages are Ma
 
 def page() -> str:
     """The whole file."""
-    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))[
+        "nav"
+    ]
     parts = [HEAD]
     for section in navigation:
         ((title, entries),) = section.items()
         parts.append(f"\n## {title}\n\n")
-        parts += [_line(name, path) for name, path in pages_in(entries) if path.endswith(".md")]
+        parts += [
+            _line(name, path)
+            for name, path in pages_in(entries)
+            if path.endswith(".md")
+        ]
     return "".join(parts)
 
 

@@ -14,14 +14,32 @@ import assay
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 SECTIONS = {
-    "Run, and read what came out": ("run", "score", "compare", "RunResult", "Result", "RunComparison", "RunReader",
-                                    "RunOptions"),
+    "Run, and read what came out": (
+        "run",
+        "score",
+        "compare",
+        "RunResult",
+        "Result",
+        "RunComparison",
+        "RunReader",
+        "RunOptions",
+    ),
     "Tasks": ("Task", "Suite", "Measure", "Fewshot", "DataSource"),
-    "Samples and prompts": ("Sample", "AllOf", "Message", "Text", "Image", "Audio", "Video", "Prompt", "Request",
-                            "GenerateOptions"),
+    "Samples and prompts": (
+        "Sample",
+        "AllOf",
+        "Message",
+        "Text",
+        "Image",
+        "Audio",
+        "Video",
+        "Prompt",
+        "Request",
+        "GenerateOptions",
+    ),
     "Answers and scores": ("Output", "Candidate", "Likelihood", "Score", "Outcome"),
     "Models and errors": ("Abilities", "AssayError"),
-}  # fmt: skip
+}
 WIDTH = 100
 HEAD = """\
 # Python
@@ -40,7 +58,11 @@ def page() -> str:
     parts = [HEAD]
     for title, names in sections.items():
         parts.append(f"\n## {title}\n")
-        parts += [_entry(name, getattr(assay, name)) for name in names if name in assay.__all__]
+        parts += [
+            _entry(name, getattr(assay, name))
+            for name in names
+            if name in assay.__all__
+        ]
     return "".join(parts)
 
 
@@ -54,16 +76,24 @@ def _entry(name: str, thing: Any) -> str:
 
 
 def _definition(thing: Any) -> ast.ClassDef | ast.FunctionDef:
-    tree = ast.parse(Path(sys.modules[thing.__module__].__file__ or "").read_text(encoding="utf-8"))
+    tree = ast.parse(
+        Path(sys.modules[thing.__module__].__file__ or "").read_text(encoding="utf-8")
+    )
     kinds = (ast.ClassDef, ast.FunctionDef)
-    return next(node for node in tree.body if isinstance(node, kinds) and node.name == thing.__name__)
+    return next(
+        node
+        for node in tree.body
+        if isinstance(node, kinds) and node.name == thing.__name__
+    )
 
 
 def _words(node: ast.ClassDef | ast.FunctionDef) -> str:
     """The docstring as Markdown; an indented example becomes a block."""
     text = inspect.cleandoc(ast.get_docstring(node) or "")
     blocks = [
-        "```text\n" + inspect.cleandoc(part) + "\n```" if part.startswith("    ") else part
+        "```text\n" + inspect.cleandoc(part) + "\n```"
+        if part.startswith("    ")
+        else part
         for part in re.split(r"\n\n(?=\S)|\n\n(?=    )", text)
     ]
     return "\n\n".join(blocks) + "\n"
@@ -77,13 +107,29 @@ def _fields(thing: Any, node: ast.ClassDef) -> str:
             name, kind = line.target.id, ast.unparse(line.annotation)
             if name.startswith("_") or kind.startswith("ClassVar"):
                 continue
-            rows.append((name, kind, _default(line.value), _sentence_after(node, position)))
-        elif isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) and _is_enum(thing):
-            rows.append((line.targets[0].id, "", ast.unparse(line.value), _sentence_after(node, position)))
+            rows.append(
+                (name, kind, _default(line.value), _sentence_after(node, position))
+            )
+        elif (
+            isinstance(line, ast.Assign)
+            and isinstance(line.targets[0], ast.Name)
+            and _is_enum(thing)
+        ):
+            rows.append(
+                (
+                    line.targets[0].id,
+                    "",
+                    ast.unparse(line.value),
+                    _sentence_after(node, position),
+                )
+            )
     if not rows:
         return ""
     table = "\n| field | type | default | meaning |\n| --- | --- | --- | --- |\n"
-    return table + "".join(f"| `{n}` | {_code(kind)} | {_code(d)} | {_cell(text)} |\n" for n, kind, d, text in rows)
+    return table + "".join(
+        f"| `{n}` | {_code(kind)} | {_code(d)} | {_cell(text)} |\n"
+        for n, kind, d, text in rows
+    )
 
 
 def _is_enum(thing: Any) -> bool:
@@ -110,7 +156,11 @@ def _members(node: ast.ClassDef) -> str:
     """A list of the public methods and properties."""
     lines = []
     for member in node.body:
-        if not isinstance(member, ast.FunctionDef) or member.name.startswith("_") or not ast.get_docstring(member):
+        if (
+            not isinstance(member, ast.FunctionDef)
+            or member.name.startswith("_")
+            or not ast.get_docstring(member)
+        ):
             continue
         marks = [ast.unparse(mark) for mark in member.decorator_list]
         is_value = any(mark in ("property", "cached_property") for mark in marks)
@@ -132,7 +182,9 @@ def _in_lines(node: ast.FunctionDef, name: str) -> str:
     whole = _signature(node, name)
     if len(whole) <= WIDTH:
         return whole
-    pieces = re.split(r", (?![^\[(]*[\])])", ast.unparse(node.args))  # a comma inside brackets belongs to a type
+    pieces = re.split(
+        r", (?![^\[(]*[\])])", ast.unparse(node.args)
+    )  # a comma inside brackets belongs to a type
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return f"{name}(\n" + "".join(f"    {piece},\n" for piece in pieces) + f"){returns}"
 

@@ -65,7 +65,9 @@ def clip(speech: Audio) -> bytes:
     """The sound as 16 kHz, 16-bit FLAC."""
     sound = decode_audio(speech, rate=RATE, channels=1)
     buffer = io.BytesIO()
-    soundfile.write(buffer, np.clip(sound.samples, -1, 1), RATE, format="FLAC", subtype="PCM_16")
+    soundfile.write(
+        buffer, np.clip(sound.samples, -1, 1), RATE, format="FLAC", subtype="PCM_16"
+    )
     return buffer.getvalue()
 
 
@@ -75,14 +77,22 @@ def drawn(style: str, text: str, seed: int) -> Image.Image:
     font = ImageFont.load_default(size=size)
     _, _, right, bottom = font.getbbox(text)
     picture = Image.new("L", (int(right) + 60, int(bottom) + 60), 255)
-    ImageDraw.Draw(picture).text((30, 30), text, fill=205 if style == "pale" else 0, font=font)
+    ImageDraw.Draw(picture).text(
+        (30, 30), text, fill=205 if style == "pale" else 0, font=font
+    )
     if style == "turned":
-        picture = picture.rotate(9, expand=True, fillcolor=255, resample=Image.Resampling.BICUBIC)
+        picture = picture.rotate(
+            9, expand=True, fillcolor=255, resample=Image.Resampling.BICUBIC
+        )
     if style == "blurred":
         picture = picture.filter(ImageFilter.GaussianBlur(2.6))
     if style == "noisy":
-        noise = np.random.default_rng(seed).normal(0, 70, (picture.height, picture.width))
-        picture = Image.fromarray(np.clip(np.asarray(picture) * 0.6 + 50 + noise, 0, 255).astype(np.uint8))
+        noise = np.random.default_rng(seed).normal(
+            0, 70, (picture.height, picture.width)
+        )
+        picture = Image.fromarray(
+            np.clip(np.asarray(picture) * 0.6 + 50 + noise, 0, 255).astype(np.uint8)
+        )
     return picture
 
 
@@ -95,19 +105,37 @@ def main() -> None:
         data = clip(spoken(voice, text))
         assert len(data) <= LARGEST, f"{text}: {len(data)} bytes"
         (FOLDER / "clips" / f"{number:02}.flac").write_bytes(data)
-        rows.append({"id": f"clip-{number:02}", "audio": f"clips/{number:02}.flac", "target": text, "voice": voice})
+        rows.append(
+            {
+                "id": f"clip-{number:02}",
+                "audio": f"clips/{number:02}.flac",
+                "target": text,
+                "voice": voice,
+            }
+        )
     write("asr", rows)
     rows = []
     for number, (style, text) in enumerate(IMAGES, 1):
-        drawn(style, text, number).save(FOLDER / "pictures" / f"{number:02}.png", optimize=True)
+        drawn(style, text, number).save(
+            FOLDER / "pictures" / f"{number:02}.png", optimize=True
+        )
         path = f"pictures/{number:02}.png"
-        rows.append({"id": f"picture-{number:02}", "image": path, "target": text, "style": style})
+        rows.append(
+            {
+                "id": f"picture-{number:02}",
+                "image": path,
+                "target": text,
+                "style": style,
+            }
+        )
     write("ocr", rows)
 
 
 def write(name: str, rows: list[dict[str, str]]) -> None:
     """Rows as JSON lines."""
-    (FOLDER / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (FOLDER / f"{name}.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), "utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,17 @@ from types import ModuleType
 from typing import Any
 
 from fixture_files import Plain, case, write
-from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO, VLM_ANSWERS, VLM_OPTIONS, Instructions, counted
+from peer_answers import (
+    BBH,
+    CHOICES_ZH,
+    EXISTS,
+    IFEVAL,
+    MMLU_PRO,
+    VLM_ANSWERS,
+    VLM_OPTIONS,
+    Instructions,
+    counted,
+)
 
 
 class _Absent(ModuleType):
@@ -46,7 +56,9 @@ def lm_eval() -> None:
     from lm_eval.api.metrics import exact_match_fn
     from lm_eval.filters.extraction import RegexFilter
 
-    made = f"lm_eval {version('lm_eval')}, called by tools/make_peer_fixtures.py lm_eval"
+    made = (
+        f"lm_eval {version('lm_eval')}, called by tools/make_peer_fixtures.py lm_eval"
+    )
     source = "lm-evaluation-harness ifeval, a copy of the official checks"
     write("ifeval@lm-eval", source, made, _ifeval_cases(IFEVAL), scorer="ifeval")
     answer_filter = RegexFilter(regex_pattern="(?<=the answer is )(.*)(?=.)")
@@ -55,7 +67,13 @@ def lm_eval() -> None:
         ((found,),) = answer_filter.apply([[answer]], [{}])
         score = exact_match_fn(predictions=[found], references=[target])["exact_match"]
         cases.append(case(target, answer, {"exact": float(score)}))
-    write("bbh@lm-eval", "lm-evaluation-harness bbh_cot_fewshot, its filter and exact match", made, cases, scorer="bbh")
+    write(
+        "bbh@lm-eval",
+        "lm-evaluation-harness bbh_cot_fewshot, its filter and exact match",
+        made,
+        cases,
+        scorer="bbh",
+    )
 
 
 def ifeval_counts() -> None:
@@ -80,7 +98,10 @@ def _ifeval_cases(asked: list[tuple[Instructions, list[str]]]) -> Iterator[Plain
             "instruction_id_list": [name for name, _ in instructions],
             "kwargs": [arguments for _, arguments in instructions],
         }
-        fields = {"instruction_id_list": doc["instruction_id_list"], "kwargs": doc["kwargs"]}
+        fields = {
+            "instruction_id_list": doc["instruction_id_list"],
+            "kwargs": doc["kwargs"],
+        }
         for answer in answers:
             found = process_results(doc, [answer])
             score = {
@@ -98,7 +119,11 @@ def televal(checkout: str, commit: str) -> None:
     made = f"src/evaluator/process.py, called by tools/make_peer_fixtures.py televal CHECKOUT {commit}"
     source = f"Tele-AI/TELEVAL {commit}"
     cases = [
-        case(_plain(wanted), answer, float(process.SimpleTokenizer.has_answer(_listed(wanted), answer)))
+        case(
+            _plain(wanted),
+            answer,
+            float(process.SimpleTokenizer.has_answer(_listed(wanted), answer)),
+        )
         for wanted, answer in EXISTS
     ]
     write("exists_match@televal", source, made, cases, scorer="exists_match")
@@ -113,21 +138,42 @@ def televal(checkout: str, commit: str) -> None:
 def mmlu_pro(checkout: str, commit: str) -> None:
     """The letter MMLU-Pro's own script reads."""
     sys.path.insert(0, checkout)
-    _without("torch", "transformers", "vllm", "vllm.lora", "vllm.lora.request", "tqdm", "datasets")
+    _without(
+        "torch",
+        "transformers",
+        "vllm",
+        "vllm.lora",
+        "vllm.lora.request",
+        "tqdm",
+        "datasets",
+    )
     script = importlib.import_module("evaluate_from_local")
     made = f"extract_answer of evaluate_from_local.py, called by tools/make_peer_fixtures.py mmlu_pro CHECKOUT {commit}"
     options = [f"option {number}" for number in range(10)]
     cases = [
-        case(target, answer, {"official": float(script.extract_answer(answer) == target)}, sample={"choices": options})
+        case(
+            target,
+            answer,
+            {"official": float(script.extract_answer(answer) == target)},
+            sample={"choices": options},
+        )
         for target, answer in MMLU_PRO
     ]
-    write("mmlu_pro@official", f"TIGER-AI-Lab/MMLU-Pro {commit}", made, cases, scorer="mmlu_pro")
+    write(
+        "mmlu_pro@official",
+        f"TIGER-AI-Lab/MMLU-Pro {commit}",
+        made,
+        cases,
+        scorer="mmlu_pro",
+    )
 
 
 def vlmeval(checkout: str, commit: str) -> None:
     """The letter VLMEvalKit's exact matching reads: with that letter as the target, the score must be 1."""
     _without("vlmeval", "vlmeval.smp", "vlmeval.smp.log")
-    spec = importlib.util.spec_from_file_location("matching_util", f"{checkout}/vlmeval/utils/matching_util.py")
+    spec = importlib.util.spec_from_file_location(
+        "matching_util", f"{checkout}/vlmeval/utils/matching_util.py"
+    )
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -143,7 +189,13 @@ def vlmeval(checkout: str, commit: str) -> None:
             else:
                 cases.append(case("A", answer, 0.0, outcome="unparsed", sample=sample))
     made = f"can_infer of vlmeval/utils/matching_util.py, called by make_peer_fixtures.py vlmeval CHECKOUT {commit}"
-    write("choice_vlmeval@can-infer", f"VLMEvalKit {commit}", made, cases, scorer="choice_vlmeval")
+    write(
+        "choice_vlmeval@can-infer",
+        f"VLMEvalKit {commit}",
+        made,
+        cases,
+        scorer="choice_vlmeval",
+    )
 
 
 def _listed(wanted: Any) -> list[Any]:
@@ -162,5 +214,8 @@ def _parts(wanted: list[Any]) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    commands = {one.__name__: one for one in (lm_eval, ifeval_counts, televal, mmlu_pro, vlmeval)}
+    commands = {
+        one.__name__: one
+        for one in (lm_eval, ifeval_counts, televal, mmlu_pro, vlmeval)
+    }
     commands[sys.argv[1]](*sys.argv[2:])

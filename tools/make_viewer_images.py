@@ -30,11 +30,16 @@ def main() -> None:
         window.wait("document.querySelector('.run-name')")
         names = "[...document.querySelectorAll('.run-name')].map((a) => [a.textContent, a.hash])"
         runs = dict(window.js(f"return {names}"))
-        first, second = (runs[name].split("/")[-1] for name in ("quickstart", "quickstart-careful"))
+        first, second = (
+            runs[name].split("/")[-1] for name in ("quickstart", "quickstart-careful")
+        )
         take(window, "runs")
         pages = {
             "run": (runs["quickstart"], ".figures svg"),
-            "samples": (f"{runs['quickstart']}/samples?id=choices-02&of=quickstart_choices&by=smollm2", ".sample h1"),
+            "samples": (
+                f"{runs['quickstart']}/samples?id=choices-02&of=quickstart_choices&by=smollm2",
+                ".sample h1",
+            ),
             "audio": (f"{runs['speech-out']}/samples?id=sentence-02", ".wave rect"),
             "compare": (f"#/compare/{first}/{second}", ".sentence"),
             "label": (f"{runs['quickstart']}/label?cell=1", ".verdict-keys button"),
@@ -59,9 +64,13 @@ def take(window: Browser, name: str) -> None:
     from PIL import Image
 
     time.sleep(1.2)
-    window.wait("[...document.images].every((one) => one.complete || one.getBoundingClientRect().top > innerHeight)")
+    window.wait(
+        "[...document.images].every((one) => one.complete || one.getBoundingClientRect().top > innerHeight)"
+    )
     path = ROOT / "docs" / "images" / f"viewer-{name}.webp"
-    Image.open(io.BytesIO(window.driver.get_screenshot_as_png())).convert("RGB").save(path, quality=QUALITY, method=6)
+    Image.open(io.BytesIO(window.driver.get_screenshot_as_png())).convert("RGB").save(
+        path, quality=QUALITY, method=6
+    )
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 

@@ -27,7 +27,10 @@ def main() -> None:
         "speaker_similarity@resemblyzer",
         "Resemblyzer's embeddings of tones, voices of harmonics and noise, by their inner products",
         f"resemblyzer {version('resemblyzer')}, called by tools/make_voice_fixture.py",
-        [called(round(float(voices[one] @ voices[two]), 6), plain[one], plain[two]) for one, two in pairs],
+        [
+            called(round(float(voices[one] @ voices[two]), 6), plain[one], plain[two])
+            for one, two in pairs
+        ],
         function="scorers.speech.speaker_similarity:cosine",
         tolerance=1e-5,
     )
@@ -37,9 +40,15 @@ def signals() -> list[np.ndarray]:
     """A tone, noise, and harmonics of four pitches that tremble."""
     time = np.arange(RATE * SECONDS) / RATE
     noise = np.random.RandomState(0).randn(RATE * SECONDS) * 0.05
-    tone = 0.3 * np.sin(2 * np.pi * 220 * time) * (1 + 0.5 * np.sin(2 * np.pi * 3 * time))
-    trembling = [2 * np.pi * pitch * time + np.sin(2 * np.pi * 5 * time) for pitch in PITCHES]
-    voices = [sum(0.2 / n * np.sin(n * phase) for n in range(1, 12)) for phase in trembling]
+    tone = (
+        0.3 * np.sin(2 * np.pi * 220 * time) * (1 + 0.5 * np.sin(2 * np.pi * 3 * time))
+    )
+    trembling = [
+        2 * np.pi * pitch * time + np.sin(2 * np.pi * 5 * time) for pitch in PITCHES
+    ]
+    voices = [
+        sum(0.2 / n * np.sin(n * phase) for n in range(1, 12)) for phase in trembling
+    ]
     return [tone, noise, *voices]
 
 

@@ -18,7 +18,10 @@ FROM_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "bench/RESULTS.md": "figures.md",
-    **{f"decisions/{page.name}": f"decisions/{page.name}" for page in sorted((ROOT / "decisions").glob("*.md"))},
+    **{
+        f"decisions/{page.name}": f"decisions/{page.name}"
+        for page in sorted((ROOT / "decisions").glob("*.md"))
+    },
 }
 """Pages outside docs/, and where they are in the site."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -30,7 +33,11 @@ def on_config(config: Any) -> Any:
     """Puts the decisions into the navigation, one line each."""
     section = next(part["Development"] for part in config.nav if "Development" in part)
     place = section.index({"Decisions": "decisions/"})
-    section[place] = {"Decisions": [page for page in FROM_THE_ROOT.values() if page.startswith("decisions/")]}
+    section[place] = {
+        "Decisions": [
+            page for page in FROM_THE_ROOT.values() if page.startswith("decisions/")
+        ]
+    }
     return config
 
 
@@ -39,17 +46,28 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     for source, place in FROM_THE_ROOT.items():
-        files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+        files.append(
+            File.generated(
+                config, place, content=(ROOT / source).read_text(encoding="utf-8")
+            )
+        )
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """A page with its links and fences as mkdocs reads them."""
     here = page.file.src_uri
-    source = next((ROOT / root for root, place in FROM_THE_ROOT.items() if place == here), DOCS / here)
+    source = next(
+        (ROOT / root for root, place in FROM_THE_ROOT.items() if place == here),
+        DOCS / here,
+    )
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
     for position, part in enumerate(parts):
-        parts[position] = _fence(part) if position % 2 else LINK.sub(lambda link: _link(link, source, here), part)
+        parts[position] = (
+            _fence(part)
+            if position % 2
+            else LINK.sub(lambda link: _link(link, source, here), part)
+        )
     return "".join(parts)
 
 

@@ -42,10 +42,30 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _CORE = (
-    "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "Sample", "Score", "Suite",
-    "Task", "Text", "Video",
-)  # fmt: skip
+    "Abilities",
+    "AllOf",
+    "AssayError",
+    "Audio",
+    "Candidate",
+    "DataSource",
+    "Fewshot",
+    "GenerateOptions",
+    "Image",
+    "Likelihood",
+    "Measure",
+    "Message",
+    "Outcome",
+    "Output",
+    "Prompt",
+    "Request",
+    "Result",
+    "Sample",
+    "Score",
+    "Suite",
+    "Task",
+    "Text",
+    "Video",
+)
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
     **dict.fromkeys(("run", "score"), "runner.run"),
@@ -56,11 +76,37 @@ _HOME = {
 }
 
 __all__ = [
-    "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunComparison",
-    "RunOptions", "RunReader", "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "compare", "run",
+    "Abilities",
+    "AllOf",
+    "AssayError",
+    "Audio",
+    "Candidate",
+    "DataSource",
+    "Fewshot",
+    "GenerateOptions",
+    "Image",
+    "Likelihood",
+    "Measure",
+    "Message",
+    "Outcome",
+    "Output",
+    "Prompt",
+    "Request",
+    "Result",
+    "RunComparison",
+    "RunOptions",
+    "RunReader",
+    "RunResult",
+    "Sample",
+    "Score",
+    "Suite",
+    "Task",
+    "Text",
+    "Video",
+    "compare",
+    "run",
     "score",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,16 @@ from .catalogue import (
     SUMMARIZERS,
     TEMPLATES,
 )
-from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UnknownOption, UsageError, blamed, suggest
+from .core.errors import (
+    AssayError,
+    ComponentError,
+    NameTaken,
+    UnknownName,
+    UnknownOption,
+    UsageError,
+    blamed,
+    suggest,
+)
 from .core.spec import Spec
 
 T = TypeVar("T")
@@ -37,9 +46,14 @@ class Entry:
 class Registry(Generic[T]):
     """Names of one kind of component."""
 
-    def __init__(self, kind: str, targets: Mapping[str, tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self, kind: str, targets: Mapping[str, tuple[str, str]] | None = None
+    ) -> None:
         self.kind = kind
-        self._entries = {name: Entry(target, summary) for name, (target, summary) in (targets or {}).items()}
+        self._entries = {
+            name: Entry(target, summary)
+            for name, (target, summary) in (targets or {}).items()
+        }
 
     def register(self, name: str, summary: str = "") -> Callable[[T], T]:
         """A decorator that gives an object a name and returns it untouched."""
@@ -68,7 +82,9 @@ class Registry(Generic[T]):
     def build(self, spec: Any, *, where: str | None = None) -> Any:
         """The component a spec describes: a class is built from its options, a function takes them as keywords."""
         spec = Spec.of(spec, where=where)
-        return construct(self.get(spec.name, where=where), spec, kind=self.kind, where=where)
+        return construct(
+            self.get(spec.name, where=where), spec, kind=self.kind, where=where
+        )
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -90,7 +106,9 @@ class Registry(Generic[T]):
         if name in self._entries:
             return name
         folded = _folded(name)
-        return next((other for other in self._entries if _folded(other) == folded), None)
+        return next(
+            (other for other in self._entries if _folded(other) == folded), None
+        )
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.resolve(name) is not None
@@ -122,37 +140,57 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
         except AssayError:
             raise
         except (Exception, SystemExit) as error:
-            raise blamed(ComponentError, error, f"{kind} {spec.name!r} could not be built") from error
+            raise blamed(
+                ComponentError, error, f"{kind} {spec.name!r} could not be built"
+            ) from error
     if options:
         check_options(thing, options, f"{kind} {spec.name!r}", where)
         return _with_options(thing, options)
     return thing
 
 
-def check_options(thing: Any, options: Mapping[str, Any], what: str, where: str | None = None) -> None:
+def check_options(
+    thing: Any, options: Mapping[str, Any], what: str, where: str | None = None
+) -> None:
     """Raises for an option that `thing` does not have, and for one it needs and was not given."""
     names, required = _parameters(thing)
     for name in options:
         if names is not None and name not in names:
-            fix = suggest(name, sorted(names), "known options:") if names else "it has none"
+            fix = (
+                suggest(name, sorted(names), "known options:")
+                if names
+                else "it has none"
+            )
             raise UnknownOption(what, name, where=where, fix=fix)
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]
         if lacking:
-            raise UsageError(f"{what} needs the option {lacking[0]!r}", where=where, fix=f"add {lacking[0]}: …")
+            raise UsageError(
+                f"{what} needs the option {lacking[0]!r}",
+                where=where,
+                fix=f"add {lacking[0]}: …",
+            )
 
 
 def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
     """Names that can be given, and those that must be; `None` when anything goes."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
-        required = [f.name for f in options if f.default is MISSING and f.default_factory is MISSING]
+        required = [
+            f.name
+            for f in options
+            if f.default is MISSING and f.default_factory is MISSING
+        ]
         return {f.name for f in options}, required
     signature = inspect.signature(thing)
     parameters = list(signature.parameters.values())
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None, []
-    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"]
+    named = [
+        p
+        for p in parameters
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"
+    ]
     return {p.name for p in named}, [p.name for p in named if p.default is p.empty]
 
 
@@ -168,7 +206,10 @@ def _with_options(function: Any, options: Mapping[str, Any]) -> Any:
 
 def _same(target: Any, thing: Any) -> bool:
     if isinstance(target, str):
-        return target == f"{getattr(thing, '__module__', '')}:{getattr(thing, '__qualname__', '')}"
+        return (
+            target
+            == f"{getattr(thing, '__module__', '')}:{getattr(thing, '__qualname__', '')}"
+        )
     return target is thing
 
 
@@ -181,7 +222,9 @@ def place_of(thing: Any) -> str:
     if isinstance(thing, str):
         return thing
     try:
-        target = thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
+        target = (
+            thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
+        )
         file = inspect.getsourcefile(target)
         _, line = inspect.getsourcelines(target)
         return f"{file}:{line}"
@@ -206,7 +249,9 @@ ALL: dict[str, Registry[Any]] = {
 }
 
 
-def model_recognisers() -> Iterator[Callable[[str, Mapping[str, Any], str | None], Any]]:
+def model_recognisers() -> Iterator[
+    Callable[[str, Mapping[str, Any], str | None], Any]
+]:
     """Functions that may know a model in a user's file: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 

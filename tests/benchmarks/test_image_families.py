@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from each_row import each
 
-from assay.benchmarks.image import composition, dpg, editing, geneval, measures, rendering, wise
+from assay.benchmarks.image import (
+    composition,
+    dpg,
+    editing,
+    geneval,
+    measures,
+    rendering,
+    wise,
+)
 from assay.benchmarks.image.rows import target_image
 from assay.core import Image, Output, Sample, Task, UsageError
 from assay.datasets.faults import RowFault
@@ -35,12 +43,19 @@ HELPERS = {
         '{"consistency": 2, "realism": 1, "aesthetic": 2}',
         {"wise_legacy": 0.9, "wiscore_legacy": 0.9},
     ),
-    "t2i_compbench": ("compbench", '{"score": 0.75}', {"t2i_compbench": 0.75, "overall": 0.75}),
+    "t2i_compbench": (
+        "compbench",
+        '{"score": 0.75}',
+        {"t2i_compbench": 0.75, "overall": 0.75},
+    ),
     "t2i_compbench_parts": (
         "vqa detector clip",
         None,
         # 1 for colours, texture and the place to the left; the cosine; mean of attributes and half a place.
-        {"t2i_compbench": (1 + 1 + 1 + 0.31 + 0.75) / 5, "overall": (1 + 1 + 1 + 0.31 + 0.75) / 5},
+        {
+            "t2i_compbench": (1 + 1 + 1 + 0.31 + 0.75) / 5,
+            "overall": (1 + 1 + 1 + 0.31 + 0.75) / 5,
+        },
     ),
     "clip_score": ("clip", '{"cosine": 0.31}', {"clip_score": 0.775}),
     "clip_score_torchmetrics": ("clip", '{"cosine": 0.31}', {"clip_score": 31.0}),
@@ -64,17 +79,40 @@ HELPERS = {
         '{"prompt_following": 9, "subject_consistency": 4}',
         {"prompt_following": 9.0, "subject_consistency": 4.0, "overall": 6.0},
     ),
-    "gedit": ("judge", None, {"viescore.semantics": 4.0, "viescore.quality": 9.0, "viescore.overall": 6.0}),
-    "gedit_cn": ("judge", None, {"viescore.semantics": 4.0, "viescore.quality": 9.0, "viescore.overall": 6.0}),
+    "gedit": (
+        "judge",
+        None,
+        {"viescore.semantics": 4.0, "viescore.quality": 9.0, "viescore.overall": 6.0},
+    ),
+    "gedit_cn": (
+        "judge",
+        None,
+        {"viescore.semantics": 4.0, "viescore.quality": 9.0, "viescore.overall": 6.0},
+    ),
     "imgedit": (
         "judge",
         '{"compliance": 5, "naturalness": 4, "integrity": 3}',
         {
-            "compliance": 5.0, "naturalness": 4.0, "integrity": 3.0, "overall": 4.0,
+            "compliance": 5.0,
+            "naturalness": 4.0,
+            "integrity": 3.0,
+            "overall": 4.0,
         },
     ),
-    "edit_similarity": ("", "", {"image_similarity.psnr": 100.0, "image_similarity.ssim": 1.0}),
-    "text_rendering": ("ocr", None, {"ocr_text.word_accuracy": 1.0, "ocr_text.ned": 1.0, "ocr_text.line_match": 1.0}),
+    "edit_similarity": (
+        "",
+        "",
+        {"image_similarity.psnr": 100.0, "image_similarity.ssim": 1.0},
+    ),
+    "text_rendering": (
+        "ocr",
+        None,
+        {
+            "ocr_text.word_accuracy": 1.0,
+            "ocr_text.ned": 1.0,
+            "ocr_text.line_match": 1.0,
+        },
+    ),
 }
 
 
@@ -135,7 +173,9 @@ def painter(task: Task) -> Scripted:
     samples = samples_of(task)
 
     def draw(request):
-        place = next(n for n, sample in enumerate(samples) if sample.input in request.prompt.text)
+        place = next(
+            n for n, sample in enumerate(samples) if sample.input in request.prompt.text
+        )
         target = samples[place].target
         picture = target if isinstance(target, Image) else Image(image_for(place))
         return Output.of(*[picture] * request.options.n)
@@ -146,12 +186,21 @@ def painter(task: Task) -> Scripted:
 def replies_of(task: Task) -> dict[str, str]:
     """What a specialist says of the image of each sample, by the image's digest."""
     said = {}
-    rows = [json.loads(line) for line in (PACKAGE / "benchmarks/data/image/geneval_saved.jsonl").open()]
+    rows = [
+        json.loads(line)
+        for line in (PACKAGE / "benchmarks/data/image/geneval_saved.jsonl").open()
+    ]
     for place, sample in enumerate(samples_of(task)):
         if task.name == "geneval":
             reply = json.dumps({"detections": rows[place]["detections"]})
         elif task.name == "dpg_bench":
-            reply = json.dumps({"answers": {str(one["proposition_id"]): "yes" for one in sample["questions"]}})
+            reply = json.dumps(
+                {
+                    "answers": {
+                        str(one["proposition_id"]): "yes" for one in sample["questions"]
+                    }
+                }
+            )
         else:
             reply = str(sample.target).lower()
         said[Image(image_for(place)).digest] = reply
@@ -189,43 +238,70 @@ def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
 
     assert "@" in task.protocol and task.citation and task.licence and task.data_hint
     # `format-checked` where no official code was run beside ours; else what of it is as published.
-    assert task.description.endswith(("(format-checked)", "as published)")) and len(task.description) < 90
+    assert (
+        task.description.endswith(("(format-checked)", "as published)"))
+        and len(task.description) < 90
+    )
     assert task.dataset.local and (PACKAGE / task.dataset.mini).is_file()
     assert task.produces == ("image",)
 
 
 def test_protocols_are_all_different_and_every_task_is_tried():
-    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) and TASKS.keys() == HELPERS.keys()
+    assert (
+        len({task.protocol for task in TASKS.values()}) == len(TASKS)
+        and TASKS.keys() == HELPERS.keys()
+    )
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_images_are_scored_from_what_the_helper_says_of_them(name, tmp_path):
     task = TASKS[name]
 
-    done = run(task, painter(task), data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "run"))
+    done = run(
+        task,
+        painter(task),
+        data="mini",
+        judge=helper(task, tmp_path),
+        output=str(tmp_path / "run"),
+    )
 
-    values = {result.metric.removeprefix("judge_ratings."): result.value for result in done.results}
+    values = {
+        result.metric.removeprefix("judge_ratings."): result.value
+        for result in done.results
+    }
     assert done.status == "complete"
     assert values == pytest.approx(HELPERS[name][2], abs=1e-9)
 
 
-@pytest.mark.parametrize("name", [n for n in TASKS if not n.endswith("_saved") and n not in WITHOUT_WORST])
+@pytest.mark.parametrize(
+    "name", [n for n in TASKS if not n.endswith("_saved") and n not in WITHOUT_WORST]
+)
 def test_a_model_that_draws_nothing_gets_nothing(name, tmp_path):
     task = TASKS[name]
 
     model = Scripted(lambda request: ["I cannot draw."] * request.options.n)
 
-    done = run(task, model, data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "r"))
+    done = run(
+        task,
+        model,
+        data="mini",
+        judge=helper(task, tmp_path),
+        output=str(tmp_path / "r"),
+    )
 
     # DPG has no count of questions for an image that is not there; ImgEdit's scale begins at 1.
     worst = 1.0 if name == "imgedit" else 0.0
     assert all(result.value in (worst, None) for result in done.results)
     answers = len(samples_of(task)) * task.options.n
-    assert done.results[0].value == worst and done.results[0].outcomes == {"unparsed": answers}
+    assert done.results[0].value == worst and done.results[0].outcomes == {
+        "unparsed": answers
+    }
 
 
 @pytest.mark.parametrize("name", WITHOUT_WORST)
-def test_an_image_that_was_not_made_leaves_a_measure_without_a_worst_value(name, tmp_path):
+def test_an_image_that_was_not_made_leaves_a_measure_without_a_worst_value(
+    name, tmp_path
+):
     task = TASKS[name]
 
     done = run(
@@ -237,16 +313,22 @@ def test_an_image_that_was_not_made_leaves_a_measure_without_a_worst_value(name,
         on_error="continue",
     )
 
-    assert done.status == "failed" and all(result.value is None for result in done.results)
+    assert done.status == "failed" and all(
+        result.value is None for result in done.results
+    )
     assert any("no image was made" in note for note in done.notes)
 
 
-@pytest.mark.parametrize("name", [name for name, (role, _, _) in HELPERS.items() if role])
+@pytest.mark.parametrize(
+    "name", [name for name, (role, _, _) in HELPERS.items() if role]
+)
 def test_a_task_without_its_helper_is_refused_before_the_run(name, tmp_path):
     role = HELPERS[name][0]
 
     with pytest.raises(UsageError, match=f"needs a model as '{role.split()[0]}'"):
-        run(TASKS[name], painter(TASKS[name]), data="mini", output=str(tmp_path / "run"))
+        run(
+            TASKS[name], painter(TASKS[name]), data="mini", output=str(tmp_path / "run")
+        )
 
 
 def test_a_judge_of_an_edit_sees_what_was_given_and_what_was_made(tmp_path):
@@ -262,7 +344,13 @@ def test_a_judge_of_an_edit_sees_what_was_given_and_what_was_made(tmp_path):
 """
     )
 
-    done = run(task, painter(task), data="mini", judge=f"{path}:generate", output=str(tmp_path / "run"))
+    done = run(
+        task,
+        painter(task),
+        data="mini",
+        judge=f"{path}:generate",
+        output=str(tmp_path / "run"),
+    )
 
     assert {result.value for result in done.results} == {10.0}
 
@@ -273,14 +361,23 @@ def test_several_images_of_one_prompt_keep_their_own_verdicts(tmp_path):
     half = Scripted(lambda r: Output.of(good.answers(r).media[0], Image(blank("blue"))))
     judge = helper(task, tmp_path)
     path = tmp_path / "helper.py"
-    path.write_text(path.read_text().replace("KNOWN[shown[-1].digest]", "KNOWN.get(shown[-1].digest, '{}')"))
+    path.write_text(
+        path.read_text().replace(
+            "KNOWN[shown[-1].digest]", "KNOWN.get(shown[-1].digest, '{}')"
+        )
+    )
 
     done = run(task, half, data="mini", judge=judge, output=str(tmp_path / "run"))
 
-    assert {result.metric: result.value for result in done.results} == {"overall": 0.5, "geneval": 0.5}
+    assert {result.metric: result.value for result in done.results} == {
+        "overall": 0.5,
+        "geneval": 0.5,
+    }
 
 
-def test_a_judge_is_shown_each_image_of_a_prompt_and_its_verdict_stays_with_it(tmp_path):
+def test_a_judge_is_shown_each_image_of_a_prompt_and_its_verdict_stays_with_it(
+    tmp_path,
+):
     task = TASKS["geneval_pp"].but(options=TASKS["geneval_pp"].options.set(n=3))
     drawn = [Image(blank(colour)) for colour in ("red", "blue", "red")]
     path = tmp_path / "judge.py"
@@ -292,7 +389,11 @@ def test_a_judge_is_shown_each_image_of_a_prompt_and_its_verdict_stays_with_it(t
     )
 
     done = run(
-        task, Scripted(lambda r: Output.of(*drawn)), data="mini", judge=f"{path}:generate", output=str(tmp_path / "run")
+        task,
+        Scripted(lambda r: Output.of(*drawn)),
+        data="mini",
+        judge=f"{path}:generate",
+        output=str(tmp_path / "run"),
     )
 
     lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").open()]
@@ -322,28 +423,49 @@ def test_omnicontext_is_the_mean_over_its_task_types(tmp_path):
 
     task = TASKS["omnicontext"]
 
-    done = run(task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r"))
+    done = run(
+        task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r")
+    )
 
-    values = {result.metric.removeprefix("judge_ratings."): result.value for result in done.results}
-    assert values == pytest.approx({"overall": 5.0, "prompt_following": 7.5, "subject_consistency": 5.0})
+    values = {
+        result.metric.removeprefix("judge_ratings."): result.value
+        for result in done.results
+    }
+    assert values == pytest.approx(
+        {"overall": 5.0, "prompt_following": 7.5, "subject_consistency": 5.0}
+    )
     assert set(done.results[0].groups["category"]) == {"single", "multiple"}
 
 
 def test_geneval_pp_is_the_mean_over_its_tags(tmp_path):
     # Three prompts of one tag and one of each of two others; only the action is right.
-    judge = graded_by_question(tmp_path, {"goat": '{"verdict": "yes"}'}, '{"verdict": "no"}')
+    judge = graded_by_question(
+        tmp_path, {"goat": '{"verdict": "yes"}'}, '{"verdict": "no"}'
+    )
 
-    done = run(TASKS["geneval_pp"], painter(TASKS["geneval_pp"]), data="mini", judge=judge, output=str(tmp_path / "r"))
+    done = run(
+        TASKS["geneval_pp"],
+        painter(TASKS["geneval_pp"]),
+        data="mini",
+        judge=judge,
+        output=str(tmp_path / "r"),
+    )
 
-    assert {result.metric: result.value for result in done.results} == pytest.approx({"overall": 1 / 3, "judge": 1 / 5})
+    assert {result.metric: result.value for result in done.results} == pytest.approx(
+        {"overall": 1 / 3, "judge": 1 / 5}
+    )
 
 
 def test_imagine_bench_weighs_four_kinds_of_prompts(tmp_path):
     grades = {"goat": '{"fantasy": 10, "identity": 10, "aesthetics": 10}'}
-    judge = graded_by_question(tmp_path, grades, '{"fantasy": 0, "identity": 10, "aesthetics": 0}')
+    judge = graded_by_question(
+        tmp_path, grades, '{"fantasy": 0, "identity": 10, "aesthetics": 0}'
+    )
     task = TASKS["imagine_bench"]
 
-    done = run(task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r"))
+    done = run(
+        task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r")
+    )
 
     # The goat is the only prompt with several objects: 2 of 9 parts of the weights.
     assert done.results[0].value == pytest.approx(10 * 2 / 9)
@@ -351,19 +473,33 @@ def test_imagine_bench_weighs_four_kinds_of_prompts(tmp_path):
 
 
 def test_the_official_file_of_imagine_bench_asks_in_instruction():
-    assert composition.instruction_as_prompt({"id": 1, "instruction": "a blue monkey"})[0]["prompt"] == "a blue monkey"
+    assert (
+        composition.instruction_as_prompt({"id": 1, "instruction": "a blue monkey"})[0][
+            "prompt"
+        ]
+        == "a blue monkey"
+    )
 
 
 @pytest.mark.parametrize(
     ("last", "firsts"),
-    [(wise.LEGACY, (1, 401, 568, 701, 801, 901)), (wise.VERIFIED, (1, 401, 521, 641, 761, 881))],
+    [
+        (wise.LEGACY, (1, 401, 568, 701, 801, 901)),
+        (wise.VERIFIED, (1, 401, 521, 641, 761, 881)),
+    ],
 )
-def test_the_field_of_a_wise_prompt_goes_by_its_category_or_by_its_number_in_that_version(last, firsts):
+def test_the_field_of_a_wise_prompt_goes_by_its_category_or_by_its_number_in_that_version(
+    last, firsts
+):
     field = wise.field_of(last)
     names = ["culture", "time", "space", "biology", "physics", "chemistry"]
 
-    assert [field({"prompt_id": n, "Category": "?"})["category"] for n in firsts] == names
-    assert [field({"prompt_id": n - 1})["category"] for n in (*firsts[1:], 1001)] == names
+    assert [
+        field({"prompt_id": n, "Category": "?"})["category"] for n in firsts
+    ] == names
+    assert [
+        field({"prompt_id": n - 1})["category"] for n in (*firsts[1:], 1001)
+    ] == names
     assert field({"prompt_id": 1, "Category": "Physics"}) == {"category": "physics"}
     assert field({"prompt_id": "x"}) == {}
 
@@ -390,9 +526,16 @@ def test_the_official_geneval_prompts_are_read_in_place():
 
     assert len(samples) == 553 and all(isinstance(sample, Sample) for sample in samples)
     assert {sample.tags["tag"] for sample in samples} == {
-        "single_object", "two_object", "counting", "colors", "position", "color_attr"
-    }  # fmt: skip
-    assert json.loads(geneval.classes_to_find(samples[0])) == {"classes": [samples[0]["include"][0]["class"]]}
+        "single_object",
+        "two_object",
+        "counting",
+        "colors",
+        "position",
+        "color_attr",
+    }
+    assert json.loads(geneval.classes_to_find(samples[0])) == {
+        "classes": [samples[0]["include"][0]["class"]]
+    }
 
 
 def test_the_official_dpg_prompts_are_read_in_place():
@@ -402,7 +545,9 @@ def test_the_official_dpg_prompts_are_read_in_place():
 
     samples = list(task.dataset.read(find_data(task, str(SHARED))))
 
-    assert samples and all(isinstance(sample, Sample) and sample.input for sample in samples)
+    assert samples and all(
+        isinstance(sample, Sample) and sample.input for sample in samples
+    )
     assert samples[0].id == "103" or samples[0].fields.get("questions")
 
 
@@ -422,11 +567,25 @@ def test_the_official_table_of_propositions_is_read_as_it_is(tmp_path):
 
     first, second, third = task.dataset.read(find_data(task, str(tmp_path)))
 
-    assert (first.id, first.input) == ("p1", "A red ball, on a table.") and second.id == "p2"
+    assert (first.id, first.input) == (
+        "p1",
+        "A red ball, on a table.",
+    ) and second.id == "p2"
     asked = json.loads(dpg.propositions(first))["questions"]
-    assert asked == {"1": "Is there a ball?", "2": "Is the ball red?", "3": "Is it on a table?"}
-    assert [question["dependency"] for question in first["questions"]] == ["0", "1", "1, 2"]
-    assert "dpg_bench.csv:6:question_natural_language: a proposition of the prompt asks nothing" in str(third.error)
+    assert asked == {
+        "1": "Is there a ball?",
+        "2": "Is the ball red?",
+        "3": "Is it on a table?",
+    }
+    assert [question["dependency"] for question in first["questions"]] == [
+        "0",
+        "1",
+        "1, 2",
+    ]
+    assert (
+        "dpg_bench.csv:6:question_natural_language: a proposition of the prompt asks nothing"
+        in str(third.error)
+    )
 
 
 def test_the_official_table_is_scored_with_its_dependencies(tmp_path):
@@ -444,7 +603,13 @@ def generate(request):
     task = TASKS["dpg_bench"].but(options=TASKS["dpg_bench"].options.set(n=1))
     drawn = Scripted(lambda request: Output.of(Image(blank())))
 
-    done = run(task, drawn, data=str(tmp_path), judge={"vqa": f"{path}:generate"}, output=str(tmp_path / "run"))
+    done = run(
+        task,
+        drawn,
+        data=str(tmp_path),
+        judge={"vqa": f"{path}:generate"},
+        output=str(tmp_path / "run"),
+    )
 
     # Prompt 1: of three propositions the red ball fails and takes the table with it.
     values = {result.metric: result.value for result in done.results}
@@ -453,14 +618,20 @@ def generate(request):
 
 def test_the_mini_sets_are_what_their_script_makes(tmp_path):
     path = Path(__file__).parents[2] / "tools" / "make_sound_and_drawing_minisets.py"
-    spec = importlib.util.spec_from_file_location("make_sound_and_drawing_minisets", path)
+    spec = importlib.util.spec_from_file_location(
+        "make_sound_and_drawing_minisets", path
+    )
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
 
     script.main(tmp_path)
 
     def without_images(line: str) -> dict:
-        return {k: v for k, v in json.loads(line).items() if k not in ("image", "images", "target_image")}
+        return {
+            k: v
+            for k, v in json.loads(line).items()
+            if k not in ("image", "images", "target_image")
+        }
 
     shipped = PACKAGE / "benchmarks" / "data" / "image"
     for made in (tmp_path / "image").glob("*.jsonl"):

@@ -31,7 +31,8 @@ def test_each_set_is_small_and_asks_nothing_twice(name):
 
 def test_the_whole_suite_generates_at_most_a_thousand_tokens():
     budget = sum(
-        task.options.max_tokens * sum(1 + len(sample.turns) for sample in rows_of(name)) for name, task in TASKS.items()
+        task.options.max_tokens * sum(1 + len(sample.turns) for sample in rows_of(name))
+        for name, task in TASKS.items()
     )
 
     assert budget <= 1000
@@ -40,24 +41,34 @@ def test_the_whole_suite_generates_at_most_a_thousand_tokens():
 def test_right_answers_are_spread_over_the_letters():
     letters = [sample.target for sample in rows_of("quickstart_choices")]
 
-    assert set(letters) == {"A", "B", "C", "D"} and max(map(letters.count, letters)) <= 5
+    assert (
+        set(letters) == {"A", "B", "C", "D"} and max(map(letters.count, letters)) <= 5
+    )
 
 
 def test_a_model_that_knows_the_answers_scores_one_in_every_set(tmp_path):
     script: dict[str, str] = {}
     for name in ("quickstart_arithmetic", "quickstart_facts", "quickstart_dialogue"):
         for sample in rows_of(name):
-            script |= dict.fromkeys([sample.input, *sample.turns], str(sample.targets[0]))
-    script |= {sample.input: FORMS[sample.id] for sample in rows_of("quickstart_format")}
+            script |= dict.fromkeys(
+                [sample.input, *sample.turns], str(sample.targets[0])
+            )
+    script |= {
+        sample.input: FORMS[sample.id] for sample in rows_of("quickstart_format")
+    }
     letters = {sample.input: sample.target for sample in rows_of("quickstart_choices")}
 
     def answer(request):
-        asked = [message for message in request.prompt.messages if message.role == "user"][-1].text
+        asked = [
+            message for message in request.prompt.messages if message.role == "user"
+        ][-1].text
         return letters.get(asked.partition("\n")[0]) or script[asked]
 
     results = run(quickstart, Scripted(answer), output=str(tmp_path / "run")).results
 
-    assert {result.task: result.value for result in results} == dict.fromkeys(TASKS, 1.0)
+    assert {result.task: result.value for result in results} == dict.fromkeys(
+        TASKS, 1.0
+    )
 
 
 def test_the_dialogue_goes_on_from_the_models_own_first_answer(tmp_path):
@@ -66,8 +77,10 @@ def test_the_dialogue_goes_on_from_the_models_own_first_answer(tmp_path):
     run(quickstart_dialogue, model, limit=1, output=str(tmp_path / "run"))
 
     assert [message.text for message in model.calls[1].prompt.messages] == [
-        "My name is Ada. Please say hello.", "Hello Ada!", "What is my name?"
-    ]  # fmt: skip
+        "My name is Ada. Please say hello.",
+        "Hello Ada!",
+        "What is my name?",
+    ]
 
 
 def test_patterns_describe_whole_answers():

@@ -12,11 +12,29 @@ from assay.runner.tasks.locate import find_data
 from assay.runner.tasks.resolve import resolve_tasks
 
 NAMES = (
-    "quickstart", "quickstart_arithmetic", "quickstart_facts", "quickstart_choices", "quickstart_dialogue",
-    "quickstart_format", "gsm8k", "gsm8k_completion", "mmlu_pro", "mmlu_pro_cot", "mmlu_pro_cot_5shot", "bbh",
-    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_chat",
-    "humaneval_plus", "humaneval_generate", "mbpp", "mbpp_chat", "livecodebench",
-)  # fmt: skip
+    "quickstart",
+    "quickstart_arithmetic",
+    "quickstart_facts",
+    "quickstart_choices",
+    "quickstart_dialogue",
+    "quickstart_format",
+    "gsm8k",
+    "gsm8k_completion",
+    "mmlu_pro",
+    "mmlu_pro_cot",
+    "mmlu_pro_cot_5shot",
+    "bbh",
+    "bbh_direct",
+    "lambada",
+    "ifeval",
+    "humaneval",
+    "humaneval_chat",
+    "humaneval_plus",
+    "humaneval_generate",
+    "mbpp",
+    "mbpp_chat",
+    "livecodebench",
+)
 
 
 @each("name", NAMES)
@@ -32,7 +50,9 @@ def test_every_task_says_how_it_was_measured_and_where_its_data_is(name):
     for task in resolve_tasks(name, RunOptions()):
         assert task.protocol and task.licence and task.description and task.data_hint
         assert isinstance(task.dataset, DataSource)
-        assert task.dataset.package or (task.dataset.local and (task.dataset.hub or task.dataset.mini))
+        assert task.dataset.package or (
+            task.dataset.local and (task.dataset.hub or task.dataset.mini)
+        )
 
 
 @each("name", NAMES)
@@ -56,7 +76,11 @@ def test_every_shipped_task_has_rows_that_ship_with_it(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_text_benchmark_runs_on_the_rows_that_ship_with_it(name, tmp_path):
     done = assay.run(
-        name, "scripted", data="mini", model_args={"answers": "The answer is 15."}, output=str(tmp_path / "run")
+        name,
+        "scripted",
+        data="mini",
+        model_args={"answers": "The answer is 15."},
+        output=str(tmp_path / "run"),
     )
 
     assert done.status == "complete"

@@ -20,13 +20,32 @@ from assay.benchmarks.vision import (
     yes_no,
 )
 from assay.benchmarks.vision.tables import Table, ToSample
-from assay.core import BadSample, DataSource, Image, Output, Sample, Task, TemplateError, UsageError
+from assay.core import (
+    BadSample,
+    DataSource,
+    Image,
+    Output,
+    Sample,
+    Task,
+    TemplateError,
+    UsageError,
+)
 from assay.datasets.tsv_images import RowImages
 from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
-MODULES = (captions, choices, circular, documents, judged, memes, refcoco, short_answers, yes_no)
+MODULES = (
+    captions,
+    choices,
+    circular,
+    documents,
+    judged,
+    memes,
+    refcoco,
+    short_answers,
+    yes_no,
+)
 TASKS = {
     value.name: value
     for module in MODULES
@@ -55,13 +74,21 @@ def perfect(task: Task) -> Scripted:
     """A model that knows the answer by the images and the text of the prompt, as a real one would have to."""
     known = {}
     for sample in samples_of(task):
-        known[tuple(m.digest for m in sample.media), sample.input] = right_answer(sample)
+        known[tuple(m.digest for m in sample.media), sample.input] = right_answer(
+            sample
+        )
 
     def answer(request):
         shown = tuple(medium.digest for medium in request.prompt.media)
         text = request.prompt.text
-        fitting = [said for (media, asked), said in known.items() if media == shown and fits(asked, text)]
-        letters = [sample for sample in samples_of(task) if shows_options(sample, shown, text)]
+        fitting = [
+            said
+            for (media, asked), said in known.items()
+            if media == shown and fits(asked, text)
+        ]
+        letters = [
+            sample for sample in samples_of(task) if shows_options(sample, shown, text)
+        ]
         return right_answer(letters[0]) if letters else fitting[0]
 
     return Scripted(answer)
@@ -72,7 +99,10 @@ def fits(asked: str, text: str) -> bool:
 
 
 def shows_options(sample: Sample, shown: tuple, text: str) -> bool:
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", sample.choices, strict=False))
+    listed = "\n".join(
+        f"{letter}. {option}"
+        for letter, option in zip("ABCD", sample.choices, strict=False)
+    )
     return bool(listed) and listed in text and fits(str(sample.input), text)
 
 
@@ -106,18 +136,42 @@ def test_a_model_that_knows_the_answers_gets_full_marks_on_the_mini_set(name, tm
     if full is not None:
         assert values == full
         return
-    ratios = {metric: value for metric, value in values.items() if metric not in ("yes_ratio", "cider")}
-    assert ratios and all(value == pytest.approx(1.0) for value in ratios.values()), values
+    ratios = {
+        metric: value
+        for metric, value in values.items()
+        if metric not in ("yes_ratio", "cider")
+    }
+    assert ratios and all(value == pytest.approx(1.0) for value in ratios.values()), (
+        values
+    )
     assert values.get("cider", 1.0) > 0
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name not in (*JUDGED, "pope_official", "pope_lmms_eval")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in TASKS
+        if name not in (*JUDGED, "pope_official", "pope_lmms_eval")
+    ],
+)
 def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
-    done = run(TASKS[name], Scripted("unrelated mumbling"), data="mini", output=str(tmp_path / "run"))
+    done = run(
+        TASKS[name],
+        Scripted("unrelated mumbling"),
+        data="mini",
+        output=str(tmp_path / "run"),
+    )
 
-    values = {result.metric: result.value for result in done.results if result.metric != "precision"}
+    values = {
+        result.metric: result.value
+        for result in done.results
+        if result.metric != "precision"
+    }
     assert values.pop("auroc", None) is None  # what nobody said has no order
-    assert all(value == pytest.approx(0.0, abs=1e-6) for value in values.values()), values
+    assert all(value == pytest.approx(0.0, abs=1e-6) for value in values.values()), (
+        values
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,26 +182,49 @@ def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
         (
             "core_mm_official",
             "0.5",
-            {"core_mm": 50.0, "core_mm.ocr": 50.0, "core_mm.rec,gen": 50.0, "core_mm.rec,spat": 50.0},
+            {
+                "core_mm": 50.0,
+                "core_mm.ocr": 50.0,
+                "core_mm.rec,gen": 50.0,
+                "core_mm.rec,spat": 50.0,
+            },
         ),
     ],
 )
-def test_judged_answers_are_graded_by_the_judge_that_is_given(name, reply, value, tmp_path):
+def test_judged_answers_are_graded_by_the_judge_that_is_given(
+    name, reply, value, tmp_path
+):
     judge = tmp_path / "judge.py"
     judge.write_text(f"def generate(messages):\n    return {reply!r}\n")
 
-    done = run(TASKS[name], Scripted("a ball"), data="mini", judge=f"{judge}:generate", output=str(tmp_path / "run"))
+    done = run(
+        TASKS[name],
+        Scripted("a ball"),
+        data="mini",
+        judge=f"{judge}:generate",
+        output=str(tmp_path / "run"),
+    )
 
     assert {result.metric: result.value for result in done.results} == value
 
 
 def test_a_judged_task_without_a_judge_is_refused_before_the_run(tmp_path):
-    with pytest.raises(UsageError, match="scorer 'mmvet' of task 'mmvet' needs a model as 'judge'"):
-        run(TASKS["mmvet"], Scripted("a ball"), data="mini", output=str(tmp_path / "run"))
+    with pytest.raises(
+        UsageError, match="scorer 'mmvet' of task 'mmvet' needs a model as 'judge'"
+    ):
+        run(
+            TASKS["mmvet"],
+            Scripted("a ball"),
+            data="mini",
+            output=str(tmp_path / "run"),
+        )
 
 
 def test_the_second_question_of_a_pair_shows_the_image_of_the_first():
-    assert yes_no.first_of_pair({"index": "3"}) == "2" and yes_no.first_of_pair({"index": "2"}) is None
+    assert (
+        yes_no.first_of_pair({"index": "3"}) == "2"
+        and yes_no.first_of_pair({"index": "2"}) is None
+    )
     assert yes_no.pair_of({"index": "3"}) == yes_no.pair_of({"index": "2"}) == "2"
 
 
@@ -183,35 +260,55 @@ def test_images_stand_where_the_text_names_them():
 
     parts = choices.mmmu.template(sample).messages[0].parts
 
-    assert [type(part).__name__ for part in parts] == ["Text", "Image", "Text", "Image", "Text"]
+    assert [type(part).__name__ for part in parts] == [
+        "Text",
+        "Image",
+        "Text",
+        "Image",
+        "Text",
+    ]
     assert parts[1].digest == sample.media[0].digest
 
 
 def test_an_image_that_is_not_there_is_a_fault_of_the_row():
-    sample = Sample("x", "Is it <image 3>?", "A", ("yes", "no"), media=(Image(b"\x89PNG"),))
+    sample = Sample(
+        "x", "Is it <image 3>?", "A", ("yes", "no"), media=(Image(b"\x89PNG"),)
+    )
 
     with pytest.raises(TemplateError, match="shows <image 3> of 1 images"):
         choices.Interleaved()(sample)
 
 
 def test_mathvista_asks_all_its_questions_each_in_its_form():
-    asked = {s.id: choices.mathvista_mini.template(s).messages[-1].text for s in samples_of(choices.mathvista_mini)}
+    asked = {
+        s.id: choices.mathvista_mini.template(s).messages[-1].text
+        for s in samples_of(choices.mathvista_mini)
+    }
 
     assert asked["1"].endswith("(B) right") and "select" not in asked["1"]
     assert "A. red" in asked["2"]
-    assert asked["3"].endswith("as an integer.") and asked["4"].endswith("with 1 decimal places.")
+    assert asked["3"].endswith("as an integer.") and asked["4"].endswith(
+        "with 1 decimal places."
+    )
     assert asked["5"].endswith("as [1, 2].")
 
 
 def test_the_splits_of_mmmu_are_tasks_of_their_own_and_open_questions_stay():
-    assert [(s.id, bool(s.choices)) for s in samples_of(choices.mmmu)] == [("1", True), ("2", True), ("3", False)]
+    assert [(s.id, bool(s.choices)) for s in samples_of(choices.mmmu)] == [
+        ("1", True),
+        ("2", True),
+        ("3", False),
+    ]
     assert [s.id for s in samples_of(choices.mmmu_dev)] == ["4"]
 
 
 def test_a_question_of_several_pope_categories_is_asked_under_each():
     assert [(s.id, s.tags["category"]) for s in samples_of(yes_no.pope)] == [
-        ("0:random", "random"), ("0:popular", "popular"), ("1", "popular"), ("2", "adversarial"),
-    ]  # fmt: skip
+        ("0:random", "random"),
+        ("0:popular", "popular"),
+        ("1", "popular"),
+        ("2", "adversarial"),
+    ]
 
 
 def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_does():
@@ -220,19 +317,27 @@ def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_do
     tasks = (yes_no.pope_lmms_eval, yes_no.pope, yes_no.pope_official)
     single_word, *as_it_is = [task.template(sample).messages[-1].text for task in tasks]
 
-    assert single_word == f"{sample.input}\nAnswer the question using a single word or phrase."
+    assert (
+        single_word
+        == f"{sample.input}\nAnswer the question using a single word or phrase."
+    )
     assert as_it_is == [sample.input, sample.input]
     assert yes_no.pope_lmms_eval.options.max_tokens == 128
 
 
 def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns():
     assert yes_no.places_of({"index": "h_VD_chart_4_1_2", "l2-category": "chart"}) == {
-        "set_id": "4", "figure_id": "1", "question_id": "2", "l2-category": "chart"
-    }  # fmt: skip
+        "set_id": "4",
+        "figure_id": "1",
+        "question_id": "2",
+        "l2-category": "chart",
+    }
 
 
 def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
-    assert short_answers.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
+    assert (
+        short_answers.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +351,14 @@ def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
     ],
 )
 def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(cells, what, tmp_path):
-    good = {"index": "1", "image": "a" * 100, "question": "Which?", "A": "x", "B": "y", "answer": "B"}
+    good = {
+        "index": "1",
+        "image": "a" * 100,
+        "question": "Which?",
+        "A": "x",
+        "B": "y",
+        "answer": "B",
+    }
     path = tmp_path / "t.tsv"
     with path.open("w", newline="") as file:
         table = csv.DictWriter(file, list(good), delimiter="\t")
@@ -261,13 +373,24 @@ def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(cells, what, tmp_p
 
 def test_rows_of_the_hub_are_read_with_their_own_names():
     table = Table(aliases={"category": "question_type"})
-    row = {"image": {"bytes": b"\x89PNG", "path": None}, "question": "?", "answer": ["a", "b"], "question_type": "OCR"}
+    row = {
+        "image": {"bytes": b"\x89PNG", "path": None},
+        "question": "?",
+        "answer": ["a", "b"],
+        "question_type": "OCR",
+    }
     sample = ToSample(table, RowImages(lambda index: None))(row)
 
-    assert sample.target == ("a", "b") and sample.tags == {"category": "OCR"} and len(sample.media) == 1
+    assert (
+        sample.target == ("a", "b")
+        and sample.tags == {"category": "OCR"}
+        and len(sample.media) == 1
+    )
 
 
-def test_data_mini_is_the_shipped_set_and_lmudata_a_place_to_look(tmp_path, monkeypatch):
+def test_data_mini_is_the_shipped_set_and_lmudata_a_place_to_look(
+    tmp_path, monkeypatch
+):
     task = TASKS["mmstar"]
     (tmp_path / "MMStar.tsv").write_text("index\timage\tquestion\n")
     monkeypatch.delenv("ASSAY_DATA", raising=False)
@@ -292,5 +415,10 @@ def test_the_mini_sets_are_what_their_script_makes(tmp_path):
 
     shipped = PACKAGE / "benchmarks" / "data" / "vision"
     for made in tmp_path.glob("*.tsv"):
-        assert made.read_text().split("\n")[0] == (shipped / made.name).read_text().split("\n")[0]
-        assert len(made.read_text().split("\n")) == len((shipped / made.name).read_text().split("\n"))
+        assert (
+            made.read_text().split("\n")[0]
+            == (shipped / made.name).read_text().split("\n")[0]
+        )
+        assert len(made.read_text().split("\n")) == len(
+            (shipped / made.name).read_text().split("\n")
+        )

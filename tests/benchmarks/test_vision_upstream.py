@@ -17,8 +17,12 @@ from assay.scorers.vision.vlmeval_published import (
     whole_grade,
 )
 
-TASKS = {value.name: value for value in vars(upstream).values() if isinstance(value, Task)}
-QUESTION = Sample(id="q1", input="Which?", choices=("cat", "dog", "", "cow"), target="B")
+TASKS = {
+    value.name: value for value in vars(upstream).values() if isinstance(value, Task)
+}
+QUESTION = Sample(
+    id="q1", input="Which?", choices=("cat", "dog", "", "cow"), target="B"
+)
 
 
 class Judge:
@@ -36,7 +40,9 @@ class Judge:
 
 def scored(kind, sample, answer, *replies, **options):
     judge = Judge(*replies)
-    return asyncio.run(kind(models={"judge": judge}, **options)(sample, Output.of(answer))), judge
+    return asyncio.run(
+        kind(models={"judge": judge}, **options)(sample, Output.of(answer))
+    ), judge
 
 
 def test_what_matches_is_never_shown_to_the_judge():
@@ -46,7 +52,9 @@ def test_what_matches_is_never_shown_to_the_judge():
 
 
 def test_the_judge_is_asked_three_times_and_then_a_letter_is_drawn_that_is_always_the_same():
-    draws = [scored(ChoiceVlmevalJudged, QUESTION, "mumble", "A or B")[0] for _ in range(3)]
+    draws = [
+        scored(ChoiceVlmevalJudged, QUESTION, "mumble", "A or B")[0] for _ in range(3)
+    ]
     score, judge = scored(ChoiceVlmevalJudged, QUESTION, "mumble", "A or B")
 
     assert judge.seeds == [None, 1, 2]
@@ -56,10 +64,19 @@ def test_the_judge_is_asked_three_times_and_then_a_letter_is_drawn_that_is_alway
 
 
 def test_draws_differ_between_samples_and_follow_the_seed():
-    samples = [Sample(id=str(n), input="?", choices=("a1", "b2", "c3", "d4"), target="A") for n in range(40)]
+    samples = [
+        Sample(id=str(n), input="?", choices=("a1", "b2", "c3", "d4"), target="A")
+        for n in range(40)
+    ]
 
-    drawn = [scored(ChoiceVlmevalJudged, sample, "mumble", "?")[0].answer for sample in samples]
-    other = [scored(ChoiceVlmevalJudged, sample, "mumble", "?", seed=SEED + 1)[0].answer for sample in samples]
+    drawn = [
+        scored(ChoiceVlmevalJudged, sample, "mumble", "?")[0].answer
+        for sample in samples
+    ]
+    other = [
+        scored(ChoiceVlmevalJudged, sample, "mumble", "?", seed=SEED + 1)[0].answer
+        for sample in samples
+    ]
 
     assert set(drawn) == {"A", "B", "C", "D", "Z"}
     assert drawn != other
@@ -72,7 +89,9 @@ def test_a_judge_that_says_none_of_them_leaves_the_answer_unparsed_and_wrong():
 
 
 def test_a_judge_that_does_not_answer_is_an_error_not_a_draw():
-    score, _ = scored(ChoiceVlmevalJudged, QUESTION, "mumble", Output.failed("http", "down"))
+    score, _ = scored(
+        ChoiceVlmevalJudged, QUESTION, "mumble", Output.failed("http", "down")
+    )
 
     assert (score.value, score.outcome) == (None, Outcome.JUDGE_ERROR)
 
@@ -90,14 +109,17 @@ def test_a_judge_that_does_not_answer_is_an_error_not_a_draw():
 def test_yes_and_no_are_words_and_what_has_neither_goes_to_the_judge_up_to_five_times(
     answer, reply, value, outcome, asked
 ):
-    score, judge = scored(YesNoVlmeval, Sample(id="1", input="Is it?", target="No"), answer, reply)
+    score, judge = scored(
+        YesNoVlmeval, Sample(id="1", input="Is it?", target="No"), answer, reply
+    )
 
     assert (score.value, score.outcome) == (value, outcome)
     assert len(judge.seeds) == asked
 
 
 @pytest.mark.parametrize(
-    ("reply", "grade"), [("0.5", 0.5), (" 1.0\n", 1.0), ("1.5", None), ("0.5 points", None), ("nan", None)]
+    ("reply", "grade"),
+    [("0.5", 0.5), (" 1.0\n", 1.0), ("1.5", None), ("0.5 points", None), ("nan", None)],
 )
 def test_only_a_reply_that_is_a_number_is_a_grade(reply, grade):
     assert whole_grade(reply) == grade
@@ -106,7 +128,9 @@ def test_only_a_reply_that_is_a_number_is_a_grade(reply, grade):
 def test_five_replies_without_a_grade_are_a_grade_of_0():
     sample = Sample(id="1", input="What?", target="x")
 
-    score, judge = scored(MmVetVlmeval, sample, "y", "good", "fine", "well", "nice", "great")
+    score, judge = scored(
+        MmVetVlmeval, sample, "y", "good", "fine", "well", "nice", "great"
+    )
     later, _ = scored(MmVetVlmeval, sample, "y", "good", "0.25")
 
     assert (score.value, score.outcome, len(judge.seeds)) == (0.0, Outcome.SCORED, 5)
@@ -115,7 +139,10 @@ def test_five_replies_without_a_grade_are_a_grade_of_0():
 
 def test_every_upstream_task_is_in_the_catalogue_under_a_protocol_of_its_own():
     assert {name for name in BENCHMARKS if name.endswith("_upstream")} >= set(TASKS)
-    assert all(task.protocol == f"{name.removesuffix('_upstream')}@upstream" for name, task in TASKS.items())
+    assert all(
+        task.protocol == f"{name.removesuffix('_upstream')}@upstream"
+        for name, task in TASKS.items()
+    )
     assert all(BENCHMARKS[name][1] == task.description for name, task in TASKS.items())
 
 
@@ -126,10 +153,21 @@ def test_every_upstream_task_runs_on_its_mini_set_with_a_judge(name, tmp_path):
     judge.write_text(f"def generate(text):\n    return {reply}\n")
     model = Scripted("unrelated mumbling")
 
-    done = run(name, model, data="mini", judge=f"{judge}:generate", output=str(tmp_path / "run"))
+    done = run(
+        name,
+        model,
+        data="mini",
+        judge=f"{judge}:generate",
+        output=str(tmp_path / "run"),
+    )
 
     assert done.status == "complete"
-    assert all(row.protocol.startswith(f"{name.removesuffix('_upstream')}@upstream+mini+judge=") for row in done)
+    assert all(
+        row.protocol.startswith(
+            f"{name.removesuffix('_upstream')}@upstream+mini+judge="
+        )
+        for row in done
+    )
     assert any(row.value for row in done)
 
 
@@ -144,20 +182,27 @@ def test_the_default_never_draws_and_never_reads_letters_inside_words(tmp_path):
     assert all(not row.value for row in default)
 
 
-def test_a_missing_rotation_leaves_a_question_judged_by_the_others_as_upstream_does(tmp_path):
+def test_a_missing_rotation_leaves_a_question_judged_by_the_others_as_upstream_does(
+    tmp_path,
+):
     row = "{}\t{}\tWhich?\t{}\t{}\t{}\n"
     picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     table = tmp_path / "MMBench_DEV_EN.tsv"
     table.write_text(
         "index\timage\tquestion\tA\tB\tanswer\n"
-        + row.format(0, picture, "cat", "dog", "A") + row.format(1000000, 0, "dog", "cat", "B")
+        + row.format(0, picture, "cat", "dog", "A")
+        + row.format(1000000, 0, "dog", "cat", "B")
         + row.format(1, picture, "cat", "dog", "A")
-    )  # fmt: skip
+    )
     (tmp_path / "judge.py").write_text("def judge(text):\n    return 'Z'\n")
     judge = f"{tmp_path / 'judge.py'}:judge"
 
     done = run(
-        "mmbench_dev_en_upstream", Scripted("cat"), data=str(table), judge=judge, output=str(tmp_path / "run")
+        "mmbench_dev_en_upstream",
+        Scripted("cat"),
+        data=str(table),
+        judge=judge,
+        output=str(tmp_path / "run"),
     )
 
     (circular,) = [row for row in done if row.metric.endswith(".circular")]

@@ -10,7 +10,9 @@ import pytest
 
 from assay.cli.main import main
 
-sys.path.insert(0, str(Path(__file__).parent))  # the planted faults lie beside the tests
+sys.path.insert(
+    0, str(Path(__file__).parent)
+)  # the planted faults lie beside the tests
 
 
 class Said(NamedTuple):
@@ -29,10 +31,17 @@ class Said(NamedTuple):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [("2+2?", "4"), ("3+3?", "6"), ("5+5?", "10")]
-    lines = [json.dumps({"question": question, "answer": answer}) for question, answer in rows]
+    lines = [
+        json.dumps({"question": question, "answer": answer})
+        for question, answer in rows
+    ]
     (tmp_path / "sums.jsonl").write_text("\n".join(lines) + "\n")
-    (tmp_path / "four.py").write_text("def generate(messages):\n    print('loading')\n    return '4'\n")
-    (tmp_path / "adder.py").write_text("def generate(messages):\n    return str(2 * int(messages[-1]['content'][0]))\n")
+    (tmp_path / "four.py").write_text(
+        "def generate(messages):\n    print('loading')\n    return '4'\n"
+    )
+    (tmp_path / "adder.py").write_text(
+        "def generate(messages):\n    return str(2 * int(messages[-1]['content'][0]))\n"
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

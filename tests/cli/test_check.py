@@ -13,7 +13,9 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("suffix", "case"), PLANTED, ids=lambda v: v.fault if isinstance(v, Planted) else v)
+@pytest.mark.parametrize(
+    ("suffix", "case"), PLANTED, ids=lambda v: v.fault if isinstance(v, Planted) else v
+)
 def test_a_planted_fault_is_explained_in_one_line(assay, folder, suffix, case):
     file = folder / f"case{suffix}"
     file.write_bytes(case.text.encode("utf-8", "surrogateescape"))
@@ -30,8 +32,13 @@ def test_a_planted_fault_is_explained_in_one_line(assay, folder, suffix, case):
 
 
 def test_there_are_ten_faults_and_more_for_each_kind_of_file():
-    kinds = (planted_faults.BENCHMARKS, planted_faults.YAML, planted_faults.DATA, planted_faults.MODELS,
-             planted_faults.SCORERS)  # fmt: skip
+    kinds = (
+        planted_faults.BENCHMARKS,
+        planted_faults.YAML,
+        planted_faults.DATA,
+        planted_faults.MODELS,
+        planted_faults.SCORERS,
+    )
 
     assert all(len({case.fault for case in kind}) >= 10 for kind in kinds)
 
@@ -47,7 +54,10 @@ def test_a_sound_benchmark_shows_its_prompt_and_its_scores(assay, folder):
 
     assert said.code == 0
     assert "Compute 2+2?" in said.out
-    assert "score: 1.0 for the target" in said.out and "score: 0.0 for 'I do not know.'" in said.out
+    assert (
+        "score: 1.0 for the target" in said.out
+        and "score: 0.0 for 'I do not know.'" in said.out
+    )
 
 
 def test_a_task_in_a_variable_is_a_benchmark(assay, folder):
@@ -61,7 +71,9 @@ def test_a_task_in_a_variable_is_a_benchmark(assay, folder):
 
 
 def test_a_yaml_benchmark_passes(assay, folder):
-    (folder / "bench.yaml").write_text("dataset: sums.jsonl\ntemplate: 'Q: {{ question }}'\nscorer: exact_match\n")
+    (folder / "bench.yaml").write_text(
+        "dataset: sums.jsonl\ntemplate: 'Q: {{ question }}'\nscorer: exact_match\n"
+    )
 
     said = assay("check", "bench.yaml")
 
@@ -106,7 +118,9 @@ def test_a_scorer_that_cannot_tell_right_from_wrong_is_noted(assay, folder):
 
 
 def test_a_scorer_that_waits_is_awaited(assay, folder):
-    (folder / "late.py").write_text("async def score(sample, output):\n    return output.text == sample.target\n")
+    (folder / "late.py").write_text(
+        "async def score(sample, output):\n    return output.text == sample.target\n"
+    )
 
     assert "score: 1.0 for the target" in assay("check", "late.py").out
 
@@ -120,7 +134,9 @@ def test_a_template_is_rendered_with_the_rows_it_is_given(assay, folder):
 
 
 def test_a_template_function_is_told_from_a_scorer(assay, folder):
-    (folder / "ask.py").write_text("def prompt(sample):\n    return sample.input.upper()\n")
+    (folder / "ask.py").write_text(
+        "def prompt(sample):\n    return sample.input.upper()\n"
+    )
 
     said = assay("check", "ask.py")
 
@@ -145,19 +161,25 @@ def test_a_picture_task_is_tried_with_a_picture(assay, folder):
 
 
 def test_what_a_row_says_reaches_the_terminal_without_its_escapes(assay, folder):
-    (folder / "rows.jsonl").write_text('{"question": "\\u001b[31mred\\u001b[0m?", "answer": "x"}\n')
+    (folder / "rows.jsonl").write_text(
+        '{"question": "\\u001b[31mred\\u001b[0m?", "answer": "x"}\n'
+    )
 
     said = assay("check", "rows.jsonl")
 
     assert said.code == 0 and "\x1b" not in said.out and "[31mred" in said.out
 
 
-def test_a_file_for_another_system_is_tried_as_its_dialect_reads_it(assay, folder, monkeypatch):
+def test_a_file_for_another_system_is_tried_as_its_dialect_reads_it(
+    assay, folder, monkeypatch
+):
     from assay import Task
 
     (folder / "guest.py").write_text("import some_other_system\n")
     task = Task("guest", dataset=[{"question": "a?", "answer": "b"}])
-    monkeypatch.setattr("assay.registry.recognisers", lambda: iter([lambda reference, run: [task]]))
+    monkeypatch.setattr(
+        "assay.registry.recognisers", lambda: iter([lambda reference, run: [task]])
+    )
 
     said = assay("check", "guest.py")
 
@@ -175,13 +197,29 @@ def test_a_task_that_drives_the_model_itself_is_not_tried(assay, folder):
 @pytest.mark.parametrize(
     ("rows", "scorers", "says"),
     [
-        ([{"question": "q", "answer": {"a": 1}}], "exact_match", "cannot score the target {'a': 1} of sample 0"),
-        ([{"question": "q", "answer": ""}], "includes", "includes cannot score the target ''"),
-        ([{"question": "q", "answer": "x"}] * 20 + [{"question": "q", "answer": {}}], "exact_match", "of sample 20"),
-        ([{"question": "q"}], "number", "sample 0 has no answer to compare with, and number needs one"),
+        (
+            [{"question": "q", "answer": {"a": 1}}],
+            "exact_match",
+            "cannot score the target {'a': 1} of sample 0",
+        ),
+        (
+            [{"question": "q", "answer": ""}],
+            "includes",
+            "includes cannot score the target ''",
+        ),
+        (
+            [{"question": "q", "answer": "x"}] * 20 + [{"question": "q", "answer": {}}],
+            "exact_match",
+            "of sample 20",
+        ),
+        (
+            [{"question": "q"}],
+            "number",
+            "sample 0 has no answer to compare with, and number needs one",
+        ),
     ],
     ids=("structure", "empty", "a later row", "none"),
-)  # fmt: skip
+)
 def test_a_target_that_cannot_be_scored_is_a_fault(assay, folder, rows, scorers, says):
     (folder / "bench.py").write_text(f"dataset = {rows!r}\nscorers = {scorers!r}\n")
 
@@ -198,22 +236,36 @@ def test_columns_that_nothing_uses_are_listed(assay, folder):
 
     plain, shown = assay("check", "read.jsonl"), assay("check", "read.yaml")
 
-    assert "columns that nothing uses: passage, body, level, note; a template shows one as {{ passage }}" in plain.out
-    assert "note: columns that nothing uses: passage, note;" in shown.out and plain.code == shown.code == 0
+    assert (
+        "columns that nothing uses: passage, body, level, note; a template shows one as {{ passage }}"
+        in plain.out
+    )
+    assert (
+        "note: columns that nothing uses: passage, note;" in shown.out
+        and plain.code == shown.code == 0
+    )
 
 
 def test_targets_that_are_all_one_are_worth_a_line(assay, folder):
     row = '{"question": "q%d?", "options": ["x", "y"], "answer": "A"}\n'
     (folder / "same.jsonl").write_text("".join(row % n for n in range(6)))
 
-    checked, ran = assay("check", "same.jsonl"), assay("run", "same.jsonl", "--model", "four.py", "-o", "run")
+    checked, ran = (
+        assay("check", "same.jsonl"),
+        assay("run", "same.jsonl", "--model", "four.py", "-o", "run"),
+    )
 
-    assert "note: all 6 rows have the target 'A': one answer to everything scores 1; --shuffle_choices" in checked.out
+    assert (
+        "note: all 6 rows have the target 'A': one answer to everything scores 1; --shuffle_choices"
+        in checked.out
+    )
     assert "same: all 6 samples have the target 'A'" in ran.out
 
 
 def test_every_turn_of_a_dialogue_is_shown(assay, folder):
-    (folder / "talk.jsonl").write_text('{"turns": ["First?", "Second?", "Third?"], "answer": "x"}\n')
+    (folder / "talk.jsonl").write_text(
+        '{"turns": ["First?", "Second?", "Third?"], "answer": "x"}\n'
+    )
 
     said = assay("check", "talk.jsonl")
 
@@ -232,12 +284,23 @@ def test_columns_can_be_mapped_for_a_trial(assay, folder):
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("def generate(text: str) -> str:\n    return '4'\n", "model m.py:generate: text → text"),
-        ("def generate(messages):\n    return '4'\n", "takes anything, since it declares nothing; what it makes"),
-        ("def generate(messages) -> str:\n    return '4'\n", "takes anything, since it declares nothing; makes text"),
+        (
+            "def generate(text: str) -> str:\n    return '4'\n",
+            "model m.py:generate: text → text",
+        ),
+        (
+            "def generate(messages):\n    return '4'\n",
+            "takes anything, since it declares nothing; what it makes",
+        ),
+        (
+            "def generate(messages) -> str:\n    return '4'\n",
+            "takes anything, since it declares nothing; makes text",
+        ),
     ],
 )
-def test_what_a_function_does_not_say_of_itself_is_not_made_up(assay, folder, code, says):
+def test_what_a_function_does_not_say_of_itself_is_not_made_up(
+    assay, folder, code, says
+):
     (folder / "m.py").write_text(code)
 
     assert says in assay("check", "m.py:generate").out

@@ -27,16 +27,26 @@ def installed(*names: str):
 
 
 def test_the_parts_cover_every_modality_with_models_of_the_catalogue():
-    assert [part.name for part in PARTS][:5] == ["text", "speech-in", "speech-out", "image-in", "image-out"]
+    assert [part.name for part in PARTS][:5] == [
+        "text",
+        "speech-in",
+        "speech-out",
+        "image-in",
+        "image-out",
+    ]
     assert all(name in embedded.CATALOGUE for part in PARTS for name in part.everyone)
 
 
 def test_an_unknown_part_is_refused_with_the_known_ones():
-    with pytest.raises(UsageError, match="no part 'smell'; fix: one of text, speech-in"):
+    with pytest.raises(
+        UsageError, match="no part 'smell'; fix: one of text, speech-in"
+    ):
         demo.command(["smell"])
 
 
-def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_goes_on(monkeypatch, capsys):
+def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_goes_on(
+    monkeypatch, capsys
+):
     monkeypatch.setattr(embedded.shutil, "which", lambda name: None)
     monkeypatch.setattr(demo, "PARTS", (Part("voice", ("demo_tts",), ("flite",)),))
 
@@ -54,7 +64,9 @@ def test_the_table_and_the_line_about_the_model_come_out(capsys):
 
     said = capsys.readouterr().out
     assert code == 0
-    assert "demo_ocr" in said and "read_text.exact" in said and "read_text.ned" not in said
+    assert (
+        "demo_ocr" in said and "read_text.exact" in said and "read_text.ned" not in said
+    )
     assert "rapidocr: image in, text out" in said and "Apache-2.0" in said
 
 
@@ -67,18 +79,29 @@ def test_two_recognisers_are_compared_clip_by_clip(capsys):
     document = json.loads(capsys.readouterr().out)
     rates = {result["model"]: result["value"] for result in document["results"]}
     assert set(rates) == {"moonshine", "pocketsphinx"}
-    assert f"{rates['pocketsphinx']:.3f} → {rates['moonshine']:.3f}" in document["notes"][0]
-    assert "(moonshine against pocketsphinx)" in document["notes"][0] and "of 10 common" in document["notes"][0]
+    assert (
+        f"{rates['pocketsphinx']:.3f} → {rates['moonshine']:.3f}"
+        in document["notes"][0]
+    )
+    assert (
+        "(moonshine against pocketsphinx)" in document["notes"][0]
+        and "of 10 common" in document["notes"][0]
+    )
 
 
 def test_the_command_at_the_end_shows_a_run_that_is_there(capsys, monkeypatch):
-    parts = [Part(name, ("quickstart_facts",), ("scripted",)) for name in ("text", "speech-in", "image-in")]
+    parts = [
+        Part(name, ("quickstart_facts",), ("scripted",))
+        for name in ("text", "speech-in", "image-in")
+    ]
     monkeypatch.setattr(demo, "PARTS", tuple(parts))
     monkeypatch.setattr(demo, "about", lambda names: iter(()))
     monkeypatch.setattr(Part, "missing", lambda self: "")
 
     assert demo.command(["speech-in", "image-in"]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if " show " in line)
+    line = next(
+        line for line in capsys.readouterr().out.splitlines() if " show " in line
+    )
 
     assert "show runs/demo/speech-in " in line
     assert show.command(["runs/demo/speech-in", "--limit", "1"]) == 0

@@ -7,7 +7,15 @@ def test_what_is_here_is_said(assay):
     said = assay("doctor")
 
     assert said.code == 0
-    for word in ("assay ", "Python ", "cores", "memory", "disk", "embedded model smollm2", "sandbox: "):
+    for word in (
+        "assay ",
+        "Python ",
+        "cores",
+        "memory",
+        "disk",
+        "embedded model smollm2",
+        "sandbox: ",
+    ):
         assert word in said.out
 
 
@@ -15,7 +23,11 @@ def test_json_is_one_document(assay):
     found = assay("doctor", "--json").json
 
     assert found["requirements"]["base"]["msgspec"] is not None
-    assert found["disk_free_bytes"] > 0 and set(found["sandbox"]) == {"tier", "no_forks", "refused"}
+    assert found["disk_free_bytes"] > 0 and set(found["sandbox"]) == {
+        "tier",
+        "no_forks",
+        "refused",
+    }
 
 
 def test_it_is_said_why_every_execution_starts_a_sandbox_anew(assay, monkeypatch):
@@ -23,11 +35,16 @@ def test_it_is_said_why_every_execution_starts_a_sandbox_anew(assay, monkeypatch
     from assay.sandbox.bubblewrap import Bubblewrap
 
     why = "bwrap: No permissions to create new namespace"
-    monkeypatch.setattr(sandbox, "choose", lambda: sandbox.Choice(Bubblewrap("bwrap"), no_forks=why))
+    monkeypatch.setattr(
+        sandbox, "choose", lambda: sandbox.Choice(Bubblewrap("bwrap"), no_forks=why)
+    )
 
     said = assay("doctor").out
 
-    assert f"sandbox: bubblewrap\n  started anew for each execution, which takes longer: {why}\n" in said
+    assert (
+        f"sandbox: bubblewrap\n  started anew for each execution, which takes longer: {why}\n"
+        in said
+    )
 
 
 def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
@@ -40,21 +57,31 @@ def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
 
     monkeypatch.setattr("assay.cli.doctor.metadata.version", version)
 
-    assert "metrics: lacks sacrebleu: pip install 'assay[metrics]'" in assay("doctor").out
+    assert (
+        "metrics: lacks sacrebleu: pip install 'assay[metrics]'" in assay("doctor").out
+    )
 
 
 @pytest.fixture
 def run_with_a_secret(assay, folder, monkeypatch):
-    (folder / "leak.py").write_text("def generate(messages):\n    return 'tell' + chr(34) + 'no-one'\n")
+    (folder / "leak.py").write_text(
+        "def generate(messages):\n    return 'tell' + chr(34) + 'no-one'\n"
+    )
     assay("run", "sums.jsonl", "--model", "leak.py:generate", "-o", "out")
-    monkeypatch.setenv("MY_API_KEY", 'tell"no-one')  # a run that knows the secret keeps it out by itself
+    monkeypatch.setenv(
+        "MY_API_KEY", 'tell"no-one'
+    )  # a run that knows the secret keeps it out by itself
 
 
 def test_a_secret_in_a_run_is_found_and_not_repeated(assay, run_with_a_secret):
     said = assay("doctor", "--scan-logs", "out")
 
     assert said.code == 1
-    assert "MY_API_KEY" in said.out and "records.jsonl" in said.out and "no-one" not in said.out
+    assert (
+        "MY_API_KEY" in said.out
+        and "records.jsonl" in said.out
+        and "no-one" not in said.out
+    )
 
 
 def test_a_run_without_secrets_is_clean(assay, monkeypatch):
@@ -65,7 +92,10 @@ def test_a_run_without_secrets_is_clean(assay, monkeypatch):
     said = assay("doctor", "--scan_logs", "out", "--json")
 
     assert said.code == 0 and said.json["found"] == []
-    assert "MY_API_KEY" in said.json["variables"] and "MY_SHORT_TOKEN" not in said.json["variables"]
+    assert (
+        "MY_API_KEY" in said.json["variables"]
+        and "MY_SHORT_TOKEN" not in said.json["variables"]
+    )
 
 
 def test_a_secret_across_two_blocks_is_found(tmp_path, monkeypatch):
@@ -83,12 +113,20 @@ def test_a_folder_that_is_not_there_is_refused(assay):
     assert assay("doctor", "--scan_logs", "nope").code == 2
 
 
-def test_the_sandbox_of_this_machine_is_named_and_why_there_is_no_better_one(assay, monkeypatch):
+def test_the_sandbox_of_this_machine_is_named_and_why_there_is_no_better_one(
+    assay, monkeypatch
+):
     from assay.sandbox import Choice
 
-    monkeypatch.setattr("assay.sandbox.choose", lambda: Choice(None, (("bubblewrap", "bwrap is not installed"),)))
+    monkeypatch.setattr(
+        "assay.sandbox.choose",
+        lambda: Choice(None, (("bubblewrap", "bwrap is not installed"),)),
+    )
 
     said = assay("doctor")
 
-    assert "sandbox: none holds here" in said.out and "not bubblewrap: bwrap is not installed" in said.out
+    assert (
+        "sandbox: none holds here" in said.out
+        and "not bubblewrap: bwrap is not installed" in said.out
+    )
     assert "fix: pip install 'assay[sandbox]'" in said.out

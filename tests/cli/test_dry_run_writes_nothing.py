@@ -40,12 +40,23 @@ for folder, command in json.loads(sys.argv[1]).items():
     found[folder] = [list(seen), code]
 print("\\n" + json.dumps(found))
 """
-ROWS = [{"id": str(n), "question": f"{n}+1?", "answer": str(n + 1), "image": "a.png"} for n in range(3)]
+ROWS = [
+    {"id": str(n), "question": f"{n}+1?", "answer": str(n + 1), "image": "a.png"}
+    for n in range(3)
+]
 KINDS = {
     "data": ["rows.jsonl"],
     "template": ["rows.jsonl", "--template", "{{ question }}"],
-    "template that writes": ["rows.jsonl", "--template", "{{ (sample.media[0].source.parent / 'x').write_text('y') }}"],
-    "template that reads": ["rows.jsonl", "--template", "{{ sample.media[0].source.read_text() }}"],
+    "template that writes": [
+        "rows.jsonl",
+        "--template",
+        "{{ (sample.media[0].source.parent / 'x').write_text('y') }}",
+    ],
+    "template that reads": [
+        "rows.jsonl",
+        "--template",
+        "{{ sample.media[0].source.read_text() }}",
+    ],
     "yaml": ["task.yaml"],
     "yaml that writes": ["writes.yaml"],
     "python": ["task.py"],
@@ -64,8 +75,10 @@ def make_place(folder: Path) -> Path:
     folder.mkdir()
     (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    (folder / "task.yaml").write_text('dataset: rows.jsonl\ntemplate: "{{ question }}"\nscorers: includes\n')
-    writes = '"{{ sample.media[0].source.with_suffix(\'.pth\').write_text(question) }}"'
+    (folder / "task.yaml").write_text(
+        'dataset: rows.jsonl\ntemplate: "{{ question }}"\nscorers: includes\n'
+    )
+    writes = "\"{{ sample.media[0].source.with_suffix('.pth').write_text(question) }}\""
     (folder / "writes.yaml").write_text(f"dataset: rows.jsonl\ntemplate: {writes}\n")
     code = "dataset = [{'question': 'a', 'answer': 'b'}]\ndef prompt(sample):\n    return sample.input\n"
     (folder / "task.py").write_text(code)
@@ -77,19 +90,42 @@ def make_place(folder: Path) -> Path:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_nothing_is_written(tmp_path):
     places = {kind: make_place(tmp_path / kind.replace(" ", "_")) for kind in KINDS}
     before = {kind: snapshot(place) for kind, place in places.items()}
-    commands = {str(places[kind]): ["run", *KINDS[kind], "--model", "model.py:Model", "--dry_run"] for kind in KINDS}
+    commands = {
+        str(places[kind]): [
+            "run",
+            *KINDS[kind],
+            "--model",
+            "model.py:Model",
+            "--dry_run",
+        ]
+        for kind in KINDS
+    }
 
     watched = [sys.executable, "-c", WATCH, json.dumps(commands)]
-    done = subprocess.run(watched, cwd=tmp_path, capture_output=True, text=True, env={**os.environ}, check=True)
+    done = subprocess.run(
+        watched,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ},
+        check=True,
+    )
 
     found = json.loads(done.stdout.splitlines()[-1])
     for kind, place in places.items():
-        assert found[str(place)] == [[], 2 if kind == "wrong" or " that " in kind else 0], kind
+        assert found[str(place)] == [
+            [],
+            2 if kind == "wrong" or " that " in kind else 0,
+        ], kind
         assert snapshot(place) == before[kind], kind
         assert not (place / "runs").exists() and not (place / "cached").exists(), kind

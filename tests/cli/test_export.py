@@ -13,9 +13,16 @@ def run(assay):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("csv", "samples.csv"), ("parquet", "samples.parquet"), ("lm-eval-json", "results.json")]
+    ("kind", "name"),
+    [
+        ("csv", "samples.csv"),
+        ("parquet", "samples.parquet"),
+        ("lm-eval-json", "results.json"),
+    ],
 )
-def test_the_file_lies_in_the_run_folder_unless_told_otherwise(assay, folder, run, kind, name):
+def test_the_file_lies_in_the_run_folder_unless_told_otherwise(
+    assay, folder, run, kind, name
+):
     said = assay("export", run, "--to", kind)
 
     assert said.code == 0 and said.out.startswith(f"out/{name}: ")
@@ -34,14 +41,30 @@ def test_the_output_may_be_named(assay, folder, run):
 
 
 def test_an_lm_eval_file_of_several_models_needs_a_choice(assay, folder):
-    assay("run", "sums.jsonl", "--model", "four.py:generate", "--model", "adder.py:generate", "-o", "out")
+    assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "four.py:generate",
+        "--model",
+        "adder.py:generate",
+        "-o",
+        "out",
+    )
 
     refused = assay("export", "out", "--to", "lm-eval-json")
-    made = assay("export", "out", "--to", "lm-eval-json", "--model", "adder.py:generate")
+    made = assay(
+        "export", "out", "--to", "lm-eval-json", "--model", "adder.py:generate"
+    )
 
     assert refused.code == 2 and "--model four.py:generate" in refused.err
     assert made.code == 0
-    assert json.loads((folder / "out" / "results.json").read_text())["results"]["sums"]["exact_match,none"] == 1.0
+    assert (
+        json.loads((folder / "out" / "results.json").read_text())["results"]["sums"][
+            "exact_match,none"
+        ]
+        == 1.0
+    )
 
 
 def test_what_is_no_run_is_refused(assay):
@@ -57,17 +80,29 @@ def test_an_unknown_format_is_refused_with_the_known_ones(assay, run):
 def test_a_folder_that_is_not_there_is_said(assay, run):
     said = assay("export", run, "-o", "no/such/folder/x.csv")
 
-    assert said.code == 1 and "no/such/folder/x.csv" in said.err and "Traceback" not in said.err
+    assert (
+        said.code == 1
+        and "no/such/folder/x.csv" in said.err
+        and "Traceback" not in said.err
+    )
 
 
-def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(assay, folder, run):
+def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(
+    assay, folder, run
+):
     (folder / "mine.csv").write_text("mine")
 
-    first, again = assay("export", run, "-o", "new.csv"), assay("export", run, "-o", "new.csv")
+    first, again = (
+        assay("export", run, "-o", "new.csv"),
+        assay("export", run, "-o", "new.csv"),
+    )
     refused = assay("export", run, "-o", "mine.csv")
 
     assert first.code == again.code == 0
-    assert refused.code == 1 and "mine.csv is there, was not written by assay" in refused.err
+    assert (
+        refused.code == 1
+        and "mine.csv is there, was not written by assay" in refused.err
+    )
     assert (folder / "mine.csv").read_text() == "mine"
 
 
@@ -79,8 +114,13 @@ def test_an_export_that_its_user_changed_is_not_replaced(assay, folder, run):
     refused = assay("export", run, "-o", "new.csv")
     kept = (folder / "new.csv").read_bytes()
     (folder / "new.csv").write_bytes(whole)
-    as_written, again = assay("export", run, "-o", "new.csv"), assay("export", run, "-o", "new.csv")
+    as_written, again = (
+        assay("export", run, "-o", "new.csv"),
+        assay("export", run, "-o", "new.csv"),
+    )
 
-    assert refused.code == 1 and "new.csv has changed since assay wrote it" in refused.err
+    assert (
+        refused.code == 1 and "new.csv has changed since assay wrote it" in refused.err
+    )
     assert kept == whole + b"my remark"
     assert as_written.code == again.code == 0

@@ -17,26 +17,67 @@ from assay.cli.run import parser
 RUN = ("run", "sums.jsonl", "--model", "scripted", "-a", "answers=4", "-o", "out")
 
 WORKS = [
-    (("--tasks", "sums.jsonl", "--model", "scripted", "--limit", "2", "--output_path", "out"), "2 / 2"),
-    (("eval", "--tasks", "sums.jsonl", "--model", "scripted", "--log_dir", "out"), "complete"),
+    (
+        (
+            "--tasks",
+            "sums.jsonl",
+            "--model",
+            "scripted",
+            "--limit",
+            "2",
+            "--output_path",
+            "out",
+        ),
+        "2 / 2",
+    ),
+    (
+        ("eval", "--tasks", "sums.jsonl", "--model", "scripted", "--log_dir", "out"),
+        "complete",
+    ),
     (("eval-set", "sums.jsonl", "--model", "scripted", "--log-dir", "out"), "complete"),
     (("run", "sums.jsonl", "--model", "mockllm/model", "-o", "out"), "scripted"),
     (("run", "sums.jsonl", "--model", "dummy", "-o", "out"), "scripted"),
-    (("run", "--datasets", "sums.jsonl", "--model", "scripted", "--work-dir", "o", "--eval-batch-size", "2"), "3 / 3"),
+    (
+        (
+            "run",
+            "--datasets",
+            "sums.jsonl",
+            "--model",
+            "scripted",
+            "--work-dir",
+            "o",
+            "--eval-batch-size",
+            "2",
+        ),
+        "3 / 3",
+    ),
     ((*RUN, "--log_samples"), "complete"),
     ((*RUN, "--batch_size", "auto"), "complete"),
     ((*RUN, "--batch_size", "auto:4"), "complete"),
     ((*RUN, "--device", "cuda"), "complete"),
     ((*RUN, "--apply_chat_template"), "complete"),
-    ((*RUN, "--apply_chat_template", "--fewshot_as_multiturn", "--num_fewshot", "1"), "complete"),
+    (
+        (*RUN, "--apply_chat_template", "--fewshot_as_multiturn", "--num_fewshot", "1"),
+        "complete",
+    ),
     ((*RUN, "--apply_chat_template", "false"), "complete"),
     ((*RUN, "--predict_only"), "answered"),
     ((*RUN, "-x"), "answered"),
     ((*RUN, "--no-score"), "answered"),
     ((*RUN, "--use_cache", "kept"), "complete"),
     ((*RUN, "--verbosity", "INFO"), "complete"),
-    ((*RUN, "--log-level", "info", "--display", "none", "--max-retries", "3"), "complete"),
-    ((*RUN, "--gen_kwargs", "do_sample=False,max_gen_toks=16,until=[\"a\"],temperature=0.3"), "complete"),
+    (
+        (*RUN, "--log-level", "info", "--display", "none", "--max-retries", "3"),
+        "complete",
+    ),
+    (
+        (
+            *RUN,
+            "--gen_kwargs",
+            'do_sample=False,max_gen_toks=16,until=["a"],temperature=0.3',
+        ),
+        "complete",
+    ),
     ((*RUN, "--generation-config", "do_sample=true,max_new_tokens=16"), "complete"),
     ((*RUN, "--seed", "7,7,7,7"), "complete"),
     ((*RUN, "--fail-on-error", "0.1"), "complete"),
@@ -44,16 +85,62 @@ WORKS = [
     ((*RUN, "--sample-shuffle", "5"), "complete"),
     ((*RUN, "--sample-shuffle"), "complete"),
     ((*RUN, "--epochs-reducer", "mean", "--epochs", "2"), "3 / 3"),
-    (("run", "sums.jsonl", "--model", "scripted", "-M", "answers=4", "-o", "out"), "complete"),
+    (
+        ("run", "sums.jsonl", "--model", "scripted", "-M", "answers=4", "-o", "out"),
+        "complete",
+    ),
     (("eval", "bench.py@second", "--model", "scripted", "-o", "out"), "second"),
-    (("run", "--include_path", "mine", "--tasks", "third", "--model", "scripted", "-o", "out"), "third"),
+    (
+        (
+            "run",
+            "--include_path",
+            "mine",
+            "--tasks",
+            "third",
+            "--model",
+            "scripted",
+            "-o",
+            "out",
+        ),
+        "third",
+    ),
     (("run", "--tasks", "list"), "gsm8k"),
     (("ls", "tasks"), "gsm8k"),
     (("validate", "sums.jsonl"), "no fault found"),
-    (("run", "bbh_boolean_expressions", "--data", "mini", "--model", "scripted", "-o", "o"), "bbh_boolean_expressions"),
-    (("run", "bbh_cot_fewshot_boolean_expressions", "--data", "mini", "--model", "scripted", "-o", "o"), "bbh_"),
-    (("run", "mmlu_anatomy", "--data", "mini", "--model", "scripted", "-o", "out"), "mmlu_anatomy"),
-    (("run", "mmlu_pro_math", "--data", "mini", "--model", "scripted", "--dry_run"), "mmlu_pro_math@direct-0shot"),
+    (
+        (
+            "run",
+            "bbh_boolean_expressions",
+            "--data",
+            "mini",
+            "--model",
+            "scripted",
+            "-o",
+            "o",
+        ),
+        "bbh_boolean_expressions",
+    ),
+    (
+        (
+            "run",
+            "bbh_cot_fewshot_boolean_expressions",
+            "--data",
+            "mini",
+            "--model",
+            "scripted",
+            "-o",
+            "o",
+        ),
+        "bbh_",
+    ),
+    (
+        ("run", "mmlu_anatomy", "--data", "mini", "--model", "scripted", "-o", "out"),
+        "mmlu_anatomy",
+    ),
+    (
+        ("run", "mmlu_pro_math", "--data", "mini", "--model", "scripted", "--dry_run"),
+        "mmlu_pro_math@direct-0shot",
+    ),
     (("show", "mmlu_anatomy", "--data", "mini"), "mmlu_anatomy"),
 ]
 
@@ -73,17 +160,29 @@ ANSWERED = [
     ((*RUN, "--include_path", "nowhere"), "--include_path nowhere is not a folder"),
     ((*RUN, "--rerun-review"), "assay score RUN"),
     (("run", "sums.jsonl", "--model", "groq/llama-3"), "litellm/groq/llama-3"),
-    (("run", "sums.jsonl", "--model", "ollama/llama3"), "openai/llama3 --base_url http://localhost:11434/v1"),
+    (
+        ("run", "sums.jsonl", "--model", "ollama/llama3"),
+        "openai/llama3 --base_url http://localhost:11434/v1",
+    ),
     (("run", "sums.jsonl", "--model", "openay/gpt-x"), "did you mean openai/gpt-x?"),
     (("run", "sums.jsonl", "--model", "gpt-4o"), "openai/gpt-4o --base_url URL"),
     (("run", "sums.jsonl", "--model", "hf"), "--model hf/PATH_OR_HUB_ID"),
-    (("run", "sums.jsonl", "--model", "local-chat-completions"), "openai/NAME --base_url URL"),
+    (
+        ("run", "sums.jsonl", "--model", "local-chat-completions"),
+        "openai/NAME --base_url URL",
+    ),
     (("run", "sums.jsonl", "--model", "mine"), "no config.json"),
-    (("run", "sums.jsonl", "--model", "adapter"), "--model hf/org/base -a adapter=adapter"),
-    (("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"), "did you mean mmlu_anatomy?"),
+    (
+        ("run", "sums.jsonl", "--model", "adapter"),
+        "--model hf/org/base -a adapter=adapter",
+    ),
+    (
+        ("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"),
+        "did you mean mmlu_anatomy?",
+    ),
     (("log", "list"), "assay show RUN"),
     (("perf",), "assay run"),
-]  # fmt: skip
+]
 
 
 def as_typed(value):
@@ -102,7 +201,9 @@ def typist(assay, folder, monkeypatch):
     (folder / "mine" / "deep").mkdir(parents=True)
     (folder / "mine" / "deep" / "third.yaml").write_text("dataset: ../../sums.jsonl\n")
     (folder / "adapter").mkdir()
-    (folder / "adapter" / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "org/base"}))
+    (folder / "adapter" / "adapter_config.json").write_text(
+        json.dumps({"base_model_name_or_path": "org/base"})
+    )
     return assay
 
 
@@ -115,7 +216,9 @@ def test_what_users_of_other_tools_type_works(typist, typed, shown):
 
 
 @pytest.mark.parametrize(("typed", "word"), ANSWERED, ids=as_typed)
-def test_what_assay_does_not_have_is_answered_with_its_own_word(typist, folder, typed, word):
+def test_what_assay_does_not_have_is_answered_with_its_own_word(
+    typist, folder, typed, word
+):
     said = typist(*typed)
 
     assert said.code == 2
@@ -132,7 +235,9 @@ def test_a_key_on_the_command_line_is_neither_shown_nor_kept(typist, folder):
 
 
 def test_no_option_of_assay_is_shadowed_by_a_habit_of_another_tool():
-    own = {name.lstrip("-").replace("-", "_") for name in parser()._option_string_actions}
+    own = {
+        name.lstrip("-").replace("-", "_") for name in parser()._option_string_actions
+    }
 
     assert not own & HABITS.keys()
     assert not set(parser()._option_string_actions) & SHORT.keys()
@@ -141,7 +246,9 @@ def test_no_option_of_assay_is_shadowed_by_a_habit_of_another_tool():
 def test_every_flag_that_is_renamed_becomes_an_option_of_assay():
     known = parser()._option_string_actions
 
-    assert {target.split("=")[0].split(" ")[0] for target in RENAMED.values()} <= set(known)
+    assert {target.split("=")[0].split(" ")[0] for target in RENAMED.values()} <= set(
+        known
+    )
 
 
 @each("name", sorted(HABITS))
@@ -181,10 +288,18 @@ def test_a_run_is_taken_up_again_by_eval_retry(typist, folder):
 
 
 def test_greedy_decoding_is_temperature_zero_whatever_else_is_said(typist, folder):
-    typist(*RUN, "--gen_kwargs", "do_sample=False,max_gen_toks=16,until=[\"a\", \"\\n\"],temperature=0.3")
+    typist(
+        *RUN,
+        "--gen_kwargs",
+        'do_sample=False,max_gen_toks=16,until=["a", "\\n"],temperature=0.3',
+    )
 
     config = json.loads((folder / "out" / "run.json").read_text())["config"]
-    assert config["generation"] == {"temperature": 0.0, "max_tokens": 16, "stop": ["a", "\n"]}
+    assert config["generation"] == {
+        "temperature": 0.0,
+        "max_tokens": 16,
+        "stop": ["a", "\n"],
+    }
 
 
 def test_a_model_has_one_name_however_it_was_typed(typist, folder):
@@ -211,17 +326,38 @@ def test_the_same_command_without_predict_only_asks_nothing_again(typist, folder
 
 
 def test_chat_templates_are_applied_or_not_as_said(typist, folder):
-    (folder / "text.yaml").write_text("dataset: sums.jsonl\ntemplate: {name: without_chat}\n")
+    (folder / "text.yaml").write_text(
+        "dataset: sums.jsonl\ntemplate: {name: without_chat}\n"
+    )
 
-    as_chat = typist("run", "text.yaml", "--model", "scripted", "--dry_run", "--apply_chat_template")
-    as_text = typist("run", "sums.jsonl", "--model", "scripted", "--dry_run", "--apply_chat_template", "false")
+    as_chat = typist(
+        "run", "text.yaml", "--model", "scripted", "--dry_run", "--apply_chat_template"
+    )
+    as_text = typist(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "scripted",
+        "--dry_run",
+        "--apply_chat_template",
+        "false",
+    )
 
     assert "user:" in as_chat.out
     assert "text:" in as_text.out and "User: 2+2?" in as_text.out
 
 
 def test_shots_are_turns_or_one_text_as_said(typist):
-    shots = ("run", "sums.jsonl", "--model", "scripted", "--dry_run", "--num_fewshot", "1", "--fewshot_as_multiturn")
+    shots = (
+        "run",
+        "sums.jsonl",
+        "--model",
+        "scripted",
+        "--dry_run",
+        "--num_fewshot",
+        "1",
+        "--fewshot_as_multiturn",
+    )
 
     assert "assistant:" in typist(*shots).out
     assert "assistant:" not in typist(*shots, "false").out
@@ -235,7 +371,11 @@ class Endpoint(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append((self.path, body["model"]))
-        choice = {"message": {"role": "assistant", "content": "4"}, "text": "4", "finish_reason": "stop"}
+        choice = {
+            "message": {"role": "assistant", "content": "4"},
+            "text": "4",
+            "finish_reason": "stop",
+        }
         reply = json.dumps({"id": str(len(self.asked)), "choices": [choice]}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -257,14 +397,22 @@ def endpoint():
 @pytest.mark.parametrize(
     ("typed", "path"),
     [
-        ("--model local-chat-completions --model_args model=m,base_url={url}/chat/completions,timeout=9", "/chat"),
-        ("--model local-completions --model_args model=m,base_url={url}/completions,tokenizer_backend=None", ""),
+        (
+            "--model local-chat-completions --model_args model=m,base_url={url}/chat/completions,timeout=9",
+            "/chat",
+        ),
+        (
+            "--model local-completions --model_args model=m,base_url={url}/completions,tokenizer_backend=None",
+            "",
+        ),
         ("--model m --api-url {url} --eval-type openai_api", "/chat"),
         ("--model m --model-base-url {url}/ --max-connections 2", "/chat"),
         ("--model openai/m --base_url {url} --batch_size auto", "/chat"),
     ],
 )
-def test_an_endpoint_is_asked_as_users_of_other_tools_name_it(typist, endpoint, typed, path):
+def test_an_endpoint_is_asked_as_users_of_other_tools_name_it(
+    typist, endpoint, typed, path
+):
     said = typist("run", "sums.jsonl", *typed.format(url=endpoint).split(), "-o", "out")
 
     assert said.code == 0, said.err

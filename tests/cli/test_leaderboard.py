@@ -21,12 +21,25 @@ good, better, bad = share(90), share(92), share(40)
 def runs(assay, folder):
     """Three models on two tasks; the third has only one."""
     for task in ("first", "second"):
-        rows = [{"id": f"{task}{n}", "question": f"Sample {n} is it?", "answer": "yes"} for n in range(100)]
-        (folder / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = [
+            {"id": f"{task}{n}", "question": f"Sample {n} is it?", "answer": "yes"}
+            for n in range(100)
+        ]
+        (folder / f"{task}.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
         for name in ("good", "better", "bad"):
             if (task, name) != ("second", "bad"):
-                assay("run", f"{task}.jsonl", "--model", f"models.py:{name}", "--scorer", "exact_match",
-                      "-o", f"runs/{task}-{name}")  # fmt: skip
+                assay(
+                    "run",
+                    f"{task}.jsonl",
+                    "--model",
+                    f"models.py:{name}",
+                    "--scorer",
+                    "exact_match",
+                    "-o",
+                    f"runs/{task}-{name}",
+                )
     return folder
 
 
@@ -35,16 +48,28 @@ def models(folder):
     (folder / "models.py").write_text(MODELS)
 
 
-def test_models_that_cannot_be_told_apart_share_ranks_and_missing_cells_are_shown(assay, runs):
+def test_models_that_cannot_be_told_apart_share_ranks_and_missing_cells_are_shown(
+    assay, runs
+):
     said = assay("leaderboard", "runs")
 
     lines = said.out.splitlines()
-    assert said.code == 0 and lines[0].split()[:3] == ["Rank", "Model", "Mean"] and lines[0].count("exact_match ↑") == 2
+    assert (
+        said.code == 0
+        and lines[0].split()[:3] == ["Rank", "Model", "Mean"]
+        and lines[0].count("exact_match ↑") == 2
+    )
     rows = {line.split()[1]: line for line in lines[1:4]}
-    assert rows["models.py:better"].split()[0] == rows["models.py:good"].split()[0] == "1–2"
+    assert (
+        rows["models.py:better"].split()[0]
+        == rows["models.py:good"].split()[0]
+        == "1–2"
+    )
     assert "#3" in rows["models.py:bad"] and "–" in rows["models.py:bad"].split()
     assert "note: models.py:better cannot be told apart from models.py:good" in lines
-    assert any(line.startswith("note: models.py:bad has no number in second") for line in lines)
+    assert any(
+        line.startswith("note: models.py:bad has no number in second") for line in lines
+    )
 
 
 def test_json_has_ranks_intervals_and_where_each_number_comes_from(assay, runs):
@@ -53,60 +78,131 @@ def test_json_has_ranks_intervals_and_where_each_number_comes_from(assay, runs):
     first = said["models"][0]
     assert first["name"] == "models.py:better" and first["mean"] == pytest.approx(0.92)
     assert first["mean_ci"][0] < 0.92 < first["mean_ci"][1]
-    assert first["cells"][0]["rank"] == {"best": 1, "worst": 2, "ties": ["models.py:good"]}
+    assert first["cells"][0]["rank"] == {
+        "best": 1,
+        "worst": 2,
+        "ties": ["models.py:good"],
+    }
     assert first["cells"][0]["run"].endswith("first-better")
-    assert said["models"][2]["cells"].count(None) == 1 and said["models"][2]["mean"] is None
+    assert (
+        said["models"][2]["cells"].count(None) == 1
+        and said["models"][2]["mean"] is None
+    )
 
 
 def test_one_task_alone_is_ranked_by_its_number(assay, runs):
     lines = assay("leaderboard", "runs", "--tasks", "first").out.splitlines()
 
-    assert [line.split()[0] for line in lines[1:4]] == ["1–2", "1–2", "3"] and "Mean" not in lines[0]
+    assert [line.split()[0] for line in lines[1:4]] == [
+        "1–2",
+        "1–2",
+        "3",
+    ] and "Mean" not in lines[0]
 
 
 def test_the_other_formats_say_the_same(assay, runs):
-    rows = list(csv.DictReader(io.StringIO(assay("leaderboard", "runs", "--format", "csv").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(assay("leaderboard", "runs", "--format", "csv").out))
+    )
     page = assay("leaderboard", "runs", "--format", "html").out
     written = assay("leaderboard", "runs", "-o", "board.md")
 
-    assert len(rows) == 6 and rows[0]["model"] == "models.py:better" and rows[0]["rank_worst"] == "2"
+    assert (
+        len(rows) == 6
+        and rows[0]["model"] == "models.py:better"
+        and rows[0]["rank_worst"] == "2"
+    )
     assert sum(row["value"] == "" for row in rows) == 1
     assert "<td>models.py:good</td>" in page and "default-src 'none'" in page
     assert written.out == "board.md: 3 models, 2 columns\n"
-    assert (runs / "board.md").read_text().startswith("| Rank | Model | Mean | first@scorer=")
+    assert (
+        (runs / "board.md")
+        .read_text()
+        .startswith("| Rank | Model | Mean | first@scorer=")
+    )
 
 
 def test_of_one_model_and_protocol_the_last_run_counts(assay, runs):
-    assay("run", "first.jsonl", "--model", "models.py:bad", "--scorer", "exact_match", "--limit", "50", "-o", "runs/z")
+    assay(
+        "run",
+        "first.jsonl",
+        "--model",
+        "models.py:bad",
+        "--scorer",
+        "exact_match",
+        "--limit",
+        "50",
+        "-o",
+        "runs/z",
+    )
 
     said = assay("leaderboard", "runs", "--tasks", "first", "--json").json
 
     [bad] = [model for model in said["models"] if model["name"] == "models.py:bad"]
-    assert bad["cells"][0]["n"] == 50 and any("older numbers" in note for note in said["notes"])
-    assert any("not compared" in note for note in said["notes"])  # half of the samples only
+    assert bad["cells"][0]["n"] == 50 and any(
+        "older numbers" in note for note in said["notes"]
+    )
+    assert any(
+        "not compared" in note for note in said["notes"]
+    )  # half of the samples only
 
 
 def test_one_name_for_two_models_is_told_apart(assay, runs):
-    scripted = ("run", "first.jsonl", "--model", "scripted", "--scorer", "exact_match", "-o")
+    scripted = (
+        "run",
+        "first.jsonl",
+        "--model",
+        "scripted",
+        "--scorer",
+        "exact_match",
+        "-o",
+    )
     assay(*scripted, "runs/yes", "-a", "answers=yes")
     assay(*scripted, "runs/no", "-a", "answers=no")
 
-    names = [model["name"] for model in assay("leaderboard", "runs", "--tasks", "first", "--json").json["models"]]
+    names = [
+        model["name"]
+        for model in assay("leaderboard", "runs", "--tasks", "first", "--json").json[
+            "models"
+        ]
+    ]
 
-    assert len([name for name in names if name.startswith("scripted")]) == 2 and len(set(names)) == 5
+    assert (
+        len([name for name in names if name.startswith("scripted")]) == 2
+        and len(set(names)) == 5
+    )
 
 
 def test_a_number_that_should_be_low_ranks_the_lowest_first(assay, folder):
-    rows = [{"id": f"s{n}", "question": f"say {n}", "answer": "one two three four"} for n in range(40)]
+    rows = [
+        {"id": f"s{n}", "question": f"say {n}", "answer": "one two three four"}
+        for n in range(40)
+    ]
     (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for name, answers in (("loose", ["one", "one two"]), ("tight", ["one two three four", "one two three"])):
-        assay("run", "said.jsonl", "--model", "scripted", "-a", json.dumps({"answers": answers}), "--scorer", "wer",
-              "-o", f"runs/{name}")  # fmt: skip
+    for name, answers in (
+        ("loose", ["one", "one two"]),
+        ("tight", ["one two three four", "one two three"]),
+    ):
+        assay(
+            "run",
+            "said.jsonl",
+            "--model",
+            "scripted",
+            "-a",
+            json.dumps({"answers": answers}),
+            "--scorer",
+            "wer",
+            "-o",
+            f"runs/{name}",
+        )
 
     board = assay("leaderboard", "runs", "--json").json
 
     assert [model["cells"][0]["rank"]["best"] for model in board["models"]] == [1, 2]
-    assert board["models"][0]["cells"][0]["value"] < board["models"][1]["cells"][0]["value"]
+    assert (
+        board["models"][0]["cells"][0]["value"]
+        < board["models"][1]["cells"][0]["value"]
+    )
     assert board["models"][0]["mean"] is None
 
 
@@ -117,13 +213,17 @@ def test_what_cannot_be_shown_is_one_line(assay, runs, folder):
     unknown = assay("leaderboard", "runs", "--metric", "bleu")
 
     assert (nothing.code, nowhere.code, unknown.code) == (2, 2, 2)
-    assert "there are no runs here" in nothing.err and "there is no folder" in nowhere.err
+    assert (
+        "there are no runs here" in nothing.err and "there is no folder" in nowhere.err
+    )
     assert "no run has a number of bleu" in unknown.err
     assert all(said.err.count("\n") == 1 for said in (nothing, nowhere, unknown))
 
 
 def test_hostile_names_stay_text(assay, folder):
-    (folder / "first.jsonl").write_text('{"question": "Sample 1 x", "answer": "yes"}\n' * 1)
+    (folder / "first.jsonl").write_text(
+        '{"question": "Sample 1 x", "answer": "yes"}\n' * 1
+    )
     evil = folder / "<img src=x>=|.py"
     evil.write_text("def generate(messages):\n    return 'yes'\n")
     assay("run", "first.jsonl", "--model", f"{evil.name}:generate", "-o", "runs/evil")

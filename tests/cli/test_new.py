@@ -3,7 +3,9 @@
 import pytest
 
 
-@pytest.mark.parametrize(("kind", "most_lines"), [("benchmark", 10), ("model", 6), ("scorer", 6)])
+@pytest.mark.parametrize(
+    ("kind", "most_lines"), [("benchmark", 10), ("model", 6), ("scorer", 6)]
+)
 def test_a_new_file_is_small_and_passes_its_check(assay, folder, kind, most_lines):
     made = assay("new", kind, "mine", "--dir", "sub")
 

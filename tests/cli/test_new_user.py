@@ -23,47 +23,83 @@ def finished(status="complete", notes=(), results=()):
 
 
 def test_a_scorer_file_without_a_name_is_taken_by_its_score(assay, folder):
-    (folder / "mine.py").write_text("def score(sample, output):\n    return float(output.text == sample.target)\n")
+    (folder / "mine.py").write_text(
+        "def score(sample, output):\n    return float(output.text == sample.target)\n"
+    )
     (folder / "task.yaml").write_text("dataset: sums.jsonl\nscorers: [mine.py]\n")
 
-    by_flag = assay("run", "sums.jsonl", *FOUR, "--scorer", "mine.py", "-o", "a", "--json")
+    by_flag = assay(
+        "run", "sums.jsonl", *FOUR, "--scorer", "mine.py", "-o", "a", "--json"
+    )
     by_yaml = assay("run", "task.yaml", *FOUR, "-o", "b", "--json")
 
     for said in (by_flag, by_yaml):
-        assert [(row["metric"], row["n"]) for row in said.json["results"]] == [("score", 3)]
+        assert [(row["metric"], row["n"]) for row in said.json["results"]] == [
+            ("score", 3)
+        ]
 
 
-def test_a_scorer_file_that_names_no_scorer_is_refused_before_a_model_is_asked(assay, folder):
-    (folder / "two.py").write_text("def one(sample, output):\n    return 1\ndef two(sample, output):\n    return 1\n")
+def test_a_scorer_file_that_names_no_scorer_is_refused_before_a_model_is_asked(
+    assay, folder
+):
+    (folder / "two.py").write_text(
+        "def one(sample, output):\n    return 1\ndef two(sample, output):\n    return 1\n"
+    )
 
     said = assay("run", "sums.jsonl", *FOUR, "--scorer", "two.py", "-o", "out")
 
-    assert said.code == 2 and "it defines one, two" in said.err and not (folder / "out").exists()
+    assert (
+        said.code == 2
+        and "it defines one, two" in said.err
+        and not (folder / "out").exists()
+    )
 
 
 def test_breakdowns_of_two_models_are_told_apart(assay, folder):
     (folder / "tags.yaml").write_text("dataset: rows.csv\ntags: [words]\n")
     (folder / "rows.csv").write_text("question,answer,words\n2+2?,4,3\n3+3?,6,4\n")
 
-    said = assay("run", "tags.yaml", *FOUR, "--model", "adder.py", "-o", "out", "--scorer", "exact_match")
+    said = assay(
+        "run",
+        "tags.yaml",
+        *FOUR,
+        "--model",
+        "adder.py",
+        "-o",
+        "out",
+        "--scorer",
+        "exact_match",
+    )
 
     assert "\nfour.py\n  words  n  exact_match\n  3      1  1.000" in said.out
     assert "\nadder.py\n  words  n  exact_match\n  3      1  1.000" in said.out
 
 
 def test_a_summarizer_that_fails_leaves_the_mean_and_says_so_once(assay, folder):
-    (folder / "bad.py").write_text("def summarize(records):\n    raise ValueError('oops')\n")
+    (folder / "bad.py").write_text(
+        "def summarize(records):\n    raise ValueError('oops')\n"
+    )
     (folder / "task.yaml").write_text("dataset: sums.jsonl\nsummarizers: [bad.py]\n")
 
     said = assay("run", "task.yaml", *FOUR, "-o", "out", "--json")
 
-    assert [row["metric"] for row in said.json["results"]] == ["exact_match", "includes"]
-    assert said.json["status"] == "partial" and sum("oops" in note for note in said.json["notes"]) == 1
+    assert [row["metric"] for row in said.json["results"]] == [
+        "exact_match",
+        "includes",
+    ]
+    assert (
+        said.json["status"] == "partial"
+        and sum("oops" in note for note in said.json["notes"]) == 1
+    )
 
 
 def test_check_finds_a_summarizer_that_fails(assay, folder):
-    (folder / "bad.py").write_text("def summarize(records):\n    raise ValueError('oops')\n")
-    (folder / "fine.py").write_text("def summarize(records):\n    return {'share': len(records) / 3}\n")
+    (folder / "bad.py").write_text(
+        "def summarize(records):\n    raise ValueError('oops')\n"
+    )
+    (folder / "fine.py").write_text(
+        "def summarize(records):\n    return {'share': len(records) / 3}\n"
+    )
     (folder / "task.yaml").write_text("dataset: sums.jsonl\nsummarizers: [bad.py]\n")
     (folder / "good.yaml").write_text("dataset: sums.jsonl\nsummarizers: [fine.py]\n")
 
@@ -73,7 +109,9 @@ def test_check_finds_a_summarizer_that_fails(assay, folder):
     assert good.code == 0 and "on exact_match: share 1.000 for the targets" in good.out
 
 
-def test_notes_that_were_said_are_not_said_again_in_the_same_place(tmp_path, monkeypatch):
+def test_notes_that_were_said_are_not_said_again_in_the_same_place(
+    tmp_path, monkeypatch
+):
     watching = LineProgress(io.StringIO())
     watching.say("the judge is gone")
     result = finished(notes=("the judge is gone", "2 data_error"))
@@ -91,14 +129,25 @@ def test_notes_that_were_said_are_not_said_again_in_the_same_place(tmp_path, mon
 
 def test_advice_on_epochs_says_of_which_model():
     results = [
-        Result("t", model, "m", 0.5, 2, n_expected=2, details={"epochs": {"advice": "add questions"}})
+        Result(
+            "t",
+            model,
+            "m",
+            0.5,
+            2,
+            n_expected=2,
+            details={"epochs": {"advice": "add questions"}},
+        )
         for model in ("a.py", "b.py")
     ]
     out = io.StringIO()
 
     display.finish(finished(results=results), out, False)
 
-    assert "t.m (a.py): add questions" in out.getvalue() and "t.m (b.py): add questions" in out.getvalue()
+    assert (
+        "t.m (a.py): add questions" in out.getvalue()
+        and "t.m (b.py): add questions" in out.getvalue()
+    )
 
 
 def test_an_interrupted_run_says_how_to_go_on():
@@ -106,32 +155,59 @@ def test_an_interrupted_run_says_how_to_go_on():
 
     display.finish(finished("interrupted"), out, False)
 
-    assert "interrupted: out\n  the same command again goes on where it stopped\n" in out.getvalue()
+    assert (
+        "interrupted: out\n  the same command again goes on where it stopped\n"
+        in out.getvalue()
+    )
 
 
 def test_judges_that_are_tried_are_spoken_of(assay, folder):
-    (folder / "judge.py").write_text("def generate(messages):\n    return '{\"score\": 1, \"reason\": \"no\"}'\n")
+    (folder / "judge.py").write_text(
+        'def generate(messages):\n    return \'{"score": 1, "reason": "no"}\'\n'
+    )
 
-    said = assay("run", "sums.jsonl", *FOUR, "--scorer", "judge", "--judge", "judge.py", "-o", "out")
+    said = assay(
+        "run",
+        "sums.jsonl",
+        *FOUR,
+        "--scorer",
+        "judge",
+        "--judge",
+        "judge.py",
+        "-o",
+        "out",
+    )
 
-    assert "sums: trying judge 'judge.py' on answers that demand the best mark" in said.err
+    assert (
+        "sums: trying judge 'judge.py' on answers that demand the best mark" in said.err
+    )
 
 
 def test_one_request_is_singular(assay):
-    assert "\n1 request in all" in assay("run", "sums.jsonl", *FOUR, "--limit", "1", "--dry_run").out
+    assert (
+        "\n1 request in all"
+        in assay("run", "sums.jsonl", *FOUR, "--limit", "1", "--dry_run").out
+    )
 
 
 def test_a_file_in_place_of_the_run_folder_is_said_so(assay):
     said = assay("run", "sums.jsonl", *FOUR, "-o", "four.py")
 
-    assert said.err == "assay: four.py: a run needs a folder, and this is a file; fix: choose a folder with -o\n"
+    assert (
+        said.err
+        == "assay: four.py: a run needs a folder, and this is a file; fix: choose a folder with -o\n"
+    )
 
 
 def test_a_run_that_cannot_be_written_to_is_scored_as_a_copy():
-    fixed = _other_fix(StoreError("cannot write", fix="choose another folder with -o"), "my run")
+    fixed = _other_fix(
+        StoreError("cannot write", fix="choose another folder with -o"), "my run"
+    )
 
     assert fixed == "score a copy of it: cp -r 'my run' COPY, then `assay score COPY`"
-    assert _other_fix(StoreError("lost", fix="check the path"), "run") == "check the path"
+    assert (
+        _other_fix(StoreError("lost", fix="check the path"), "run") == "check the path"
+    )
 
 
 def test_a_dataset_of_the_hub_is_a_task(assay, monkeypatch):
@@ -148,17 +224,25 @@ def test_rows_of_json_in_a_table_are_recognised(assay, folder):
 
     said = assay("run", "rows.csv", *FOUR, "-o", "out")
 
-    assert "rows.csv:1:1: this is one JSON object a line, not a table; fix: name the file .jsonl" in said.err
+    assert (
+        "rows.csv:1:1: this is one JSON object a line, not a table; fix: name the file .jsonl"
+        in said.err
+    )
 
 
 def test_a_single_object_is_shown_where_rows_were_expected(assay, folder):
     (folder / "single.json").write_text('{"question": "q", "answer": "a"}')
 
-    assert """got '{"question": "q", "answer": "a"}'""" in assay("run", "single.json", *FOUR, "-o", "out").err
+    assert (
+        """got '{"question": "q", "answer": "a"}'"""
+        in assay("run", "single.json", *FOUR, "-o", "out").err
+    )
 
 
 def test_a_url_that_is_not_fetched_names_the_flag(assay, folder):
-    (folder / "rows.csv").write_text("question,answer,image\nq,a,https://example.org/x.png\n")
+    (folder / "rows.csv").write_text(
+        "question,answer,image\nq,a,https://example.org/x.png\n"
+    )
 
     assert "--allow_urls" in assay("run", "rows.csv", *FOUR, "-o", "out").err
 
@@ -167,9 +251,13 @@ def test_an_export_goes_to_stdout(folder):
     main(["run", "sums.jsonl", *FOUR, "-o", "out"])
     command = [sys.executable, "-m", "assay", "export", "out", "--to", "csv", "-o", "-"]
 
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ}, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ}, timeout=120
+    )
 
-    assert done.stdout.startswith("task,model,id,") and len(done.stdout.splitlines()) == 7
+    assert (
+        done.stdout.startswith("task,model,id,") and len(done.stdout.splitlines()) == 7
+    )
     assert not (folder / "-").exists()
 
 
@@ -181,13 +269,18 @@ def test_a_file_nobody_may_read_is_one_line(assay, monkeypatch):
 
     said = assay("run", "sums.jsonl", *FOUR, "-o", "out")
 
-    assert (said.code, said.err) == (2, "assay: four.py: Permission denied; fix: check who may read it\n")
+    assert (said.code, said.err) == (
+        2,
+        "assay: four.py: Permission denied; fix: check who may read it\n",
+    )
 
 
 @pytest.mark.parametrize("order", [("four.py", "openai/x"), ("openai/x", "four.py")])
 def test_an_endpoint_beside_a_file_gets_the_url(assay, order):
     models = [part for name in order for part in ("--model", name)]
 
-    said = assay("run", "sums.jsonl", *models, "--base_url", "http://localhost:9/v1", "--dry_run")
+    said = assay(
+        "run", "sums.jsonl", *models, "--base_url", "http://localhost:9/v1", "--dry_run"
+    )
 
     assert said.code == 0 and "6 requests in all" in said.out

@@ -26,7 +26,9 @@ def test_without_earlier_runs_the_letters_of_the_prompts_are_all_there_is():
     assert found.input_tokens == pytest.approx((600, 1000))
     assert found.output_tokens == (10, 500)
     assert found.seconds is None
-    assert found.cost == pytest.approx(((600 * 2 + 10 * 10) / 1e6, (1000 * 2 + 500 * 10) / 1e6))
+    assert found.cost == pytest.approx(
+        ((600 * 2 + 10 * 10) / 1e6, (1000 * 2 + 500 * 10) / 1e6)
+    )
 
 
 def test_chinese_has_more_tokens_for_its_letters():
@@ -89,13 +91,21 @@ def test_earlier_runs_are_found_beside_the_folder_and_broken_ones_say_nothing(tm
         "sums#judge/m": {"asked": 40, "input_tokens": 9},
         "sums/few": {"asked": 2, "seconds": 1.0},
     }
-    for name, text in {"a": json.dumps({"usage": usage}), "b": "{", "c": '{"usage": 3}', "d": "{}"}.items():
+    for name, text in {
+        "a": json.dumps({"usage": usage}),
+        "b": "{",
+        "c": '{"usage": 3}',
+        "d": "{}",
+    }.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "summary.json").write_text(text)
 
     found = earlier_runs(tmp_path, "sums", "m")
 
-    assert [(one.is_same_task, one.usage.asked) for one in found] == [(True, 40), (False, 9)]
+    assert [(one.is_same_task, one.usage.asked) for one in found] == [
+        (True, 40),
+        (False, 9),
+    ]
     assert earlier_runs(tmp_path, "sums", "few") == []
     assert earlier_runs(tmp_path / "nowhere", "sums", "m") == []
 
@@ -103,27 +113,71 @@ def test_earlier_runs_are_found_beside_the_folder_and_broken_ones_say_nothing(tm
 def test_a_run_that_goes_on_is_forecast_by_its_own_first_half(assay, folder):
     rows = [{"id": f"s{n}", "question": f"{n}", "answer": "4"} for n in range(40)]
     (folder / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assay("run", "many.jsonl", "--model", "four.py:generate", "--limit", "10", "-o", "runs/a")
+    assay(
+        "run",
+        "many.jsonl",
+        "--model",
+        "four.py:generate",
+        "--limit",
+        "10",
+        "-o",
+        "runs/a",
+    )
 
-    said = assay("run", "many.jsonl", "--model", "four.py:generate", "-o", "runs/a", "--dry_run", "--json")
-    shown = assay("run", "many.jsonl", "--model", "four.py:generate", "-o", "runs/a", "--dry_run")
+    said = assay(
+        "run",
+        "many.jsonl",
+        "--model",
+        "four.py:generate",
+        "-o",
+        "runs/a",
+        "--dry_run",
+        "--json",
+    )
+    shown = assay(
+        "run", "many.jsonl", "--model", "four.py:generate", "-o", "runs/a", "--dry_run"
+    )
 
     found = said.json["cells"][0]["range"]
-    assert found["answered"] == 10 and found["known_from"] == ["runs/a"] and found["seconds"] is not None
+    assert (
+        found["answered"] == 10
+        and found["known_from"] == ["runs/a"]
+        and found["seconds"] is not None
+    )
     assert "answered already in runs/a: 10; the ranges are for the rest" in shown.out
 
 
 def test_the_cost_is_a_range_and_open_without_a_limit(assay):
-    model = ("--model", "four.py:generate", "-a", "price_input=1000000,price_output=1000000", "--dry_run")
+    model = (
+        "--model",
+        "four.py:generate",
+        "-a",
+        "price_input=1000000,price_output=1000000",
+        "--dry_run",
+    )
 
-    limited, open_ended = assay("run", "sums.jsonl", *model, "--max_tokens", "10"), assay("run", "sums.jsonl", *model)
+    limited, open_ended = (
+        assay("run", "sums.jsonl", *model, "--max_tokens", "10"),
+        assay("run", "sums.jsonl", *model),
+    )
 
     assert "cost: 5.4000 to 34.0000" in limited.out
     assert "cost: 5.4000 or more (--max_tokens sets an end)" in open_ended.out
-    assert "time: unknown (no earlier run of this model lies beside this one)" in limited.out
+    assert (
+        "time: unknown (no earlier run of this model lies beside this one)"
+        in limited.out
+    )
 
 
 def test_a_rule_that_cannot_be_kept_is_found_as_in_a_run(assay):
-    said = assay("run", "sums.jsonl", "--model", "four.py:generate", "--until", "decided", "--dry_run")
+    said = assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "four.py:generate",
+        "--until",
+        "decided",
+        "--dry_run",
+    )
 
     assert said.code == 2 and "no earlier run to decide against" in said.err

@@ -21,7 +21,13 @@ def test_off_a_terminal_there_is_no_pager(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("setting", "command"), [("", None), ("cat", None), ("no-such-pager", None), ("head -n 3", ["head", "-n", "3"])]
+    ("setting", "command"),
+    [
+        ("", None),
+        ("cat", None),
+        ("no-such-pager", None),
+        ("head -n 3", ["head", "-n", "3"]),
+    ],
 )
 def test_on_a_terminal_it_is_what_the_user_set(monkeypatch, setting, command):
     monkeypatch.setattr(sys, "stdin", Terminal())

@@ -61,7 +61,10 @@ class Far(Weighing):
 @pytest.fixture
 def rows(tmp_path):
     file = tmp_path / "rows.jsonl"
-    lines = [{"question": f"What is {n}?", "choices": ["one", "two"], "answer": "A"} for n in range(6)]
+    lines = [
+        {"question": f"What is {n}?", "choices": ["one", "two"], "answer": "A"}
+        for n in range(6)
+    ]
     file.write_text("\n".join(map(json.dumps, lines)))
     return file
 
@@ -74,12 +77,16 @@ def model_in(tmp_path, source, name):
 
 def weighing_task(tmp_path, rows):
     task = tmp_path / "weighed.yaml"
-    task.write_text(f"name: weighed\ndataset: {rows}\ntemplate: choice_likelihood\nscorers: [choice_likelihood]\n")
+    task.write_text(
+        f"name: weighed\ndataset: {rows}\ntemplate: choice_likelihood\nscorers: [choice_likelihood]\n"
+    )
     return str(task)
 
 
 def test_a_steady_model_does_not_drift(tmp_path, rows, capsys):
-    code = command([str(rows), "--model", model_in(tmp_path, STEADY, "generate"), "--sizes", "2,6"])
+    code = command(
+        [str(rows), "--model", model_in(tmp_path, STEADY, "generate"), "--sizes", "2,6"]
+    )
 
     assert code == 0
     shown = capsys.readouterr().out
@@ -90,7 +97,9 @@ def test_a_steady_model_does_not_drift(tmp_path, rows, capsys):
 def test_an_answer_that_depends_on_the_batch_is_drift(tmp_path, rows, capsys):
     drifting = model_in(tmp_path, DRIFTING, "Drifting")
 
-    code = command([str(rows), "--model", drifting, "--sizes", "3", "-k", "4", "--json"])
+    code = command(
+        [str(rows), "--model", drifting, "--sizes", "3", "-k", "4", "--json"]
+    )
 
     document = json.loads(capsys.readouterr().out)
     first = document["cells"][0]["parity"][0]
@@ -101,51 +110,103 @@ def test_an_answer_that_depends_on_the_batch_is_drift(tmp_path, rows, capsys):
 def test_likelihoods_may_differ_by_rounding_and_no_more(tmp_path, rows, capsys):
     task = weighing_task(tmp_path, rows)
 
-    near = command([task, "--model", model_in(tmp_path, WEIGHING, "Near"), "--sizes", "4"])
+    near = command(
+        [task, "--model", model_in(tmp_path, WEIGHING, "Near"), "--sizes", "4"]
+    )
     said = capsys.readouterr().out
-    far = command([task, "--model", model_in(tmp_path, WEIGHING, "Far"), "--sizes", "4"])
+    far = command(
+        [task, "--model", model_in(tmp_path, WEIGHING, "Far"), "--sizes", "4"]
+    )
 
     assert near == 0
     assert "log-likelihoods at most 3.0e-06 apart" in said
     assert far == EXIT_DRIFT
 
 
-def test_generation_options_a_seed_and_an_endpoint_reach_the_model(tmp_path, rows, capsys):
+def test_generation_options_a_seed_and_an_endpoint_reach_the_model(
+    tmp_path, rows, capsys
+):
     told = model_in(tmp_path, TELLING, "Telling")
-    given = ["--temperature", "0.5", "--top_p", "0.9", "--max_tokens", "3", "--seed", "7"]
+    given = [
+        "--temperature",
+        "0.5",
+        "--top_p",
+        "0.9",
+        "--max_tokens",
+        "3",
+        "--seed",
+        "7",
+    ]
 
-    code = command([str(rows), "--model", told, "--sizes", "2", *given, "--base_url", "http://localhost:1/v1"])
+    code = command(
+        [
+            str(rows),
+            "--model",
+            told,
+            "--sizes",
+            "2",
+            *given,
+            "--base_url",
+            "http://localhost:1/v1",
+        ]
+    )
 
     assert code == 0
-    lines = {tuple(json.loads(line)) for line in (tmp_path / "told.jsonl").read_text().splitlines()}
+    lines = {
+        tuple(json.loads(line))
+        for line in (tmp_path / "told.jsonl").read_text().splitlines()
+    }
     assert {line[:5] for line in lines} == {(0.5, 0.9, 3, 7, "http://localhost:1/v1")}
-    assert len({line[5] for line in lines}) == 6  # one for each sample, the same in every batch
+    assert (
+        len({line[5] for line in lines}) == 6
+    )  # one for each sample, the same in every batch
 
 
 def test_sizes_that_are_no_numbers_are_refused(tmp_path, rows):
     with pytest.raises(UsageError, match="--sizes takes numbers"):
-        command([str(rows), "--model", model_in(tmp_path, STEADY, "generate"), "--sizes", "some"])
+        command(
+            [
+                str(rows),
+                "--model",
+                model_in(tmp_path, STEADY, "generate"),
+                "--sizes",
+                "some",
+            ]
+        )
 
 
 @pytest.mark.torch
 def test_a_local_transformers_model_keeps_parity(tmp_path, rows, capsys):
     pytest.importorskip("torch", reason="pip install torch transformers")
-    transformers = pytest.importorskip("transformers", reason="pip install torch transformers")
+    transformers = pytest.importorskip(
+        "transformers", reason="pip install torch transformers"
+    )
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    vocabulary = {c: i for i, c in enumerate([*sorted(pre_tokenizers.ByteLevel.alphabet()), "</s>"])}
+    vocabulary = {
+        c: i
+        for i, c in enumerate([*sorted(pre_tokenizers.ByteLevel.alphabet()), "</s>"])
+    }
     backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     folder = tmp_path / "llama"
-    transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>").save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token="</s>"
+    ).save_pretrained(folder)
     config = transformers.LlamaConfig(
-        vocab_size=260, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.2,
-    )  # fmt: skip
+        vocab_size=260,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+        initializer_range=0.2,
+    )
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     wrapped = tmp_path / "local.py"
     wrapped.write_text(
@@ -153,8 +214,20 @@ def test_a_local_transformers_model_keeps_parity(tmp_path, rows, capsys):
         f"model = LocalTransformers({str(folder)!r}, max_tokens=8)\n"
     )
 
-    code = command([weighing_task(tmp_path, rows), "--model", f"{wrapped}:model", "--sizes", "2,6"])
-    generated = command([str(rows), "--model", f"{wrapped}:model", "--sizes", "2,6", "--max_tokens", "8"])
+    code = command(
+        [weighing_task(tmp_path, rows), "--model", f"{wrapped}:model", "--sizes", "2,6"]
+    )
+    generated = command(
+        [
+            str(rows),
+            "--model",
+            f"{wrapped}:model",
+            "--sizes",
+            "2,6",
+            "--max_tokens",
+            "8",
+        ]
+    )
 
     assert (code, generated) == (0, 0)
     assert capsys.readouterr().out.count("6 compared, 0 drifted") == 8

@@ -13,7 +13,9 @@ def many(folder):
 
 
 def test_assumptions_are_answered_in_a_few_lines(assay):
-    said = assay("power", "--n", "200", "--rate", "0.7", "--pairs", "0.2", "--difference", "0.05")
+    said = assay(
+        "power", "--n", "200", "--rate", "0.7", "--pairs", "0.2", "--difference", "0.05"
+    )
 
     assert said.code == 0
     assert said.out.splitlines() == [
@@ -24,7 +26,16 @@ def test_assumptions_are_answered_in_a_few_lines(assay):
 
 
 def test_a_run_is_a_pilot_for_other_counts(assay):
-    assay("run", "sums.jsonl", "--model", "four.py:generate", "--scorer", "exact_match", "-o", "pilot")
+    assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "four.py:generate",
+        "--scorer",
+        "exact_match",
+        "-o",
+        "pilot",
+    )
 
     [scores] = assay("power", "pilot", "--n", "50", "--n", "500", "--json").json
 
@@ -48,7 +59,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "said"), FAULTS, ids=[typed or "nothing typed" for typed, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("typed", "said"), FAULTS, ids=[typed or "nothing typed" for typed, _ in FAULTS]
+)
 def test_a_wrong_assumption_is_one_line(assay, typed, said):
     done = assay("power", *typed.split())
 
@@ -58,7 +71,10 @@ def test_a_wrong_assumption_is_one_line(assay, typed, said):
 def test_a_limit_that_gives_no_useful_value_is_said_with_one_that_does(assay, many):
     said = assay("run", many, "--model", "four.py:generate", "--limit", "20", "-o", "a")
 
-    assert "--limit 20: 20 samples give a value to ± 20 points; --limit 400 to ± 5" in said.err
+    assert (
+        "--limit 20: 20 samples give a value to ± 20 points; --limit 400 to ± 5"
+        in said.err
+    )
 
 
 def test_a_limit_too_small_to_tell_models_apart_is_said(assay, many):
@@ -66,12 +82,17 @@ def test_a_limit_too_small_to_tell_models_apart_is_said(assay, many):
 
     said = assay("run", many, *two, "--limit", "100", "-o", "a")
 
-    assert "--limit 100: 100 samples show a difference of 12 points between models; --limit 630 shows 5" in said.err
+    assert (
+        "--limit 100: 100 samples show a difference of 12 points between models; --limit 630 shows 5"
+        in said.err
+    )
 
 
 @pytest.mark.parametrize("limit", ["3", "10", "200", "0.5"])
 def test_a_trial_and_a_sufficient_limit_are_let_be(assay, many, limit):
-    said = assay("run", many, "--model", "four.py:generate", "--limit", limit, "-o", "a")
+    said = assay(
+        "run", many, "--model", "four.py:generate", "--limit", limit, "-o", "a"
+    )
 
     assert "points" not in said.err
 
@@ -79,6 +100,17 @@ def test_a_trial_and_a_sufficient_limit_are_let_be(assay, many, limit):
 def test_a_baseline_says_what_a_limit_is_meant_for(assay, many):
     assay("run", many, "--model", "four.py:generate", "--limit", "5", "-o", "a")
 
-    said = assay("run", many, "--model", "adder.py:generate", "--limit", "5", "-o", "b", "--baseline", "a")
+    said = assay(
+        "run",
+        many,
+        "--model",
+        "adder.py:generate",
+        "--limit",
+        "5",
+        "-o",
+        "b",
+        "--baseline",
+        "a",
+    )
 
     assert "5 samples show no difference that is likely between models" in said.err

@@ -16,7 +16,9 @@ def script(folder, text, name="script.py"):
 
 def test_a_script_gets_its_arguments_and_its_neighbours(tmp_path, capsys):
     (tmp_path / "helper.py").write_text("WORD = 'hello'\n")
-    path = script(tmp_path, "import sys, helper\nprint(helper.WORD, sys.argv[1:], __name__)\n")
+    path = script(
+        tmp_path, "import sys, helper\nprint(helper.WORD, sys.argv[1:], __name__)\n"
+    )
     before = sys.argv, list(sys.path)
 
     code = command([path, "--fast", "3"])
@@ -26,7 +28,9 @@ def test_a_script_gets_its_arguments_and_its_neighbours(tmp_path, capsys):
     assert (sys.argv, sys.path) == before
 
 
-@pytest.mark.parametrize(("leaves", "code"), [("sys.exit()", 0), ("sys.exit(5)", 5), ("sys.exit('no')", 1)])
+@pytest.mark.parametrize(
+    ("leaves", "code"), [("sys.exit()", 0), ("sys.exit(5)", 5), ("sys.exit('no')", 1)]
+)
 def test_the_scripts_exit_code_is_ours(tmp_path, leaves, code):
     assert command([script(tmp_path, f"import sys\n{leaves}\n")]) == code
 
@@ -64,7 +68,11 @@ def test_a_registered_file_is_run_before_the_script(tmp_path, capsys, is_behind)
     )
     register = ["--register", str(tmp_path / "mine.py")]
 
-    code = command([str(script), *register, "more"] if is_behind else [*register, str(script), "more"])
+    code = command(
+        [str(script), *register, "more"]
+        if is_behind
+        else [*register, str(script), "more"]
+    )
 
     assert code == 0
     assert capsys.readouterr().out == "7 ['more']\n"
@@ -74,5 +82,7 @@ def test_a_file_to_register_that_no_dialect_knows_is_said_in_a_line(tmp_path):
     (tmp_path / "mine.py").write_text("x = 1\n")
     (tmp_path / "script.py").write_text("")
 
-    with pytest.raises(UsageError, match=r"--register .*mine\.py: written for none of the dialects"):
+    with pytest.raises(
+        UsageError, match=r"--register .*mine\.py: written for none of the dialects"
+    ):
         command(["--register", str(tmp_path / "mine.py"), str(tmp_path / "script.py")])

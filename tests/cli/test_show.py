@@ -43,13 +43,29 @@ def test_a_sample_that_is_not_there_is_answered_with_the_nearest(assay, run):
 
 
 def test_failures_are_listed_with_their_cause(assay, folder):
-    (folder / "sometimes.py").write_text("def generate(messages):\n    return {'2+2?': '4'}[messages[-1]['content']]\n")
-    assay("run", "sums.jsonl", "--model", "sometimes.py:generate", "--on_error", "continue", "-o", "out")
+    (folder / "sometimes.py").write_text(
+        "def generate(messages):\n    return {'2+2?': '4'}[messages[-1]['content']]\n"
+    )
+    assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "sometimes.py:generate",
+        "--on_error",
+        "continue",
+        "-o",
+        "out",
+    )
 
     said = assay("show", "out", "--failures")
 
-    assert "sample 1" in said.out and "sample 2" in said.out and "sample 0" not in said.out
-    assert "KeyError: '3+3?'" in said.out and "exact_match: model_error, no value" in said.out
+    assert (
+        "sample 1" in said.out and "sample 2" in said.out and "sample 0" not in said.out
+    )
+    assert (
+        "KeyError: '3+3?'" in said.out
+        and "exact_match: model_error, no value" in said.out
+    )
 
 
 def test_a_run_without_failures_says_so(assay, run):
@@ -57,7 +73,9 @@ def test_a_run_without_failures_says_so(assay, run):
 
 
 def test_what_a_model_wrote_cannot_move_the_cursor(assay, folder):
-    (folder / "evil.py").write_text("def generate(messages):\n    return '\\x1b[2Jgone\\r\\nnext \\u202egnp'\n")
+    (folder / "evil.py").write_text(
+        "def generate(messages):\n    return '\\x1b[2Jgone\\r\\nnext \\u202egnp'\n"
+    )
     assay("run", "sums.jsonl", "--model", "evil.py:generate", "-o", "out")
 
     said = assay("show", "out", "--sample", "0")
@@ -67,13 +85,21 @@ def test_what_a_model_wrote_cannot_move_the_cursor(assay, folder):
 
 
 def test_each_round_of_a_dialogue_is_shown_once(assay, folder):
-    (folder / "talk.jsonl").write_text(json.dumps({"turns": ["hello", "and then?"], "answer": "x"}) + "\n")
-    (folder / "echo.py").write_text("def generate(messages):\n    return 'you said ' + messages[-1]['content']\n")
+    (folder / "talk.jsonl").write_text(
+        json.dumps({"turns": ["hello", "and then?"], "answer": "x"}) + "\n"
+    )
+    (folder / "echo.py").write_text(
+        "def generate(messages):\n    return 'you said ' + messages[-1]['content']\n"
+    )
     assay("run", "talk.jsonl", "--model", "echo.py:generate", "-o", "out")
 
     said = assay("show", "out", "--sample", "0")
 
-    assert said.out.index("round 1") < said.out.index("you said hello") < said.out.index("round 2")
+    assert (
+        said.out.index("round 1")
+        < said.out.index("you said hello")
+        < said.out.index("round 2")
+    )
     assert said.out.index("round 2") < said.out.index("you said and then?")
     assert said.out.count("you said hello") == 1
 
@@ -88,14 +114,19 @@ def test_a_scorer_shows_where_it_is_defined_and_its_options(assay):
 def test_a_name_of_two_kinds_shows_both(assay):
     said = assay("show", "choice_likelihood")
 
-    assert "scorer choice_likelihood" in said.out and "template choice_likelihood" in said.out
+    assert (
+        "scorer choice_likelihood" in said.out
+        and "template choice_likelihood" in said.out
+    )
 
 
 def test_the_words_under_a_field_are_its_documentation(assay):
     said = assay("show", "openai").out
 
     assert "`auto` sends prompts with free roles as completions" in said
-    assert "Up to and including the version, as `/v1`" in said  # of a field it inherits from another file
+    assert (
+        "Up to and including the version, as `/v1`" in said
+    )  # of a field it inherits from another file
 
 
 def test_a_data_file_shows_a_row_and_its_prompt(assay):
@@ -114,7 +145,12 @@ def test_a_task_whose_data_is_not_here_says_where_to_get_it(assay, folder, monke
 
     said = assay("show", "bench.py")
 
-    assert said.code == 0 and "org/name" in said.out and "--data PATH" in said.out and "rows of mine" in said.out
+    assert (
+        said.code == 0
+        and "org/name" in said.out
+        and "--data PATH" in said.out
+        and "rows of mine" in said.out
+    )
 
 
 def test_the_data_of_a_task_may_be_given(assay, folder):
@@ -144,7 +180,9 @@ def test_a_shipped_value_is_found_where_it_is_written():
 
     file, _, line = place.rpartition(":")
     assert file.endswith("registry.py")
-    assert Path(file).read_text().splitlines()[int(line) - 1].startswith("tasks: Registry")
+    assert (
+        Path(file).read_text().splitlines()[int(line) - 1].startswith("tasks: Registry")
+    )
 
 
 def test_a_suite_shows_each_of_its_tasks(assay, folder):
@@ -160,24 +198,39 @@ def test_a_suite_shows_each_of_its_tasks(assay, folder):
 
 
 def test_a_judge_says_why(assay, folder):
-    (folder / "judge.py").write_text("def generate(messages):\n    return '{\"score\": 4, \"reason\": \"short\"}'\n")
-    (folder / "mute.py").write_text("def generate(messages):\n    return 'I would rather not.'\n")
+    (folder / "judge.py").write_text(
+        'def generate(messages):\n    return \'{"score": 4, "reason": "short"}\'\n'
+    )
+    (folder / "mute.py").write_text(
+        "def generate(messages):\n    return 'I would rather not.'\n"
+    )
     judged = ("run", "sums.jsonl", *FOUR, "--scorer", "judge", "--limit", "1")
     assay(*judged, "--judge", "judge.py", "-o", "fine")
     assay(*judged, "--judge", "mute.py", "-o", "none")
 
-    fine, none = assay("show", "fine", "--sample", "0"), assay("show", "none", "--sample", "0")
+    fine, none = (
+        assay("show", "fine", "--sample", "0"),
+        assay("show", "none", "--sample", "0"),
+    )
 
-    assert "  for judge, the judge (judge.py" in fine.out and "QUESTION\n      2+2?" in fine.out
+    assert (
+        "  for judge, the judge (judge.py" in fine.out
+        and "QUESTION\n      2+2?" in fine.out
+    )
     assert '      {"score": 4, "reason": "short"}' in fine.out
     assert "    reason: " in none.out and "      I would rather not." in none.out
 
 
 def test_a_huge_answer_is_shown_once_and_cut_in_a_list(assay, folder):
-    (folder / "long.py").write_text("def generate(messages):\n    return 'w' * 50_000\n")
+    (folder / "long.py").write_text(
+        "def generate(messages):\n    return 'w' * 50_000\n"
+    )
     assay("run", "sums.jsonl", "--model", "long.py", "-o", "out")
 
-    listed, alone = assay("show", "out", "--limit", "1"), assay("show", "out", "--sample", "0")
+    listed, alone = (
+        assay("show", "out", "--limit", "1"),
+        assay("show", "out", "--sample", "0"),
+    )
 
     assert listed.out.count("w") < 3000 and "48000 more characters" in listed.out
     assert 50_000 <= alone.out.count("w") < 51_000
@@ -188,7 +241,9 @@ def test_a_picture_is_shown_by_its_file(assay, folder):
         "from PIL import Image\n\ndef generate(messages):\n    return Image.new('RGB', (4, 4), 'red')\n"
     )
     (folder / "words.py").write_text("def score(sample, output):\n    return 1.0\n")
-    (folder / "draw.yaml").write_text("dataset: sums.jsonl\nproduces: [image]\nscorers: [words.py]\n")
+    (folder / "draw.yaml").write_text(
+        "dataset: sums.jsonl\nproduces: [image]\nscorers: [words.py]\n"
+    )
     assay("run", "draw.yaml", "--model", "paint.py", "-o", "out")
 
     said = assay("show", "out", "--sample", "0")

@@ -5,8 +5,13 @@ import pytest
 from assay.cli.main import main
 
 
-@pytest.mark.parametrize(("name", "place"), [("pope", "data: here with"), ("gsm8k", "data: openai/gsm8k on the hub")])
-def test_a_task_without_its_data_is_shown_by_a_row_of_its_mini_set(name, place, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("pope", "data: here with"), ("gsm8k", "data: openai/gsm8k on the hub")],
+)
+def test_a_task_without_its_data_is_shown_by_a_row_of_its_mini_set(
+    name, place, capsys, monkeypatch
+):
     for variable in ("ASSAY_DATA", "LMUData"):
         monkeypatch.delenv(variable, raising=False)
 

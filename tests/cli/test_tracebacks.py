@@ -26,7 +26,12 @@ def raising(monkeypatch, error, cause=None):
 
 @pytest.mark.parametrize(
     "text",
-    [URL, f"Authorization: Bearer {KEY}", f"{{'x-api-key': '{KEY}'}}", f"first line\nsecond line: Bearer {KEY}"],
+    [
+        URL,
+        f"Authorization: Bearer {KEY}",
+        f"{{'x-api-key': '{KEY}'}}",
+        f"first line\nsecond line: Bearer {KEY}",
+    ],
     ids=["url", "header", "mapping", "second line"],
 )
 def test_a_key_in_what_an_exception_says_is_not_shown(assay, monkeypatch, text):
@@ -35,13 +40,21 @@ def test_a_key_in_what_an_exception_says_is_not_shown(assay, monkeypatch, text):
     said = assay("ls", "--debug")
 
     assert said.code == 1
-    assert said.err.startswith("Traceback") and "in broken" in said.err and "RuntimeError: said " in said.err
+    assert (
+        said.err.startswith("Traceback")
+        and "in broken" in said.err
+        and "RuntimeError: said " in said.err
+    )
     assert KEY not in said.err and "[redacted]" in said.err
 
 
 def test_a_key_of_the_environment_is_not_shown_wherever_it_stands(assay, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", KEY)
-    raising(monkeypatch, RuntimeError("no answer"), cause=ConnectionError(f"the server refused {KEY!r}"))
+    raising(
+        monkeypatch,
+        RuntimeError("no answer"),
+        cause=ConnectionError(f"the server refused {KEY!r}"),
+    )
 
     said = assay("ls", "--debug")
 
@@ -55,15 +68,29 @@ def test_a_key_that_was_typed_is_not_shown(assay, folder):
         "    def generate(self, messages):\n        return 'x'\n"
     )
 
-    said = assay("run", "sums.jsonl", "--model", "refusing.py:Model", "-a", f"api_key={KEY}", "--debug")
+    said = assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "refusing.py:Model",
+        "-a",
+        f"api_key={KEY}",
+        "--debug",
+    )
 
-    assert said.err.startswith("Traceback") and said.code == 1 and "what is [redacted]?" in said.err
+    assert (
+        said.err.startswith("Traceback")
+        and said.code == 1
+        and "what is [redacted]?" in said.err
+    )
     assert KEY not in said.err + said.out
 
 
 def test_a_key_written_in_the_code_that_failed_is_not_shown(assay, folder):
     key = "sk-" + "a1b2c3d4" * 3
-    (folder / "written.py").write_text(f"def tasks():\n    return [].index('{key}')\n\nTASK = tasks()\n")
+    (folder / "written.py").write_text(
+        f"def tasks():\n    return [].index('{key}')\n\nTASK = tasks()\n"
+    )
 
     said = assay("run", "written.py", "--debug")
 
@@ -90,12 +117,16 @@ def test_exit_code_and_document_are_those_of_a_run_without_debug(assay, monkeypa
     assert "Traceback" in traced.err and "Traceback" not in plain.err
 
 
-def test_what_is_typed_at_the_keyboard_to_stop_is_traced_and_leaves_with_130(assay, monkeypatch):
+def test_what_is_typed_at_the_keyboard_to_stop_is_traced_and_leaves_with_130(
+    assay, monkeypatch
+):
     raising(monkeypatch, KeyboardInterrupt())
 
     said = assay("ls", "--debug")
 
-    assert said.code == 130 and "KeyboardInterrupt" in said.err and "in broken" in said.err
+    assert (
+        said.code == 130 and "KeyboardInterrupt" in said.err and "in broken" in said.err
+    )
 
 
 def test_the_traceback_of_a_script_shows_no_key(tmp_path, capsys):
@@ -104,20 +135,35 @@ def test_the_traceback_of_a_script_shows_no_key(tmp_path, capsys):
     code = run_script([str(tmp_path / "script.py")])
 
     err = capsys.readouterr().err
-    assert code == 1 and "SystemError: https://[redacted]@host.test" in err and "script.py" in err
+    assert (
+        code == 1
+        and "SystemError: https://[redacted]@host.test" in err
+        and "script.py" in err
+    )
     assert KEY not in err
 
 
-def test_an_accident_in_a_run_says_nothing_of_the_options_that_a_file_gave(assay, folder, monkeypatch):
-    config = {"tasks": ["sums.jsonl"], "models": ["four.py:generate"], "model_args": {"api_key": KEY}}
+def test_an_accident_in_a_run_says_nothing_of_the_options_that_a_file_gave(
+    assay, folder, monkeypatch
+):
+    config = {
+        "tasks": ["sums.jsonl"],
+        "models": ["four.py:generate"],
+        "model_args": {"api_key": KEY},
+    }
     (folder / "config.yaml").write_text(json.dumps(config))
 
     def broken(*_, **__):
         raise LookupError(f"nothing under {KEY}")
 
-    monkeypatch.setattr(importlib.import_module("assay.runner.run"), "make_plan", broken)
+    monkeypatch.setattr(
+        importlib.import_module("assay.runner.run"), "make_plan", broken
+    )
 
-    shown = [assay("run", "--config", "config.yaml", *more).err for more in ((), ("--debug",))]
+    shown = [
+        assay("run", "--config", "config.yaml", *more).err
+        for more in ((), ("--debug",))
+    ]
 
     assert all("LookupError: nothing under [redacted" in err for err in shown)
     assert not any(KEY in err for err in shown)
@@ -129,4 +175,8 @@ def test_what_an_accident_came_from_is_forgotten_where_it_shows_a_secret():
 
     Redactor(frozenset({KEY})).hide(error)
 
-    assert error.args == ("it failed", 3) and error.__cause__ is None and error.__suppress_context__
+    assert (
+        error.args == ("it failed", 3)
+        and error.__cause__ is None
+        and error.__suppress_context__
+    )

@@ -21,10 +21,28 @@ class Painter:
 @pytest.fixture
 def run(assay, folder):
     (folder / "painter.py").write_text(PAINTER)
-    said = assay("run", "sums.jsonl", "--model", "painter.py:Painter", "--scorer", "exact_match", "-o", "out")
+    said = assay(
+        "run",
+        "sums.jsonl",
+        "--model",
+        "painter.py:Painter",
+        "--scorer",
+        "exact_match",
+        "-o",
+        "out",
+    )
     assert said.code == 0
     (folder / "asked.txt").unlink()
-    return ["run", "sums.jsonl", "--model", "painter.py:Painter", "--scorer", "exact_match", "-o", "out"]
+    return [
+        "run",
+        "sums.jsonl",
+        "--model",
+        "painter.py:Painter",
+        "--scorer",
+        "exact_match",
+        "-o",
+        "out",
+    ]
 
 
 def flip(path, at=None):
@@ -47,7 +65,11 @@ def flip_an_answer(folder):
 def flip_a_verdict(folder):
     journal = folder / "out" / "records.jsonl"
     lines = journal.read_bytes().split(b"\n")
-    at = next(n for n, line in enumerate(lines) if b'"kind":"score"' in line and b'"id":"1"' in line)
+    at = next(
+        n
+        for n, line in enumerate(lines)
+        if b'"kind":"score"' in line and b'"id":"1"' in line
+    )
     flip(journal, len(b"\n".join(lines[:at])) + 20)
 
 
@@ -64,8 +86,16 @@ def edit_the_summary(folder):
 
 def one_medium(folder):
     journal = (folder / "out" / "records.jsonl").read_text().splitlines()
-    line = next(json.loads(entry) for entry in journal if '"kind":"output"' in entry and '"id":"1"' in entry)
-    digest = next(part["sha256"] for part in line["output"]["candidates"][0]["parts"] if "sha256" in part)
+    line = next(
+        json.loads(entry)
+        for entry in journal
+        if '"kind":"output"' in entry and '"id":"1"' in entry
+    )
+    digest = next(
+        part["sha256"]
+        for part in line["output"]["candidates"][0]["parts"]
+        if "sha256" in part
+    )
     return next((folder / "out" / "media").rglob(f"{digest}.*"))
 
 
@@ -101,7 +131,9 @@ def test_an_undamaged_run_is_verified(assay, run):
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-@pytest.mark.parametrize("reader", ["verify", "show", "export", "baseline", "run", "score"])
+@pytest.mark.parametrize(
+    "reader", ["verify", "show", "export", "baseline", "run", "score"]
+)
 def test_damage_is_said_by_every_reader(assay, folder, run, kind, reader):
     damage, line, again = DAMAGE[kind]
     damage(folder)
@@ -116,11 +148,19 @@ def test_damage_is_said_by_every_reader(assay, folder, run, kind, reader):
 
     said = assay(*commands[reader])
 
-    told = [entry for entry in (said.out + said.err).splitlines() if line in entry or "damaged lines were" in entry]
+    told = [
+        entry
+        for entry in (said.out + said.err).splitlines()
+        if line in entry or "damaged lines were" in entry
+    ]
     assert told, said
     is_lacking = {
         "score": bool(again),  # samples whose answers are lost
-        "baseline": kind in ("verdict", "end"),  # its journal does not give its number: nothing was compared
+        "baseline": kind
+        in (
+            "verdict",
+            "end",
+        ),  # its journal does not give its number: nothing was compared
         "run": False,
     }
     assert said.code == (3 if is_lacking.get(reader, True) else 0)
@@ -130,7 +170,9 @@ def test_damage_is_said_by_every_reader(assay, folder, run, kind, reader):
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_the_same_command_again_mends_the_run_and_asks_only_for_what_is_damaged(assay, folder, run, kind):
+def test_the_same_command_again_mends_the_run_and_asks_only_for_what_is_damaged(
+    assay, folder, run, kind
+):
     damage, _, again = DAMAGE[kind]
     before = json.loads((folder / "out" / "summary.json").read_text())["results"]
     damage(folder)
@@ -138,7 +180,10 @@ def test_the_same_command_again_mends_the_run_and_asks_only_for_what_is_damaged(
     mended, repeated = assay(*run), assay(*run, "--json")
 
     assert mended.code == 0 and asked(folder) == again
-    assert repeated.json["results"] == before and repeated.json["usage"]["sums/painter.py:Painter"]["asked"] == 0
+    assert (
+        repeated.json["results"] == before
+        and repeated.json["usage"]["sums/painter.py:Painter"]["asked"] == 0
+    )
 
 
 def test_a_table_that_the_journal_does_not_give_is_named(assay, folder, run):
@@ -146,24 +191,36 @@ def test_a_table_that_the_journal_does_not_give_is_named(assay, folder, run):
 
     edit_the_summary(folder)
     manifest = json.loads((folder / "out" / "run.json").read_text())
-    manifest["summary"]["sha256"] = hashlib.sha256((folder / "out" / "summary.json").read_bytes()).hexdigest()
+    manifest["summary"]["sha256"] = hashlib.sha256(
+        (folder / "out" / "summary.json").read_bytes()
+    ).hexdigest()
     (folder / "out" / "run.json").write_text(json.dumps(manifest))
 
     said = assay("verify", "out")
 
     assert said.code == 3 and said.out.endswith("damaged: out\n")
-    assert "exact_match: summary.json has value 0.999" in said.out and "and the journal gives 0.333" in said.out
+    assert (
+        "exact_match: summary.json has value 0.999" in said.out
+        and "and the journal gives 0.333" in said.out
+    )
 
 
-def test_a_run_that_was_not_finished_shows_no_numbers_and_is_not_verified(assay, folder, run):
+def test_a_run_that_was_not_finished_shows_no_numbers_and_is_not_verified(
+    assay, folder, run
+):
     manifest = json.loads((folder / "out" / "run.json").read_text())
     for name in ("journal", "summary", "media"):
         del manifest[name]
-    (folder / "out" / "run.json").write_text(json.dumps({**manifest, "status": "running"}))
+    (folder / "out" / "run.json").write_text(
+        json.dumps({**manifest, "status": "running"})
+    )
 
     shown, said = assay("show", "out"), assay("verify", "out")
 
-    assert "0.333" not in shown.out.split("sums ·")[0] and "no numbers: summary.json is not what this run" in shown.out
+    assert (
+        "0.333" not in shown.out.split("sums ·")[0]
+        and "no numbers: summary.json is not what this run" in shown.out
+    )
     assert said.code == 3 and "not checked: the run is not finished" in said.out
 
 
@@ -175,7 +232,11 @@ def test_a_run_of_the_first_version_is_shown_and_called_unverified(assay, folder
 
     shown, said = assay("show", "out"), assay("verify", "out")
 
-    assert shown.code == 0 and "0.333" in shown.out and "unverified: the run was written by" in shown.err
+    assert (
+        shown.code == 0
+        and "0.333" in shown.out
+        and "unverified: the run was written by" in shown.err
+    )
     assert said.code == 3 and said.out.endswith("unverified: out\n")
     assert "ok: the journal gives the 1 numbers of the table" in said.out
 
@@ -185,7 +246,10 @@ def test_a_table_that_cannot_be_made_again_is_not_called_verified(assay, folder,
 
     said = assay("verify", "out")
 
-    assert said.code == 3 and "not checked: the table could not be made again: " in said.out
+    assert (
+        said.code == 3
+        and "not checked: the table could not be made again: " in said.out
+    )
 
 
 def test_a_folder_that_is_no_run_is_refused(assay, folder):
@@ -194,7 +258,9 @@ def test_a_folder_that_is_no_run_is_refused(assay, folder):
     assert said.code == 1 and "not a run folder" in said.err
 
 
-def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(assay, folder, run):
+def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(
+    assay, folder, run
+):
     (folder / "out" / "records.jsonl").write_bytes(b"")
 
     said = assay("verify", "out")

@@ -19,9 +19,20 @@ from made_runs import sums
 
 def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path: Path):
     sums(tmp_path / "run", count=3)
-    command = [sys.executable, "-m", "assay.cli.main", "view", str(tmp_path), "--no_browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "assay.cli.main",
+        "view",
+        str(tmp_path),
+        "--no_browser",
+    ]
     server = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     try:
         assert server.stdout is not None
@@ -52,7 +63,10 @@ def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path
         (["view"], "there is no folder `runs` here"),
         (["view", "file.txt"], "is a file"),
         (["view", "empty", "--bundle", "site"], "there are no runs here"),
-        (["view", "run", "--bundle", "full"], "a bundle needs a new or an empty folder"),
+        (
+            ["view", "run", "--bundle", "full"],
+            "a bundle needs a new or an empty folder",
+        ),
         (["view", "run", "--origin", "nonsense"], "is not an origin"),
         (["view", "run", "--port", "99999"], "is not a port"),
         (["report", "nowhere"], "there is no folder"),
@@ -62,7 +76,9 @@ def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path
         (["report", "run", "--samples", "-3"], "is not a number of samples"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(tmp_path: Path, monkeypatch, capsys, arguments: list[str], said: str):
+def test_what_cannot_be_done_is_one_line(
+    tmp_path: Path, monkeypatch, capsys, arguments: list[str], said: str
+):
     monkeypatch.chdir(tmp_path)
     sums(tmp_path / "run", count=2)
     (tmp_path / "empty").mkdir()
@@ -83,7 +99,15 @@ def test_a_port_in_use_is_one_line(tmp_path: Path, capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
 
-        code = main(["view", str(tmp_path / "run"), "--no_browser", "--port", str(taken.getsockname()[1])])
+        code = main(
+            [
+                "view",
+                str(tmp_path / "run"),
+                "--no_browser",
+                "--port",
+                str(taken.getsockname()[1]),
+            ]
+        )
 
     assert code == 2 and "cannot be used" in capsys.readouterr().err
 
@@ -92,17 +116,27 @@ def test_reports_and_bundles_are_written(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     sums(tmp_path / "run", count=4)
 
-    codes = [main(["report", "run", "-o", name]) for name in ("r.html", "r.md", "r.csv")]
+    codes = [
+        main(["report", "run", "-o", name]) for name in ("r.html", "r.md", "r.csv")
+    ]
     codes.append(main(["view", "run", "--bundle", "site"]))
 
     assert codes == [0, 0, 0, 0]
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert {path.name for path in (tmp_path / "site").iterdir()} == {"app", "data", "media", "index.html", "robots.txt"}
+    assert {path.name for path in (tmp_path / "site").iterdir()} == {
+        "app",
+        "data",
+        "media",
+        "index.html",
+        "robots.txt",
+    }
     assert "any file host serves it" in capsys.readouterr().out
 
 
 def test_importing_the_command_line_loads_no_server():
     code = "import sys, assay, assay.cli.main; print(sorted({'starlette', 'uvicorn', 'numpy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.strip() == "[]"

@@ -31,7 +31,12 @@ def test_a_corrected_answer_is_scored_again_without_asking(tmp_path):
         return "a"
 
     def run():
-        return assay.run(str(tmp_path / "q.jsonl"), model, scorers=["exact_match"], output=str(tmp_path / "run"))
+        return assay.run(
+            str(tmp_path / "q.jsonl"),
+            model,
+            scorers=["exact_match"],
+            output=str(tmp_path / "run"),
+        )
 
     written(tmp_path / "q.jsonl", ROW, {**ROW, "id": "2"})
     first = run()
@@ -51,7 +56,9 @@ def test_scoring_a_run_always_scores(tmp_path):
         "def score(sample, output): return float(Path(__file__).with_name('limit.txt').read_text())\n"
     )
     (tmp_path / "limit.txt").write_text("0")
-    assay.run(data, "scripted", model_args={"answers": "a"}, scorers=[scorer], output=out)
+    assay.run(
+        data, "scripted", model_args={"answers": "a"}, scorers=[scorer], output=out
+    )
     (tmp_path / "limit.txt").write_text("1")
 
     result = assay.score(out)
@@ -62,18 +69,31 @@ def test_scoring_a_run_always_scores(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"target": "b"}, {"target": ("a", "b")}, {"choices": ("a",)}, {"fields": {"rubric": "strict"}},
-        {"tags": {"topic": "law"}}, {"group": "g"}, {"cluster": "c"}, {"turns": ("more",)},
-        {"media": (Image(b"one"),)}, {"input": (Message.of("user", "q"),)}, {"target": "\ud800"}, {"target": 1 << 80},
+        {"target": "b"},
+        {"target": ("a", "b")},
+        {"choices": ("a",)},
+        {"fields": {"rubric": "strict"}},
+        {"tags": {"topic": "law"}},
+        {"group": "g"},
+        {"cluster": "c"},
+        {"turns": ("more",)},
+        {"media": (Image(b"one"),)},
+        {"input": (Message.of("user", "q"),)},
+        {"target": "\ud800"},
+        {"target": 1 << 80},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_whatever_a_scorer_can_read_of_a_sample_makes_its_score_stale(change):
     plain = {"id": "1", "input": "q", "target": "a", "fields": {"k": {"x", "y"}}}
 
     assert judged_digest(Sample(**plain)) == judged_digest(Sample(**plain))
-    assert judged_digest(Sample(**{**plain, **change})) == judged_digest(Sample(**{**plain, **change}))
-    assert judged_digest(Sample(**{**plain, **change})) != judged_digest(Sample(**plain))
+    assert judged_digest(Sample(**{**plain, **change})) == judged_digest(
+        Sample(**{**plain, **change})
+    )
+    assert judged_digest(Sample(**{**plain, **change})) != judged_digest(
+        Sample(**plain)
+    )
 
 
 def test_things_of_a_row_that_are_no_plain_data_are_told_apart():
@@ -83,15 +103,29 @@ def test_things_of_a_row_that_are_no_plain_data_are_told_apart():
         def __init__(self, value):
             self.value = value
 
-    for make in (Opaque, lambda n: numpy.full(3, n), lambda n: Image(bytes([n])), lambda n: Image(Path(f"{n}.png"))):
-        one, same, other = (judged_digest(Sample("1", fields={"x": make(n)})) for n in (1, 1, 2))
+    for make in (
+        Opaque,
+        lambda n: numpy.full(3, n),
+        lambda n: Image(bytes([n])),
+        lambda n: Image(Path(f"{n}.png")),
+    ):
+        one, same, other = (
+            judged_digest(Sample("1", fields={"x": make(n)})) for n in (1, 1, 2)
+        )
         assert one == same != other
 
 
 def test_a_corrected_tag_is_seen_in_the_breakdown(tmp_path):
     def run():
-        task = assay.Task("t", dataset=str(tmp_path / "q.jsonl"), scorers="exact_match", tags=("topic",))
-        return assay.run(task, "scripted", model_args={"answers": "b"}, output=str(tmp_path / "run"))
+        task = assay.Task(
+            "t",
+            dataset=str(tmp_path / "q.jsonl"),
+            scorers="exact_match",
+            tags=("topic",),
+        )
+        return assay.run(
+            task, "scripted", model_args={"answers": "b"}, output=str(tmp_path / "run")
+        )
 
     written(tmp_path / "q.jsonl", ROW, {**ROW, "id": "2", "topic": "art"})
     run()
@@ -124,13 +158,21 @@ READING = {
 @pytest.mark.parametrize("way", READING)
 def test_a_constant_edited_in_a_neighbouring_file_is_scored_with(tmp_path, way):
     rules = f"rules_of_{way}"  # modules of one name are loaded once in a process
-    files(tmp_path, bench=READING[way].replace("rules", rules), **{rules: f"{RULES}LIMIT = 2\n"})
+    files(
+        tmp_path,
+        bench=READING[way].replace("rules", rules),
+        **{rules: f"{RULES}LIMIT = 2\n"},
+    )
     data = written(tmp_path / "q.jsonl", ROW)
 
     def run():
         scorer = f"{tmp_path / 'bench.py'}:score"
         return assay.run(
-            data, "scripted", model_args={"answers": "abcd"}, scorers=[scorer], output=str(tmp_path / "run")
+            data,
+            "scripted",
+            model_args={"answers": "abcd"},
+            scorers=[scorer],
+            output=str(tmp_path / "run"),
         )
 
     first = run()
@@ -141,7 +183,9 @@ def test_a_constant_edited_in_a_neighbouring_file_is_scored_with(tmp_path, way):
     assert (first[0].value, again[0].value) == (1.0, 0.0)
 
 
-def test_a_model_whose_constant_changed_is_asked_again_also_where_there_is_a_cache(tmp_path):
+def test_a_model_whose_constant_changed_is_asked_again_also_where_there_is_a_cache(
+    tmp_path,
+):
     data = written(tmp_path / "q.jsonl", ROW)
     files(
         tmp_path,
@@ -152,7 +196,11 @@ def test_a_model_whose_constant_changed_is_asked_again_also_where_there_is_a_cac
     def run(out):
         model = f"{tmp_path / 'cur_model.py'}:generate"
         return assay.run(
-            data, model, scorers=["exact_match"], output=str(tmp_path / out), cache=str(tmp_path / "cache")
+            data,
+            model,
+            scorers=["exact_match"],
+            output=str(tmp_path / out),
+            cache=str(tmp_path / "cache"),
         )
 
     first = run("one")
@@ -163,10 +211,13 @@ def test_a_model_whose_constant_changed_is_asked_again_also_where_there_is_a_cac
 
 @pytest.mark.parametrize("made", ["yield from rows()", "return list(rows())"])
 def test_rows_of_a_function_are_read_again_whatever_it_reads(tmp_path, made):
-    files(tmp_path, cur_rows="from pathlib import Path\nimport json\n"
-          "def rows():\n    for line in Path(__file__).with_name('q.txt').read_text().splitlines():\n"
-          f"        yield json.loads(line)\ndef dataset():\n    {made}\n"
-          "def score(s, o): return float(o.text == s.target)\n")  # fmt: skip
+    files(
+        tmp_path,
+        cur_rows="from pathlib import Path\nimport json\n"
+        "def rows():\n    for line in Path(__file__).with_name('q.txt').read_text().splitlines():\n"
+        f"        yield json.loads(line)\ndef dataset():\n    {made}\n"
+        "def score(s, o): return float(o.text == s.target)\n",
+    )
     calls = []
 
     def model(messages):
@@ -174,11 +225,17 @@ def test_rows_of_a_function_are_read_again_whatever_it_reads(tmp_path, made):
         return "a"
 
     def run():
-        return assay.run(str(tmp_path / "cur_rows.py"), model, output=str(tmp_path / "run"))
+        return assay.run(
+            str(tmp_path / "cur_rows.py"), model, output=str(tmp_path / "run")
+        )
 
     written(tmp_path / "q.txt", ROW)
     first = run()
-    written(tmp_path / "q.txt", {**ROW, "answer": "a"}, {**ROW, "id": "2", "question": "new"})
+    written(
+        tmp_path / "q.txt",
+        {**ROW, "answer": "a"},
+        {**ROW, "id": "2", "question": "new"},
+    )
 
     again = run()
 
@@ -197,13 +254,25 @@ def test_scoring_again_still_counts_the_requests_that_failed(tmp_path, epochs):
     task = f"{tmp_path / 'q.jsonl'}"
     written(tmp_path / "q.jsonl", *rows)
     out = str(tmp_path / "run")
-    first = assay.run(task, model, scorers=["exact_match"], epochs=epochs, on_error="continue", output=out)
+    first = assay.run(
+        task,
+        model,
+        scorers=["exact_match"],
+        epochs=epochs,
+        on_error="continue",
+        output=out,
+    )
 
     again = assay.score(out)
 
     for result in (first[0], again[0]):
         assert result.outcomes["model_error"] == first[0].outcomes["model_error"] >= 1
-        assert (result.n, result.n_expected, result.bounds, result.flags) == (3, 4, (0.75, 1.0), first[0].flags)
+        assert (result.n, result.n_expected, result.bounds, result.flags) == (
+            3,
+            4,
+            (0.75, 1.0),
+            first[0].flags,
+        )
     assert again.status == first.status == "partial"
     assert not any("no answer in this run" in note for note in again.notes)
 
@@ -220,7 +289,9 @@ def test_scoring_again_counts_a_dialogue_that_failed_in_its_second_round(tmp_pat
         " Sample('2', 'first', 'b', turns=('other',))], scorers='exact_match')\n"
     )
     out = str(tmp_path / "run")
-    first = assay.run(f"{tmp_path / 'cur_dialogues.py'}:t", model, on_error="continue", output=out)
+    first = assay.run(
+        f"{tmp_path / 'cur_dialogues.py'}:t", model, on_error="continue", output=out
+    )
 
     again = assay.score(out)
 
@@ -232,7 +303,9 @@ def test_a_run_after_scoring_finds_its_data_unchanged(tmp_path, monkeypatch):
     written(tmp_path / "q.jsonl", ROW)
 
     def run():
-        return assay.run("q.jsonl", "scripted", model_args={"answers": "b"}, output="run")
+        return assay.run(
+            "q.jsonl", "scripted", model_args={"answers": "b"}, output="run"
+        )
 
     first = run()
     assay.score("run")
@@ -258,9 +331,13 @@ def test_another_judge_gives_its_own_verdicts(tmp_path):
 
     def run():
         return assay.run(
-            data, "scripted", model_args={"answers": "a"}, output=str(tmp_path / "run"),
-            scorers=[f"{tmp_path / 'cur_judging.py'}:Judged"], judges={"judge": f"{tmp_path / 'cur_judge.py'}:judge"},
-        )  # fmt: skip
+            data,
+            "scripted",
+            model_args={"answers": "a"},
+            output=str(tmp_path / "run"),
+            scorers=[f"{tmp_path / 'cur_judging.py'}:Judged"],
+            judges={"judge": f"{tmp_path / 'cur_judge.py'}:judge"},
+        )
 
     first, same = run(), run()
     files(tmp_path, cur_verdict="VERDICT = 'not at all'\n")

@@ -133,7 +133,9 @@ def test_an_attribute_given_to_a_class_by_another_file_counts(monkeypatch) -> No
     assert code_digest(Long(2)) != before
 
 
-def test_what_a_class_leaves_out_of_comparing_or_makes_of_the_rest_does_not_count() -> None:
+def test_what_a_class_leaves_out_of_comparing_or_makes_of_the_rest_does_not_count() -> (
+    None
+):
     fresh, used = Options(frozenset({"a"})), Options(frozenset({"a"}))
     used.memory["seen"] = 1
     _ = used.table
@@ -145,14 +147,18 @@ def test_a_file_that_names_an_object_counts_as_its_builder(tmp_path: Path) -> No
     """What a library's object was built with may show in nothing but the file that builds it."""
     digests = []
     for limit in (2, 20):
-        (tmp_path / "builds.py").write_text(f"import threading\nscore = threading.Semaphore({limit})\n")
+        (tmp_path / "builds.py").write_text(
+            f"import threading\nscore = threading.Semaphore({limit})\n"
+        )
         digests.append(code_digest(load_attribute(str(tmp_path / "builds.py:score"))))
 
     assert digests[0] != digests[1]
 
 
 def test_a_constant_of_a_neighbouring_file_counts(tmp_path: Path) -> None:
-    (tmp_path / "digest_bench.py").write_text("from digest_rules import LIMIT\ndef score(s, o):\n    return LIMIT\n")
+    (tmp_path / "digest_bench.py").write_text(
+        "from digest_rules import LIMIT\ndef score(s, o):\n    return LIMIT\n"
+    )
     (tmp_path / "digest_rules.py").write_text("LIMIT = 2\n")
     score = load_file(tmp_path / "digest_bench.py").score
     before = code_digest(score)
@@ -162,7 +168,9 @@ def test_a_constant_of_a_neighbouring_file_counts(tmp_path: Path) -> None:
     assert code_digest(score) != before
 
 
-def test_code_without_a_file_is_known_by_its_instructions_and_the_globals_it_reads() -> None:
+def test_code_without_a_file_is_known_by_its_instructions_and_the_globals_it_reads() -> (
+    None
+):
     def typed(text, **names):
         space = {"__name__": "typed", **names}
         FunctionMaker = type(lambda: None)
@@ -204,10 +212,13 @@ def test_digests_are_equal_in_every_process(tmp_path: Path) -> None:
         "    return lambda sample, output: output.text in kept\n"
         "print(code_digest([words, Scorer(), closing(words), {'b': words, 'a': 1}]))\n"
     )
+
     def digest(seed):
         around = {**os.environ, "PYTHONHASHSEED": seed}
         command = [sys.executable, str(tmp_path / "sets.py")]
-        return subprocess.run(command, env=around, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            command, env=around, capture_output=True, text=True, check=True
+        ).stdout
 
     assert digest("0") == digest("1")
 
@@ -221,15 +232,23 @@ print([row.value for row in result.results])
 """
 
 
-def test_settings_that_a_file_reads_when_it_is_imported_count_for_models_and_scorers(tmp_path):
-    (tmp_path / "m.py").write_text(SETTINGS + "def generate(text):\n    return CFG['say']\n")
-    (tmp_path / "s.py").write_text(SETTINGS + "def score(sample, output):\n    return CFG['mark']\n")
+def test_settings_that_a_file_reads_when_it_is_imported_count_for_models_and_scorers(
+    tmp_path,
+):
+    (tmp_path / "m.py").write_text(
+        SETTINGS + "def generate(text):\n    return CFG['say']\n"
+    )
+    (tmp_path / "s.py").write_text(
+        SETTINGS + "def score(sample, output):\n    return CFG['mark']\n"
+    )
     (tmp_path / "q.jsonl").write_text('{"question": "q", "answer": "B"}\n')
     (tmp_path / "c.json").write_text('{"say": "B", "mark": 1}')
 
     def run(folder):
         command = [sys.executable, "-c", RUN, folder]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     first = run("one")
     (tmp_path / "c.json").write_text('{"say": "C", "mark": 0}')

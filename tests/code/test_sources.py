@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from assay.code import sources
-from assay.code.sources import behind, digest_behind, is_users, names_imported, parsed, version_of
+from assay.code.sources import (
+    behind,
+    digest_behind,
+    is_users,
+    names_imported,
+    parsed,
+    version_of,
+)
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -51,7 +58,9 @@ def test_however_a_file_is_imported_it_counts(tmp_path: Path, line: str) -> None
     assert digest_behind(bench) != before
 
 
-def test_what_an_imported_file_imports_counts_and_what_nobody_imports_does_not(tmp_path: Path) -> None:
+def test_what_an_imported_file_imports_counts_and_what_nobody_imports_does_not(
+    tmp_path: Path,
+) -> None:
     bench = written(
         tmp_path,
         **{
@@ -67,13 +76,22 @@ def test_what_an_imported_file_imports_counts_and_what_nobody_imports_does_not(t
 
     files, libraries = behind(bench)
 
-    expected = {"bench.py", "far_a.py", "far_pack/__init__.py", "far_pack/inner.py", "far_pack/beside.py", "far_b.py"}
+    expected = {
+        "bench.py",
+        "far_a.py",
+        "far_pack/__init__.py",
+        "far_pack/inner.py",
+        "far_pack/beside.py",
+        "far_b.py",
+    }
     assert names(tmp_path, files) == expected
     assert libraries == set()
 
 
 def test_libraries_count_by_name_and_version(tmp_path: Path, monkeypatch) -> None:
-    bench = written(tmp_path, bench="import json\nimport msgspec\nfrom assay.core import Sample\n")
+    bench = written(
+        tmp_path, bench="import json\nimport msgspec\nfrom assay.core import Sample\n"
+    )
     before, without = digest_behind(bench), digest_behind(bench, libraries=False)
 
     files, libraries = behind(bench)
@@ -84,7 +102,9 @@ def test_libraries_count_by_name_and_version(tmp_path: Path, monkeypatch) -> Non
     assert digest_behind(bench, libraries=False) == without
 
 
-def test_a_module_that_is_loaded_is_looked_for_where_it_was_loaded_from(tmp_path: Path, monkeypatch) -> None:
+def test_a_module_that_is_loaded_is_looked_for_where_it_was_loaded_from(
+    tmp_path: Path, monkeypatch
+) -> None:
     bench = written(tmp_path, bench="import far_elsewhere\n")
     written(tmp_path / "lib", far_elsewhere="LIMIT = 2\n")
     monkeypatch.syspath_prepend(str(tmp_path / "lib"))
@@ -95,7 +115,15 @@ def test_a_module_that_is_loaded_is_looked_for_where_it_was_loaded_from(tmp_path
 def test_the_place_of_the_files_does_not_count(tmp_path: Path) -> None:
     digests = set()
     for folder in (tmp_path / "a", tmp_path / "b"):
-        digests.add(digest_behind(written(folder, bench="from .far_rules import LIMIT\n", far_rules="LIMIT = 2\n")))
+        digests.add(
+            digest_behind(
+                written(
+                    folder,
+                    bench="from .far_rules import LIMIT\n",
+                    far_rules="LIMIT = 2\n",
+                )
+            )
+        )
 
     assert len(digests) == 1
 
@@ -113,10 +141,17 @@ def test_whose_a_file_is(tmp_path: Path) -> None:
     assert version_of("no_such_library_anywhere") == ""
 
 
-def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text() -> None:
+def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text() -> (
+    None
+):
     wrong = []
     for file in (Path(sources.__file__).parents[1] / "scorers").rglob("*.py"):
-        whole = {name for node in ast.walk(parsed(file)) for name in names_imported(node) if name.startswith(".")}
+        whole = {
+            name
+            for node in ast.walk(parsed(file))
+            for name in names_imported(node)
+            if name.startswith(".")
+        }
         names, _ = sources._imported_names(file)
         wrong += [file.name] if whole != set(names) else []
 
@@ -130,7 +165,14 @@ def test_a_library_is_one_name_unless_it_is_a_link_to_files_of_the_user(
     site = tmp_path / "site-packages"
     site.mkdir()
     home = tmp_path / "mine" if is_link else site
-    written(home, **{"far_lib/__init__": "", "far_lib/part": "x = 1\n", "far_lib/deep/__init__": "from .. import part"})
+    written(
+        home,
+        **{
+            "far_lib/__init__": "",
+            "far_lib/part": "x = 1\n",
+            "far_lib/deep/__init__": "from .. import part",
+        },
+    )
     if is_link:
         (site / "far_lib").symlink_to(home / "far_lib")
     bench = written(tmp_path, bench="import far_lib\nfrom far_lib.deep import part\n")
@@ -138,13 +180,19 @@ def test_a_library_is_one_name_unless_it_is_a_link_to_files_of_the_user(
 
     files, libraries = behind(bench)
 
-    inside = {f"mine/far_lib/{name}" for name in ("__init__.py", "part.py", "deep/__init__.py")}
+    inside = {
+        f"mine/far_lib/{name}"
+        for name in ("__init__.py", "part.py", "deep/__init__.py")
+    }
     assert names(tmp_path, files) == {"bench.py", *(inside if is_link else ())}
     assert libraries == (set() if is_link else {"far_lib"})
 
 
 def test_versions_are_those_that_python_knows() -> None:
-    known = {about.metadata["Name"]: about.version for about in list(metadata.distributions())[::8]}
+    known = {
+        about.metadata["Name"]: about.version
+        for about in list(metadata.distributions())[::8]
+    }
 
     assert {name: version_of(name) for name in known} == known
 
@@ -152,10 +200,17 @@ def test_versions_are_those_that_python_knows() -> None:
 def test_a_module_of_a_library_that_is_a_link_to_a_file_of_the_user_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written(tmp_path, **{"site-packages/near_lib/__init__": "", "mine/metric": "K = 1\n"})
-    (tmp_path / "site-packages/near_lib/metric.py").symlink_to(tmp_path / "mine/metric.py")
+    written(
+        tmp_path, **{"site-packages/near_lib/__init__": "", "mine/metric": "K = 1\n"}
+    )
+    (tmp_path / "site-packages/near_lib/metric.py").symlink_to(
+        tmp_path / "mine/metric.py"
+    )
     (tmp_path / "site-packages/near_lib/plug").symlink_to(tmp_path / "mine")
-    bench = written(tmp_path, bench="from near_lib.metric import K\nfrom near_lib.plug import metric\n")
+    bench = written(
+        tmp_path,
+        bench="from near_lib.metric import K\nfrom near_lib.plug import metric\n",
+    )
     monkeypatch.syspath_prepend(tmp_path / "site-packages")
     before = digest_behind(bench)
 
@@ -165,7 +220,9 @@ def test_a_module_of_a_library_that_is_a_link_to_a_file_of_the_user_counts(
     assert digest_behind(bench) != before
 
 
-def test_two_files_of_one_name_size_and_time_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_files_of_one_name_size_and_time_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = []
     for folder, text in (("a", "one = 1\n"), ("b", "two = 2\n")):
         written(tmp_path / folder, bench=text)

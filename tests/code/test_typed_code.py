@@ -40,7 +40,13 @@ print([(r.status, r.value("score"), list(r.usage.values())[0]["asked"]) for r in
 
 def started(arguments, folder, **more):
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120, **more
+        [sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **more,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -49,7 +55,9 @@ def started(arguments, folder, **more):
 
 def asked(output):
     line = next(line for line in output.splitlines() if "complete" in line)
-    found = json.loads(line[line.index("[") :].replace("(", "[").replace(")", "]").replace("'", '"'))
+    found = json.loads(
+        line[line.index("[") :].replace("(", "[").replace(")", "]").replace("'", '"')
+    )
     assert [status for status, _, _ in found] == ["complete"] * 4
     assert [value for _, value, _ in found] == [1.0] * 4
     return [count for _, _, count in found]
@@ -80,12 +88,18 @@ def test_functions_of_a_notebook_are_models(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = shell()
-    cells = SESSION.format(ending="!").replace("print(", "answered = (").split("\nresults", 1)
+    cells = (
+        SESSION.format(ending="!")
+        .replace("print(", "answered = (")
+        .split("\nresults", 1)
+    )
 
     notebook.run_cell(cells[0]).raise_error()
     notebook.run_cell(f"results{cells[1]}").raise_error()
 
-    assert [(status, value) for status, value, _ in notebook.user_ns["answered"]] == [("complete", 1.0)] * 4
+    assert [(status, value) for status, value, _ in notebook.user_ns["answered"]] == [
+        ("complete", 1.0)
+    ] * 4
     assert file_of(notebook.user_ns["generate"]) == ""
 
 
@@ -107,13 +121,19 @@ def test_a_comment_or_a_line_more_does_not_make_another_function():
     [
         ("def f(m): return 'a'", "def f(m): return 'b'"),
         ("A = 'a'\ndef f(m): return A", "A = 'b'\ndef f(m): return A"),
-        ("def g(): return 'a'\ndef f(m): return g()", "def g(): return 'b'\ndef f(m): return g()"),
+        (
+            "def g(): return 'a'\ndef f(m): return g()",
+            "def g(): return 'b'\ndef f(m): return g()",
+        ),
         ("def f(m, end='a'): return end", "def f(m, end='b'): return end"),
         ("def f(m): return (lambda: 'a')()", "def f(m): return (lambda: 'b')()"),
-        ("class f:\n  x = 'a'\n  def generate(self, m): ...", "class f:\n  x = 'b'\n  def generate(self, m): ..."),
+        (
+            "class f:\n  x = 'a'\n  def generate(self, m): ...",
+            "class f:\n  x = 'b'\n  def generate(self, m): ...",
+        ),
         ("def f(m): return m in {'a', 'b'}", "def f(m): return m in {'a', 'c'}"),
     ],
-)  # fmt: skip
+)
 def test_what_a_typed_function_does_or_names_makes_it_what_it_is(one, other):
     assert digest_of_code(typed(one)["f"]) != digest_of_code(typed(other)["f"])
 
@@ -125,7 +145,8 @@ def test_a_set_has_one_digest_in_every_process(tmp_path):
     )
 
     found = {
-        started(["-c", code], tmp_path, env={**os.environ, "PYTHONHASHSEED": seed}) for seed in "012"
+        started(["-c", code], tmp_path, env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in "012"
     }
 
     assert len(found) == 1

@@ -6,13 +6,25 @@ import sys
 import pytest
 
 from assay.code.sources import behind
-from assay.code.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
+from assay.code.userfiles import (
+    is_reference,
+    load_attribute,
+    load_component,
+    load_file,
+    one_spelling,
+    split_reference,
+)
 from assay.core import UnknownName, UsageError
 
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [("a.py", ("a.py", None)), ("a.py:fn", ("a.py", "fn")), ("d/a.py:fn", ("d/a.py", "fn")), ("wer", ("wer", None))],
+    [
+        ("a.py", ("a.py", None)),
+        ("a.py:fn", ("a.py", "fn")),
+        ("d/a.py:fn", ("d/a.py", "fn")),
+        ("wer", ("wer", None)),
+    ],
 )
 def test_a_reference_is_a_path_and_a_name(name, parts):
     assert split_reference(name) == parts
@@ -38,7 +50,9 @@ def test_a_file_may_import_its_neighbours(tmp_path, monkeypatch):
     assert load_attribute(f"{tmp_path / 'mine.py'}:answer") == 42
 
 
-def test_a_file_is_loaded_again_with_its_neighbours_when_one_of_them_changed(tmp_path, monkeypatch):
+def test_a_file_is_loaded_again_with_its_neighbours_when_one_of_them_changed(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "far_neighbour.py").write_text("answer = 4")
     (tmp_path / "near_neighbour.py").write_text("from far_neighbour import answer")
@@ -53,18 +67,25 @@ def test_a_file_is_loaded_again_with_its_neighbours_when_one_of_them_changed(tmp
     ("source", "message"),
     [
         ("x = (", r"mine\.py:1: not valid Python"),
-        ("import no_such_thing_here", "imports 'no_such_thing_here', which is not installed"),
+        (
+            "import no_such_thing_here",
+            "imports 'no_such_thing_here', which is not installed",
+        ),
         ("x = 1\ny = x / 0", r"mine\.py:2: ZeroDivisionError"),
     ],
 )
-def test_a_file_that_fails_is_one_line_with_its_place_and_leaves_nothing(tmp_path, source, message):
+def test_a_file_that_fails_is_one_line_with_its_place_and_leaves_nothing(
+    tmp_path, source, message
+):
     (tmp_path / "mine.py").write_text(source)
     before = set(sys.modules)
 
     with pytest.raises(UsageError, match=message):
         load_file(tmp_path / "mine.py")
 
-    assert not [name for name in set(sys.modules) - before if name.startswith("assay_user")]
+    assert not [
+        name for name in set(sys.modules) - before if name.startswith("assay_user")
+    ]
 
 
 def test_a_missing_file_one_that_is_not_python_and_a_missing_name_are_said(tmp_path):
@@ -106,7 +127,10 @@ def two_folders(tmp_path, monkeypatch):
 
 
 def test_files_of_two_folders_each_get_the_neighbour_beside_them(two_folders):
-    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    first, second = (
+        load_file(two_folders / "a" / "mine.py"),
+        load_file(two_folders / "b" / "mine.py"),
+    )
 
     assert [first.WHO, second.WHO, first.DEEP, second.DEEP] == ["a", "b", "a", "b"]
     assert [first.late().WHO, second.late().WHO, first.late().WHO] == ["a", "b", "a"]
@@ -116,7 +140,10 @@ def test_files_of_two_folders_each_get_the_neighbour_beside_them(two_folders):
 def test_neighbours_that_import_late_get_the_one_beside_them_too(two_folders):
     (two_folders / "a" / "asks.py").write_text("from twin_helper import late\n")
     (two_folders / "b" / "asks.py").write_text("from twin_helper import late\n")
-    first, second = load_file(two_folders / "a" / "asks.py"), load_file(two_folders / "b" / "asks.py")
+    first, second = (
+        load_file(two_folders / "a" / "asks.py"),
+        load_file(two_folders / "b" / "asks.py"),
+    )
 
     assert [first.late(), second.late(), first.late()] == ["a", "b", "a"]
 
@@ -133,7 +160,9 @@ def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, folder
 
 def test_a_later_addition_to_the_builtins_is_seen_in_both_folders(two_folders):
     for folder in ("a", "b"):
-        (two_folders / folder / "asks.py").write_text("import twin_common\ndef say():\n    return twin_added\n")
+        (two_folders / folder / "asks.py").write_text(
+            "import twin_common\ndef say():\n    return twin_added\n"
+        )
     modules = [load_file(two_folders / folder / "asks.py") for folder in ("a", "b")]
 
     builtins.twin_added = "here"
@@ -162,7 +191,10 @@ def test_two_folders_of_the_same_names_leave_pythons_import_alone(two_folders):
 
 
 def test_a_neighbour_that_made_way_comes_back_as_it_was(two_folders):
-    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    first, second = (
+        load_file(two_folders / "a" / "mine.py"),
+        load_file(two_folders / "b" / "mine.py"),
+    )
     first.late().runs.append(1)
     second.late().runs.append(2)
 
@@ -182,9 +214,16 @@ def test_a_changed_neighbour_is_read_anew_also_when_it_had_made_way(two_folders)
     load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
     (two_folders / "a" / "twin_common.py").write_text("WHO = 'changed'\n")
 
-    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    first, second = (
+        load_file(two_folders / "a" / "mine.py"),
+        load_file(two_folders / "b" / "mine.py"),
+    )
 
-    assert (first.WHO, first.late().WHO, second.late().WHO) == ("changed", "changed", "b")
+    assert (first.WHO, first.late().WHO, second.late().WHO) == (
+        "changed",
+        "changed",
+        "b",
+    )
 
 
 def test_what_is_installed_goes_before_what_lies_beside(tmp_path, monkeypatch):
@@ -201,8 +240,12 @@ def test_what_is_installed_goes_before_what_lies_beside(tmp_path, monkeypatch):
 
 def test_a_file_alone_stands_for_the_thing_of_the_usual_name_or_its_only_one(tmp_path):
     usual, only = tmp_path / "usual.py", tmp_path / "only.py"
-    usual.write_text("def helper():\n    pass\ndef score(sample, output):\n    return 1.0\n")
-    only.write_text("from math import sqrt\ndef _aside():\n    pass\ndef mine(sample, output):\n    return 1.0\n")
+    usual.write_text(
+        "def helper():\n    pass\ndef score(sample, output):\n    return 1.0\n"
+    )
+    only.write_text(
+        "from math import sqrt\ndef _aside():\n    pass\ndef mine(sample, output):\n    return 1.0\n"
+    )
 
     assert load_component(str(usual), "score")[0] == "score"
     assert load_component(str(only), "score")[0] == "mine"
@@ -213,7 +256,10 @@ def test_a_file_of_several_things_must_say_which_is_meant(tmp_path):
     file = tmp_path / "several.py"
     file.write_text("def one():\n    pass\ndef two():\n    pass\n")
 
-    with pytest.raises(UsageError, match=r"which function is meant: it defines one, two; fix: write .*:one"):
+    with pytest.raises(
+        UsageError,
+        match=r"which function is meant: it defines one, two; fix: write .*:one",
+    ):
         load_component(str(file), "score")
 
 
@@ -226,10 +272,14 @@ def test_a_reference_has_one_spelling_from_where_one_stands(tmp_path, monkeypatc
     assert {one_spelling(name) for name in typed} == {"m.py:f"}
     assert one_spelling("./m.py") == "m.py"
     monkeypatch.chdir(tmp_path / "below")
-    assert {one_spelling(name) for name in ("../m.py:f", "../below/../m.py:f")} == {"../m.py:f"}
+    assert {one_spelling(name) for name in ("../m.py:f", "../below/../m.py:f")} == {
+        "../m.py:f"
+    }
     assert one_spelling(f"{tmp_path}/below/../m.py:f") == f"{tmp_path}/m.py:f"
 
 
-@pytest.mark.parametrize("name", ["smollm2", "openai/gpt-x", "./absent.py:f", "worker/detector.py:Detector"])
+@pytest.mark.parametrize(
+    "name", ["smollm2", "openai/gpt-x", "./absent.py:f", "worker/detector.py:Detector"]
+)
 def test_what_names_no_file_keeps_its_spelling(name):
     assert one_spelling(name) == name

@@ -6,7 +6,9 @@ import assay
 from assay.comparison.comparing import compare_runs
 from assay.core import StoreError
 
-ROWS = [{"id": f"s{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(10)]
+ROWS = [
+    {"id": f"s{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(10)
+]
 
 
 def adder(text):
@@ -14,7 +16,11 @@ def adder(text):
 
 
 def run(folder, model):
-    return assay.run(assay.Task("sums", dataset=ROWS, scorers="exact_match"), model, output=str(folder))
+    return assay.run(
+        assay.Task("sums", dataset=ROWS, scorers="exact_match"),
+        model,
+        output=str(folder),
+    )
 
 
 def test_two_folders_are_compared_sample_by_sample(tmp_path):
@@ -32,9 +38,10 @@ def test_a_run_at_hand_is_compared_as_its_folder_is(tmp_path):
     run(tmp_path / "before", lambda text: "4")
     after = run(tmp_path / "after", adder)
 
-    assert compare_runs(tmp_path / "before", after).to_plain() == compare_runs(
-        tmp_path / "before", tmp_path / "after"
-    ).to_plain()
+    assert (
+        compare_runs(tmp_path / "before", after).to_plain()
+        == compare_runs(tmp_path / "before", tmp_path / "after").to_plain()
+    )
 
 
 def test_a_folder_without_a_run_is_said(tmp_path):
@@ -45,16 +52,25 @@ def test_a_folder_without_a_run_is_said(tmp_path):
 
 
 def test_a_notebook_shows_the_sentence_and_each_difference_drawn(tmp_path):
-    before, after = run(tmp_path / "before", lambda text: "4"), run(tmp_path / "after", adder)
+    before, after = (
+        run(tmp_path / "before", lambda text: "4"),
+        run(tmp_path / "after", adder),
+    )
 
     shown = assay.compare(before, after)._repr_html_()
 
-    assert "<b>after is better by 90.0 points" in shown and 'aria-label="difference 0.900, 95 % interval' in shown
+    assert (
+        "<b>after is better by 90.0 points" in shown
+        and 'aria-label="difference 0.900, 95 % interval' in shown
+    )
 
 
 def test_a_comparison_becomes_a_data_frame(tmp_path):
     pytest.importorskip("pandas", reason="the extra guests is not installed")
-    before, after = run(tmp_path / "before", lambda text: "4"), run(tmp_path / "after", adder)
+    before, after = (
+        run(tmp_path / "before", lambda text: "4"),
+        run(tmp_path / "after", adder),
+    )
 
     frame = assay.compare(before, after).frame()
 
@@ -65,4 +81,6 @@ def test_it_prints_as_the_command_does(tmp_path):
     run(tmp_path / "before", lambda text: "4")
     run(tmp_path / "after", adder)
 
-    assert "after is better by 90.0 points" in repr(assay.compare(tmp_path / "before", tmp_path / "after"))
+    assert "after is better by 90.0 points" in repr(
+        assay.compare(tmp_path / "before", tmp_path / "after")
+    )

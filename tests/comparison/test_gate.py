@@ -26,11 +26,20 @@ lengths.higher_is_better = False
 
 
 def run(folder, model, *, scorers="exact_match", rows=ROWS, name="sums", **settings):
-    return assay.run(assay.Task(name, dataset=rows, scorers=scorers), model, output=str(folder), **settings)
+    return assay.run(
+        assay.Task(name, dataset=rows, scorers=scorers),
+        model,
+        output=str(folder),
+        **settings,
+    )
 
 
 def policy(**limits) -> Policy:
-    shared = {key: limits.pop(key) for key in ("max_unresolved", "allow_changed") if key in limits}
+    shared = {
+        key: limits.pop(key)
+        for key in ("max_unresolved", "allow_changed")
+        if key in limits
+    }
     return Policy("policy.yaml", Rule(**limits), {}, **shared)
 
 
@@ -56,7 +65,9 @@ def test_a_run_as_good_as_its_baseline_passes(runs):
 
 
 def test_a_run_that_is_surely_worse_fails(runs):
-    assert judge_run(policy(max_drop=0.05), runs / "bad", runs / "good").decision == "fail"
+    assert (
+        judge_run(policy(max_drop=0.05), runs / "bad", runs / "good").decision == "fail"
+    )
 
 
 def test_what_samples_cannot_tell_is_inconclusive_with_the_number_that_would(runs):
@@ -71,18 +82,28 @@ def test_a_metric_that_is_better_the_lower_it_is_fails_when_it_rises(tmp_path):
     run(tmp_path / "low", right(0.7), scorers=lengths)
     run(tmp_path / "high", right(0.5), scorers=lengths)
 
-    assert judge_run(policy(max_drop=0.05), tmp_path / "high", tmp_path / "low").decision == "fail"
-    assert judge_run(policy(max_drop=0.05), tmp_path / "low", tmp_path / "high").decision == "pass"
+    assert (
+        judge_run(policy(max_drop=0.05), tmp_path / "high", tmp_path / "low").decision
+        == "fail"
+    )
+    assert (
+        judge_run(policy(max_drop=0.05), tmp_path / "low", tmp_path / "high").decision
+        == "pass"
+    )
 
 
-@pytest.mark.parametrize(("floor", "decision"), [(0.6, "pass"), (0.69, "inconclusive"), (0.8, "fail")])
+@pytest.mark.parametrize(
+    ("floor", "decision"), [(0.6, "pass"), (0.69, "inconclusive"), (0.8, "fail")]
+)
 def test_a_floor_is_decided_by_the_interval_of_the_value(runs, floor, decision):
     [check] = judge_run(policy(min_value=floor), runs / "good").checks
 
     assert (check.decision, check.limit) == (decision, f"min_value {floor:g}")
 
 
-@pytest.mark.parametrize(("ceiling", "decision"), [(0.4, "pass"), (0.3, "inconclusive"), (0.2, "fail")])
+@pytest.mark.parametrize(
+    ("ceiling", "decision"), [(0.4, "pass"), (0.3, "inconclusive"), (0.2, "fail")]
+)
 def test_a_ceiling_is_for_metrics_that_should_be_low(tmp_path, ceiling, decision):
     run(tmp_path / "run", right(0.7), scorers=lengths)
 
@@ -92,20 +113,31 @@ def test_a_ceiling_is_for_metrics_that_should_be_low(tmp_path, ceiling, decision
 def test_a_floor_under_a_number_that_should_be_low_is_refused(tmp_path, runs):
     run(tmp_path / "run", right(0.7), scorers=lengths)
 
-    with pytest.raises(UsageError, match=r"better the lower it is, and has min_value; fix: max_value: 0.3"):
+    with pytest.raises(
+        UsageError,
+        match=r"better the lower it is, and has min_value; fix: max_value: 0.3",
+    ):
         judge_run(policy(min_value=0.3), tmp_path / "run")
-    with pytest.raises(UsageError, match=r"better the higher it is, and has max_value; fix: min_value: 0.3"):
+    with pytest.raises(
+        UsageError,
+        match=r"better the higher it is, and has max_value; fix: min_value: 0.3",
+    ):
         judge_run(policy(max_value=0.3), runs / "good")
 
 
 def test_points_of_a_hundred_for_a_share_are_refused(runs):
-    with pytest.raises(UsageError, match=r"max_drop 2 allows sums\.exact_match to lose everything"):
+    with pytest.raises(
+        UsageError, match=r"max_drop 2 allows sums\.exact_match to lose everything"
+    ):
         judge_run(policy(max_drop=2), runs / "near", runs / "good")
 
 
 def test_one_failure_fails_though_others_pass(runs, tmp_path):
     for folder, other in (("a", right(0.7)), ("b", right(0.5))):
-        tasks = [assay.Task(task, dataset=ROWS, scorers="exact_match") for task in ("one", "two")]
+        tasks = [
+            assay.Task(task, dataset=ROWS, scorers="exact_match")
+            for task in ("one", "two")
+        ]
         assay.run(tasks, other, output=str(tmp_path / folder))
     rules = {"one": Rule(max_drop=0.5), "two": Rule(max_drop=0.05)}
 
@@ -113,14 +145,21 @@ def test_one_failure_fails_though_others_pass(runs, tmp_path):
 
     assert [check.decision for check in verdict.checks] == ["pass", "fail"]
     assert verdict.decision == "fail"
-    assert verdict.headline() == f"FAIL: {tmp_path / 'b'} against {tmp_path / 'a'} (1 pass, 1 fail)"
+    assert (
+        verdict.headline()
+        == f"FAIL: {tmp_path / 'b'} against {tmp_path / 'a'} (1 pass, 1 fail)"
+    )
 
 
 def test_tasks_that_the_policy_does_not_name_are_said(tmp_path):
-    tasks = [assay.Task(name, dataset=ROWS, scorers="exact_match") for name in ("one", "two")]
+    tasks = [
+        assay.Task(name, dataset=ROWS, scorers="exact_match") for name in ("one", "two")
+    ]
     assay.run(tasks, right(0.7), output=str(tmp_path / "a"))
 
-    verdict = judge_run(Policy("p", Rule(), {"one": Rule(min_value=0.5)}), tmp_path / "a")
+    verdict = judge_run(
+        Policy("p", Rule(), {"one": Rule(min_value=0.5)}), tmp_path / "a"
+    )
 
     assert len(verdict.checks) == 1
     assert verdict.notes == ["not looked at, since the policy does not name them: two"]
@@ -134,7 +173,9 @@ def test_a_policy_with_a_drop_needs_a_baseline(runs):
 def test_wrong_names_are_answered_with_the_nearest(runs):
     with pytest.raises(UsageError, match="no task 'sum'; fix: did you mean 'sums'"):
         judge_run(Policy("p", Rule(), {"sum": Rule(min_value=0.1)}), runs / "good")
-    with pytest.raises(UsageError, match="no metric 'exact'; fix: did you mean 'exact_match'"):
+    with pytest.raises(
+        UsageError, match="no metric 'exact'; fix: did you mean 'exact_match'"
+    ):
         judge_run(policy(min_value=0.1, metric="exact"), runs / "good")
 
 
@@ -143,12 +184,19 @@ def test_a_task_that_the_baseline_lacks_is_not_decided(tmp_path, runs):
 
     [check] = judge_run(policy(max_drop=0.1), tmp_path / "other", runs / "good").checks
 
-    assert (check.decision, check.reason) == ("inconclusive", "the baseline has no task 'else'")
+    assert (check.decision, check.reason) == (
+        "inconclusive",
+        "the baseline has no task 'else'",
+    )
 
 
 def test_a_handful_of_samples_is_not_decided(tmp_path):
     for name in ("a", "b"):
-        run(tmp_path / name, right(1.0), rows=[{**row, "group": n % 4} for n, row in enumerate(ROWS[:8])])
+        run(
+            tmp_path / name,
+            right(1.0),
+            rows=[{**row, "group": n % 4} for n, row in enumerate(ROWS[:8])],
+        )
 
     [check] = judge_run(policy(max_drop=0.01), tmp_path / "a", tmp_path / "b").checks
 
@@ -161,12 +209,22 @@ def flaky(text):
     return "y"
 
 
-def test_a_run_with_samples_without_a_verdict_is_refused_unless_the_policy_allows_it(tmp_path):
+def test_a_run_with_samples_without_a_verdict_is_refused_unless_the_policy_allows_it(
+    tmp_path,
+):
     run(tmp_path / "run", flaky)
 
-    with pytest.raises(UsageError, match=r"2 of 300 samples have no verdict; fix: .*max_unresolved: 0.007"):
+    with pytest.raises(
+        UsageError,
+        match=r"2 of 300 samples have no verdict; fix: .*max_unresolved: 0.007",
+    ):
         judge_run(policy(min_value=0.5), tmp_path / "run")
-    assert judge_run(policy(min_value=0.5, max_unresolved=0.007), tmp_path / "run").decision == "pass"
+    assert (
+        judge_run(
+            policy(min_value=0.5, max_unresolved=0.007), tmp_path / "run"
+        ).decision
+        == "pass"
+    )
 
 
 def test_a_damaged_run_is_refused(runs):
@@ -181,14 +239,20 @@ def test_a_damaged_run_is_refused(runs):
 
 def test_a_run_that_was_interrupted_is_refused(runs):
     manifest = runs / "good" / "run.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "status": "interrupted"}))
+    manifest.write_text(
+        json.dumps({**json.loads(manifest.read_text()), "status": "interrupted"})
+    )
 
     with pytest.raises(UsageError, match="the run is not finished: interrupted"):
         judge_run(policy(min_value=0.5), runs / "good")
 
 
 def test_other_data_are_refused_unless_the_policy_allows_them(tmp_path, runs):
-    run(tmp_path / "new", right(0.7), rows=[{**row, "question": f"{row['question']} "} for row in ROWS])
+    run(
+        tmp_path / "new",
+        right(0.7),
+        rows=[{**row, "question": f"{row['question']} "} for row in ROWS],
+    )
 
     with pytest.raises(UsageError, match="task 'sums' has other data than here"):
         judge_run(policy(max_drop=0.1), tmp_path / "new", runs / "good")
@@ -202,7 +266,10 @@ def test_a_changed_scorer_is_refused(runs):
     plain["cells"][0]["scorers"]["exact_match"] = "other"
     manifest.write_text(json.dumps(plain))
 
-    with pytest.raises(UsageError, match=r"scorer 'exact_match' of task 'sums' has changed since; fix: `assay score"):
+    with pytest.raises(
+        UsageError,
+        match=r"scorer 'exact_match' of task 'sums' has changed since; fix: `assay score",
+    ):
         judge_run(policy(max_drop=0.1), runs / "near", runs / "good")
 
 
@@ -212,13 +279,25 @@ FAULTS = [
     ("max_drop: two", "`max_drop` is 'two'; fix: a number from 0"),
     ("max_drop: true", "`max_drop` is True"),
     ("max_drop: .nan", "`max_drop` is '.nan'"),
-    ("tasks: {a: {min_val: 1}}", "policy.yaml, task 'a': unknown key 'min_val'; fix: did you mean 'min_value'?"),
+    (
+        "tasks: {a: {min_val: 1}}",
+        "policy.yaml, task 'a': unknown key 'min_val'; fix: did you mean 'min_value'?",
+    ),
     ("max_drop: 0.1\ntasks: 3", "`tasks` holds 3"),
     ("max_drop: 0.1\ntasks: {a: 3}", "policy.yaml, task 'a': holds 3"),
-    ("tasks: {a: {metric: acc}}", "task 'a' has no limit; fix: max_drop: 0.02, or min_value: 0.5"),
+    (
+        "tasks: {a: {metric: acc}}",
+        "task 'a' has no limit; fix: max_drop: 0.02, or min_value: 0.5",
+    ),
     ("max_unresolved: 0.1", "the policy has no limit"),
-    ("max_drop: 0.1\nmax_unresolved: 3", "`max_unresolved` is 3; fix: a share from 0 to 1"),
-    ("max_drop: 0.1\nallow_changed: [date]", "`allow_changed` has 'date'; fix: did you mean 'data'?"),
+    (
+        "max_drop: 0.1\nmax_unresolved: 3",
+        "`max_unresolved` is 3; fix: a share from 0 to 1",
+    ),
+    (
+        "max_drop: 0.1\nallow_changed: [date]",
+        "`allow_changed` has 'date'; fix: did you mean 'data'?",
+    ),
     ("max_drop: 0.1\nmetric: [a]", "`metric` is ['a']"),
     ("- a", "a policy holds keys and values"),
     ("", "a policy holds keys and values"),
@@ -226,7 +305,11 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), FAULTS, ids=[text.partition("\n")[0] or "empty" for text, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    FAULTS,
+    ids=[text.partition("\n")[0] or "empty" for text, _ in FAULTS],
+)
 def test_a_faulty_policy_is_one_line(tmp_path, text, said, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.yaml").write_text(text)
@@ -240,27 +323,47 @@ def test_a_faulty_policy_is_one_line(tmp_path, text, said, monkeypatch):
 def test_a_policy_that_is_not_there_is_answered_with_the_nearest(tmp_path):
     (tmp_path / "policy.yaml").write_text("max_drop: 0.1")
 
-    with pytest.raises(UsageError, match=r"no such policy; fix: did you mean .*policy.yaml"):
+    with pytest.raises(
+        UsageError, match=r"no such policy; fix: did you mean .*policy.yaml"
+    ):
         read_policy(tmp_path / "polcy.yaml")
 
 
 def test_limits_of_a_task_stand_over_those_of_the_policy(tmp_path):
-    (tmp_path / "policy.yaml").write_text("max_drop: 0.02\ntasks:\n  a: {min_value: 0.5}\n  b: {max_drop: 0.1}\n  c:\n")
+    (tmp_path / "policy.yaml").write_text(
+        "max_drop: 0.02\ntasks:\n  a: {min_value: 0.5}\n  b: {max_drop: 0.1}\n  c:\n"
+    )
 
     tasks = read_policy(tmp_path / "policy.yaml").tasks
 
     assert tasks == {"a": Rule(0.02, 0.5), "b": Rule(0.1), "c": Rule(0.02)}
 
 
-def test_a_run_that_stopped_early_is_decided_by_the_interval_that_allows_for_it(tmp_path):
+def test_a_run_that_stopped_early_is_decided_by_the_interval_that_allows_for_it(
+    tmp_path,
+):
     rows = [{"id": f"s{n}", "question": f"{n}", "answer": "y"} for n in range(1500)]
     run(tmp_path / "old", right(0.8), rows=rows)
     run(tmp_path / "other", right(0.8), rows=rows)
     old = str(tmp_path / "old")
 
-    run(tmp_path / "new", right(0.5), rows=rows, until="decided", baseline=old, batch_size=10)
+    run(
+        tmp_path / "new",
+        right(0.5),
+        rows=rows,
+        until="decided",
+        baseline=old,
+        batch_size=10,
+    )
     [failed] = judge_run(policy(max_drop=0.05), tmp_path / "new", old).checks
-    [other] = judge_run(policy(max_drop=0.05), tmp_path / "new", tmp_path / "other").checks
+    [other] = judge_run(
+        policy(max_drop=0.05), tmp_path / "new", tmp_path / "other"
+    ).checks
 
-    assert failed.decision == "fail" and "at any time" in failed.found and failed.n < 500
-    assert other.decision == "inconclusive" and "stopped early, and not by this baseline" in other.reason
+    assert (
+        failed.decision == "fail" and "at any time" in failed.found and failed.n < 500
+    )
+    assert (
+        other.decision == "inconclusive"
+        and "stopped early, and not by this baseline" in other.reason
+    )

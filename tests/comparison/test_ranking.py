@@ -8,19 +8,29 @@ from assay.comparison.ranking import Duel, rank
 
 def by(values, noise):
     """Models of known values: a gap larger than the noise is certain."""
-    return lambda a, b: Duel(values[a] - values[b], 0.0001 if abs(values[a] - values[b]) > noise else 0.5)
+    return lambda a, b: Duel(
+        values[a] - values[b], 0.0001 if abs(values[a] - values[b]) > noise else 0.5
+    )
 
 
 def test_models_that_differ_beyond_doubt_have_a_place_each():
     found = rank(["a", "b", "c"], by({"a": 1, "b": 3, "c": 2}, 0.5))
 
-    assert {name: str(one) for name, one in found.items()} == {"a": "3", "b": "1", "c": "2"}
+    assert {name: str(one) for name, one in found.items()} == {
+        "a": "3",
+        "b": "1",
+        "c": "2",
+    }
 
 
 def test_models_that_cannot_be_told_apart_share_places():
     found = rank(["a", "b", "c"], by({"a": 3.0, "b": 2.9, "c": 1.0}, 0.5))
 
-    assert {name: str(one) for name, one in found.items()} == {"a": "1–2", "b": "1–2", "c": "3"}
+    assert {name: str(one) for name, one in found.items()} == {
+        "a": "1–2",
+        "b": "1–2",
+        "c": "3",
+    }
     assert found["a"].ties == ("b",) and found["c"].ties == ()
 
 
@@ -35,7 +45,9 @@ def test_p_values_are_adjusted_over_all_pairs():
 
     found = rank(names, lambda a, b: Duel(1.0, 0.03))
 
-    assert {str(one) for one in found.values()} == {"1–5"}  # each alone would be below 0.05
+    assert {str(one) for one in found.values()} == {
+        "1–5"
+    }  # each alone would be below 0.05
 
 
 @given(st.lists(st.floats(0, 10), min_size=2, max_size=7), st.floats(0.01, 3))
@@ -47,4 +59,6 @@ def test_a_better_value_never_has_a_worse_place(values, noise):
     for a, x in known.items():
         assert 1 <= found[a].best <= found[a].worst <= len(known)
         for b, y in known.items():
-            assert x < y or (found[a].best <= found[b].best and found[a].worst <= found[b].worst)
+            assert x < y or (
+                found[a].best <= found[b].best and found[a].worst <= found[b].worst
+            )

@@ -11,7 +11,9 @@ ROWS = [{"id": f"s{n}", "question": f"{n}", "answer": "y"} for n in range(200)]
 
 
 def run(folder, model, scorers="exact_match", rows=ROWS):
-    return assay.run(assay.Task("sums", dataset=rows, scorers=scorers), model, output=str(folder))
+    return assay.run(
+        assay.Task("sums", dataset=rows, scorers=scorers), model, output=str(folder)
+    )
 
 
 def right(share, start=0):
@@ -38,7 +40,9 @@ def test_a_pilot_tells_the_rate_and_the_second_run_is_assumed(tmp_path):
     [scores] = pilot_scores(tmp_path / "pilot")
 
     assert (scores.name, scores.n, scores.mean) == ("sums.exact_match", 200, 0.7)
-    assert scores.pairs == pytest.approx(0.21), "half of what two unrelated models would differ on"
+    assert scores.pairs == pytest.approx(0.21), (
+        "half of what two unrelated models would differ on"
+    )
     assert "assumed" in scores.origin
 
 
@@ -72,13 +76,21 @@ def test_scores_that_are_not_right_or_wrong_have_a_deviation(tmp_path):
 def test_a_run_of_one_sample_says_nothing(tmp_path):
     run(tmp_path / "pilot", right(0.7), rows=ROWS[:1])
 
-    with pytest.raises(UsageError, match="no number with a standard error; fix: give a finished run"):
+    with pytest.raises(
+        UsageError, match="no number with a standard error; fix: give a finished run"
+    ):
         pilot_scores(tmp_path / "pilot")
 
 
 def test_two_runs_without_a_common_task_are_one_line(tmp_path):
     run(tmp_path / "a", right(0.7))
-    assay.run(assay.Task("other", dataset=ROWS, scorers="exact_match"), right(0.7), output=str(tmp_path / "b"))
+    assay.run(
+        assay.Task("other", dataset=ROWS, scorers="exact_match"),
+        right(0.7),
+        output=str(tmp_path / "b"),
+    )
 
-    with pytest.raises(UsageError, match=r"cannot be compared with .*: the baseline has no task 'sums'"):
+    with pytest.raises(
+        UsageError, match=r"cannot be compared with .*: the baseline has no task 'sums'"
+    ):
         pilot_scores(tmp_path / "a", tmp_path / "b")

@@ -2,8 +2,19 @@
 
 from assay.comparison.words import overall, sentence
 
-ROW = {"difference": 0.021, "ci": [0.004, 0.038], "p": 0.01, "p_adjusted": 0.02, "wins": 41, "losses": 22, "n": 1000,
-       "verdict": "better", "higher_is_better": True, "scale": [0.0, 1.0], "test": "McNemar mid-p"}  # fmt: skip
+ROW = {
+    "difference": 0.021,
+    "ci": [0.004, 0.038],
+    "p": 0.01,
+    "p_adjusted": 0.02,
+    "wins": 41,
+    "losses": 22,
+    "n": 1000,
+    "verdict": "better",
+    "higher_is_better": True,
+    "scale": [0.0, 1.0],
+    "test": "McNemar mid-p",
+}
 
 
 def test_a_share_is_spoken_of_in_points_with_its_interval_and_counts():
@@ -31,9 +42,17 @@ def test_the_direction_of_a_number_that_should_be_low_is_said():
 
 
 def test_what_cannot_be_told_apart_is_not_called_better():
-    row = {**ROW, "verdict": "not distinguishable", "ci": [-0.01, 0.05], "p_adjusted": 0.3, "p": 0.3}
+    row = {
+        **ROW,
+        "verdict": "not distinguishable",
+        "ci": [-0.01, 0.05],
+        "p_adjusted": 0.3,
+        "p": 0.3,
+    }
 
-    assert sentence(row).startswith("The two cannot be told apart: the later run is higher by 2.1 points")
+    assert sentence(row).startswith(
+        "The two cannot be told apart: the later run is higher by 2.1 points"
+    )
 
 
 def test_several_numbers_are_summed_up_in_one_sentence():
@@ -53,10 +72,17 @@ def test_several_numbers_are_summed_up_in_one_sentence():
 def test_a_loss_is_said_with_the_interval_of_the_loss():
     row = {**ROW, "difference": -0.021, "ci": [-0.038, -0.004], "verdict": "worse"}
 
-    assert sentence(row, "B").startswith("B is worse by 2.1 points, 95 % interval 0.4 to 3.8;")
+    assert sentence(row, "B").startswith(
+        "B is worse by 2.1 points, 95 % interval 0.4 to 3.8;"
+    )
 
 
 def test_an_interval_on_both_sides_of_zero_has_its_sign():
-    row = {**ROW, "verdict": "not distinguishable", "difference": -0.01, "ci": [-0.05, 0.03]}
+    row = {
+        **ROW,
+        "verdict": "not distinguishable",
+        "difference": -0.01,
+        "ci": [-0.05, 0.03],
+    }
 
     assert "B is lower by 1.0 points, 95 % interval −3.0 to 5.0" in sentence(row, "B")

@@ -21,7 +21,9 @@ MARKS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES]
+)
 def test_every_number_is_the_official_one(name):
     verdict = check(load_fixture(name))
 
@@ -38,7 +40,11 @@ def test_every_fixture_names_its_source_and_how_it_was_made(name):
     assert bool(fixture.scorer) != bool(fixture.function)
 
 
-SCORED = [n for n in NAMES if any(case.score is not None and not case.args for case in load_fixture(n).cases)]
+SCORED = [
+    n
+    for n in NAMES
+    if any(case.score is not None and not case.args for case in load_fixture(n).cases)
+]
 
 
 @each("name", SCORED)
@@ -48,7 +54,11 @@ def test_a_scorer_with_its_sign_flipped_breaks_its_fixture(name):
 
     def flipped(sample, output):
         value = scorer(sample, output).value
-        return {key: -one for key, one in value.items()} if isinstance(value, dict) else -value
+        return (
+            {key: -one for key, one in value.items()}
+            if isinstance(value, dict)
+            else -value
+        )
 
     if check(fixture).not_run:
         pytest.skip("a library is not installed")
@@ -78,35 +88,75 @@ def _swapped(function):
 MUTANTS = (
     ("vqa_accuracy@always", "assay.scorers.vision.vqa", "agreement", _negated),
     ("vqa_accuracy@a013f00", "assay.scorers.vision.vqa", "agreement", _negated),
-    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _with_other_sign),
-    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _swapped),
+    (
+        "relaxed_accuracy@chartqa",
+        "assay.scorers.vision.relaxed",
+        "relaxed_equal",
+        _with_other_sign,
+    ),
+    (
+        "relaxed_accuracy@chartqa",
+        "assay.scorers.vision.relaxed",
+        "relaxed_equal",
+        _swapped,
+    ),
     ("anls@definition", "assay.scorers.vision.anls", "similarity", _negated),
     ("anls@definition", "assay.scorers.vision.anls", "THRESHOLD", lambda value: -value),
     ("anls_star@reference", "assay.scorers.vision.anls_star", "_mean", _negated),
     ("box_iou@refcoco", "assay.scorers.vision.boxes", "iou", _negated),
-    ("caption@coco-caption", "assay.scorers.vision.caption", "BETA", lambda value: 1 / value),
+    (
+        "caption@coco-caption",
+        "assay.scorers.vision.caption",
+        "BETA",
+        lambda value: 1 / value,
+    ),
     ("caption@coco-caption", "assay.summarizers.caption", "_similarity", _negated),
-    ("caption@coco-caption", "assay.summarizers.caption", "SIGMA", lambda value: value * 1j),
+    (
+        "caption@coco-caption",
+        "assay.summarizers.caption",
+        "SIGMA",
+        lambda value: value * 1j,
+    ),
     ("f1@squad", "assay.scorers.text.tokens_f1", "token_f1", _negated),
     ("geneval@position", "assay.scorers.image.geneval", "directions", _swapped),
-    ("dpg@dependent", "assay.scorers.image.dpg", "settle", lambda f: lambda answers, parents: answers),
+    (
+        "dpg@dependent",
+        "assay.scorers.image.dpg",
+        "settle",
+        lambda f: lambda answers, parents: answers,
+    ),
     ("dpg@dependent", "assay.scorers.image.dpg", "is_yes", _opposite),
-    ("rouge@rouge-score", "assay.scorers.text.rouge", "_f_measure", lambda f: lambda s, r, a: f(-s, r, a)),
+    (
+        "rouge@rouge-score",
+        "assay.scorers.text.rouge",
+        "_f_measure",
+        lambda f: lambda s, r, a: f(-s, r, a),
+    ),
     ("clip_score@official", "assay.scorers.image.clip_score", "clip_score", _negated),
     ("yes_no@mme-words", "assay.summarizers.pairs", "sum_of_scores", _negated),
-    ("pairwise_judge@both-orders", "assay.summarizers.statistics.agreement", "fold_verdicts",
-     lambda f: lambda pairs: replace(f(pairs), wins=f(pairs).losses)),
+    (
+        "pairwise_judge@both-orders",
+        "assay.summarizers.statistics.agreement",
+        "fold_verdicts",
+        lambda f: lambda pairs: replace(f(pairs), wins=f(pairs).losses),
+    ),
     ("fid@moments", "assay.scorers.image.frechet", "distance_of_moments", _negated),
     ("si_sdr@torchmetrics", "assay.scorers.speech.si_sdr", "si_sdr", _negated),
     ("image_similarity@psnr", "assay.scorers.image.image_similarity", "psnr", _negated),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "attribute", "change"), MUTANTS, ids=lambda part: getattr(part, "__name__", str(part))
+    ("name", "module", "attribute", "change"),
+    MUTANTS,
+    ids=lambda part: getattr(part, "__name__", str(part)),
 )
-def test_one_flipped_sign_inside_a_metric_is_noticed(name, module, attribute, change, monkeypatch):
-    monkeypatch.setattr(f"{module}.{attribute}", change(getattr(import_module(module), attribute)))
+def test_one_flipped_sign_inside_a_metric_is_noticed(
+    name, module, attribute, change, monkeypatch
+):
+    monkeypatch.setattr(
+        f"{module}.{attribute}", change(getattr(import_module(module), attribute))
+    )
 
     try:
         verdict = check(load_fixture(name))
@@ -119,12 +169,17 @@ def test_the_command_says_equal_and_returns_0(capsys):
     assert command(["relaxed_accuracy"]) == 0
 
     printed = capsys.readouterr().out
-    assert "relaxed_accuracy@chartqa  equal" in printed and "2 equal, 0 differ, 0 not run" in printed
+    assert (
+        "relaxed_accuracy@chartqa  equal" in printed
+        and "2 equal, 0 differ, 0 not run" in printed
+    )
 
 
 def test_a_scorer_stands_for_all_its_protocols():
     protocols = ["a013f00", "always", "vlmeval"]
-    assert [fixture.name for fixture in select("vqa_accuracy")] == [f"vqa_accuracy@{one}" for one in protocols]
+    assert [fixture.name for fixture in select("vqa_accuracy")] == [
+        f"vqa_accuracy@{one}" for one in protocols
+    ]
 
 
 def metric_file(tmp_path, body):
@@ -134,7 +189,10 @@ def metric_file(tmp_path, body):
 
 
 def test_a_users_metric_that_agrees_is_equal(tmp_path, capsys):
-    mine = metric_file(tmp_path, "from assay.scorers.vision.anls import Anls; return Anls()(sample, output).value")
+    mine = metric_file(
+        tmp_path,
+        "from assay.scorers.vision.anls import Anls; return Anls()(sample, output).value",
+    )
 
     assert command([mine, "--against", "anls@definition"]) == 0
     assert "equal" in capsys.readouterr().out
@@ -148,9 +206,14 @@ def test_a_users_metric_that_differs_returns_1_and_shows_both_numbers(tmp_path, 
 
 
 def test_a_users_own_fixture_file_is_read(tmp_path, capsys):
-    cases = [{"sample": {"target": "a"}, "output": said, "score": score} for said, score in (("a", 1), ("b", 0))]
+    cases = [
+        {"sample": {"target": "a"}, "output": said, "score": score}
+        for said, score in (("a", 1), ("b", 0))
+    ]
     path = tmp_path / "cases.json"
-    path.write_text(json.dumps({"name": "same", "source": "us", "made_by": "hand", "cases": cases}))
+    path.write_text(
+        json.dumps({"name": "same", "source": "us", "made_by": "hand", "cases": cases})
+    )
 
     mine = metric_file(tmp_path, "return output.text == sample.target")
 
@@ -162,7 +225,9 @@ def test_a_users_own_fixture_file_is_read(tmp_path, capsys):
 def test_a_users_metric_that_fails_names_the_case_and_the_line(tmp_path):
     mine = metric_file(tmp_path, "return 1 / 0")
 
-    with pytest.raises(ScorerError, match=r"ZeroDivisionError: division by zero \(mine.py:2\)"):
+    with pytest.raises(
+        ScorerError, match=r"ZeroDivisionError: division by zero \(mine.py:2\)"
+    ):
         command([mine, "--against", "anls"])
 
 
@@ -171,7 +236,11 @@ def test_a_users_metric_that_fails_names_the_case_and_the_line(tmp_path):
     [
         (["wre"], UnknownName, "unknown fixture 'wre'"),
         (["my.py:metric"], UsageError, "nothing to hold it against"),
-        (["wer", "--against", "cer"], UsageError, "--against is for a metric of your own"),
+        (
+            ["wer", "--against", "cer"],
+            UsageError,
+            "--against is for a metric of your own",
+        ),
         (["none.json"], UsageError, "no such fixture"),
     ],
 )
@@ -191,7 +260,13 @@ def test_a_wrong_call_is_explained(arguments, error, what):
     ],
 )
 def test_a_fixture_that_hides_something_is_refused(change, what, tmp_path):
-    plain = {"name": "x", "source": "us", "made_by": "hand", "cases": [{"output": "x", "score": 1}], **change}
+    plain = {
+        "name": "x",
+        "source": "us",
+        "made_by": "hand",
+        "cases": [{"output": "x", "score": 1}],
+        **change,
+    }
     path = tmp_path / "x.json"
     path.write_text(json.dumps(plain))
 

@@ -12,7 +12,14 @@ from assay import registry
 from assay.conformance import check, select
 from assay.core import Spec
 
-FLIPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
+FLIPS = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+}
 SCORERS = {
     "vqa_accuracy": "vision.vqa",
     "relaxed_accuracy": "vision.relaxed",
@@ -29,8 +36,12 @@ SCORERS = {
     "choice_likelihood": "choice.likelihood",
 }
 EQUIVALENT = {
-    "geneval": frozenset({"i - 2"}),  # of four edges, the second before is the second after
-    "choice_likelihood": frozenset({"sum((1 for weight in column if weight == top)) + 1"}),  # ties are only noted
+    "geneval": frozenset(
+        {"i - 2"}
+    ),  # of four edges, the second before is the second after
+    "choice_likelihood": frozenset(
+        {"sum((1 for weight in column if weight == top)) + 1"}
+    ),  # ties are only noted
 }
 """Flips that change nothing a score can show."""
 
@@ -38,14 +49,19 @@ EQUIVALENT = {
 def signs(tree):
     """The nodes with a sign to flip, in a fixed order."""
     for node in ast.walk(tree):
-        is_sum = isinstance(node, ast.BinOp) and type(node.op) in FLIPS and not is_text(node)
+        is_sum = (
+            isinstance(node, ast.BinOp) and type(node.op) in FLIPS and not is_text(node)
+        )
         if is_sum or (isinstance(node, ast.Compare) and type(node.ops[0]) in FLIPS):
             yield node
 
 
 def is_text(node):
     parts = (node.left, node.right)
-    return any(isinstance(part, ast.JoinedStr) or isinstance(getattr(part, "value", None), str) for part in parts)
+    return any(
+        isinstance(part, ast.JoinedStr) or isinstance(getattr(part, "value", None), str)
+        for part in parts
+    )
 
 
 def mutant(module, number, folder, monkeypatch):
@@ -61,7 +77,9 @@ def mutant(module, number, folder, monkeypatch):
     path.write_text(ast.unparse(tree), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(module, path)
     made = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, module, made)  # dataclasses look their module up by its name
+    monkeypatch.setitem(
+        sys.modules, module, made
+    )  # dataclasses look their module up by its name
     monkeypatch.setattr(registry.scorers, "register", lambda name: lambda thing: thing)
     spec.loader.exec_module(made)
     return made, f"{node.lineno}: {ast.unparse(node)}"
@@ -71,7 +89,13 @@ CASES = [
     (scorer, number)
     for scorer, module in SCORERS.items()
     for number, _ in enumerate(
-        signs(ast.parse(Path(import_module(f"assay.scorers.{module}").__file__).read_text(encoding="utf-8")))
+        signs(
+            ast.parse(
+                Path(import_module(f"assay.scorers.{module}").__file__).read_text(
+                    encoding="utf-8"
+                )
+            )
+        )
     )
 ]
 
@@ -79,11 +103,15 @@ CASES = [
 @pytest.mark.parametrize(("scorer", "number"), CASES)
 def test_a_flipped_sign_breaks_a_fixture(scorer, number, tmp_path, monkeypatch):
     kind = type(registry.scorers.build(scorer)).__name__
-    made, line = mutant(f"assay.scorers.{SCORERS[scorer]}", number, tmp_path, monkeypatch)
+    made, line = mutant(
+        f"assay.scorers.{SCORERS[scorer]}", number, tmp_path, monkeypatch
+    )
 
     if line.partition(": ")[2] in EQUIVALENT.get(scorer, ()):
         pytest.skip(f"changes no score: {line}")
-    assert any(differs(fixture, getattr(made, kind), monkeypatch) for fixture in select(scorer)), line
+    assert any(
+        differs(fixture, getattr(made, kind), monkeypatch) for fixture in select(scorer)
+    ), line
 
 
 def differs(fixture, kind, monkeypatch):

@@ -15,20 +15,29 @@ def no_authorities(monkeypatch):
 
 
 def test_without_a_word_the_authorities_of_the_system_are_believed():
-    assert trust_context().verify_mode is ssl.CERT_REQUIRED and trust_context().check_hostname
+    assert (
+        trust_context().verify_mode is ssl.CERT_REQUIRED
+        and trust_context().check_hostname
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
         ("SSL_CERT_FILE", None, "which cannot be read (No such file or directory)"),
-        ("SSL_CERT_FILE", "not a certificate", "which holds no certificate in PEM format"),
+        (
+            "SSL_CERT_FILE",
+            "not a certificate",
+            "which holds no certificate in PEM format",
+        ),
         ("SSL_CERT_FILE", "", "which holds no certificate in PEM format"),
         ("SSL_CERT_DIR", None, "which is not a folder"),
         ("SSL_CERT_DIR", "a file", "which is not a folder"),
     ],
 )
-def test_a_name_that_leads_to_no_authority_says_so(monkeypatch, tmp_path, name, content, said):
+def test_a_name_that_leads_to_no_authority_says_so(
+    monkeypatch, tmp_path, name, content, said
+):
     place = tmp_path / "authorities"
     if content is not None:
         place.write_text(content)
@@ -45,5 +54,8 @@ def test_a_folder_without_hashed_names_says_so(monkeypatch, tmp_path):
     (tmp_path / "my-authority.pem").write_text("…")
     monkeypatch.setenv("SSL_CERT_DIR", f"/no/such/folder:{tmp_path}")
 
-    with pytest.raises(UsageError, match="no certificate named by its hash, as `openssl rehash` names them"):
+    with pytest.raises(
+        UsageError,
+        match="no certificate named by its hash, as `openssl rehash` names them",
+    ):
         trust_context()

@@ -27,7 +27,9 @@ def test_an_error_is_one_line_with_place_and_remedy():
 
 
 def test_what_a_row_wrote_cannot_steer_the_terminal():
-    error = DataError("bad cell \x1b[2J\x07\x9b31m\u202egnp.exe", file="a\x1b]8;;.tsv", row=3)
+    error = DataError(
+        "bad cell \x1b[2J\x07\x9b31m\u202egnp.exe", file="a\x1b]8;;.tsv", row=3
+    )
 
     assert str(error) == "a]8;;.tsv:3: bad cell [2J31mgnp.exe"
 
@@ -53,8 +55,12 @@ def test_an_unknown_name_suggests_the_nearest():
 
 
 def test_a_missing_library_names_the_pip_line():
-    assert str(MissingExtra("sacrebleu", "'assay[metrics]'")).endswith("fix: pip install 'assay[metrics]'")
-    assert str(MissingExtra("x", "assay[hf] accelerate")).endswith("fix: pip install 'assay[hf]' accelerate")
+    assert str(MissingExtra("sacrebleu", "'assay[metrics]'")).endswith(
+        "fix: pip install 'assay[metrics]'"
+    )
+    assert str(MissingExtra("x", "assay[hf] accelerate")).endswith(
+        "fix: pip install 'assay[hf]' accelerate"
+    )
 
 
 def test_all_faults_of_a_plan_are_listed_one_a_line():
@@ -64,7 +70,14 @@ def test_all_faults_of_a_plan_are_listed_one_a_line():
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [(AssayError, 1), (UsageError, 2), (DiskFull, 74), (FolderInUse, 75), (DataError, 1)]
+    ("kind", "code"),
+    [
+        (AssayError, 1),
+        (UsageError, 2),
+        (DiskFull, 74),
+        (FolderInUse, 75),
+        (DataError, 1),
+    ],
 )
 def test_each_kind_has_its_exit_code(kind, code):
     assert kind("x").exit_code == code
@@ -72,7 +85,10 @@ def test_each_kind_has_its_exit_code(kind, code):
 
 def test_a_plain_error_is_blamed_on_its_component_sample_and_line():
     place = r"scorer 'x', sample 's1': ZeroDivisionError: .*\(test_errors\.py:\d+\)"
-    with pytest.raises(ScorerError, match=place), blame(ScorerError, "scorer 'x'", "s1"):
+    with (
+        pytest.raises(ScorerError, match=place),
+        blame(ScorerError, "scorer 'x'", "s1"),
+    ):
         1 / 0
 
 

@@ -16,7 +16,12 @@ def test_a_medium_is_named_by_the_hash_of_its_bytes(tmp_path):
     path = tmp_path / "p.png"
     path.write_bytes(PNG)
 
-    assert Image(path).digest == Image(str(path)).digest == Image(PNG).digest == hashlib.sha256(PNG).hexdigest()
+    assert (
+        Image(path).digest
+        == Image(str(path)).digest
+        == Image(PNG).digest
+        == hashlib.sha256(PNG).hexdigest()
+    )
 
 
 def test_media_are_equal_when_kind_and_bytes_are():
@@ -34,7 +39,10 @@ def test_base64_and_data_urls_carry_the_bytes_themselves():
     assert Image(Image(PNG).data_url()).data() == PNG
 
 
-@pytest.mark.parametrize("spoil", [lambda t: t[:9] + " " + t[9:], lambda t: t[:-1], lambda t: t[:20] + "!" + t[21:]])
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda t: t[:9] + " " + t[9:], lambda t: t[:-1], lambda t: t[:20] + "!" + t[21:]],
+)
 def test_base64_with_a_stray_character_is_refused(spoil):
     text = spoil(base64.b64encode(PNG).decode())
 
@@ -45,11 +53,20 @@ def test_base64_with_a_stray_character_is_refused(spoil):
 @pytest.mark.parametrize(
     ("first", "name"),
     [
-        (PNG, "png"), (b"\xff\xd8\xff\xe0", "jpeg"), (b"GIF89a", "gif"), (b"RIFF\0\0\0\0WAVEfmt ", "wav"),
-        (b"RIFF\0\0\0\0WEBPVP8 ", "webp"), (b"fLaC", "flac"), (b"OggS", "ogg"), (b"ID3\x04", "mp3"),
-        (b"\0\0\0\x18ftypmp42", "mp4"), (b"<html>", None), (b"", None), (b"RIFF\0\0\0\0????", None),
+        (PNG, "png"),
+        (b"\xff\xd8\xff\xe0", "jpeg"),
+        (b"GIF89a", "gif"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "wav"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "webp"),
+        (b"fLaC", "flac"),
+        (b"OggS", "ogg"),
+        (b"ID3\x04", "mp3"),
+        (b"\0\0\0\x18ftypmp42", "mp4"),
+        (b"<html>", None),
+        (b"", None),
+        (b"RIFF\0\0\0\0????", None),
     ],
-)  # fmt: skip
+)
 def test_the_format_is_what_the_bytes_say(first, name):
     assert sniff(first) == name
 
@@ -103,5 +120,8 @@ def test_what_is_held_is_named_by_the_bytes_it_was_held_with(tmp_path):
 
 
 def test_bytes_that_are_no_medium_are_not_made_ready_to_send():
-    with pytest.raises(DataError, match="the image is not sent: its bytes are not those of an image, audio or video"):
+    with pytest.raises(
+        DataError,
+        match="the image is not sent: its bytes are not those of an image, audio or video",
+    ):
         Image(b"root:x:0:0").data_url()

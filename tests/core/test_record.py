@@ -27,11 +27,17 @@ from assay.store.journal import OutputLine, decode_output, seal
 
 logprobs = st.floats(max_value=0, allow_nan=False)
 tokens = st.builds(
-    Token, st.text(max_size=3), logprobs, st.lists(st.tuples(st.text(max_size=3), logprobs), max_size=2).map(tuple)
+    Token,
+    st.text(max_size=3),
+    logprobs,
+    st.lists(st.tuples(st.text(max_size=3), logprobs), max_size=2).map(tuple),
 )
 media = st.one_of(st.binary(max_size=3).map(Image), st.binary(max_size=3).map(Audio))
 parts = st.one_of(
-    st.text(max_size=5).map(Text), st.text(max_size=5).map(Reasoning), st.integers(-9, 9).map(Json), media
+    st.text(max_size=5).map(Text),
+    st.text(max_size=5).map(Reasoning),
+    st.integers(-9, 9).map(Json),
+    media,
 )
 candidates = st.builds(
     Candidate,
@@ -43,10 +49,25 @@ candidates = st.builds(
 outputs = st.builds(
     Output,
     st.lists(candidates, max_size=2).map(tuple),
-    st.lists(st.builds(Likelihood, logprobs, st.booleans(), st.none() | st.integers(0, 9)), max_size=3).map(tuple),
-    st.none() | st.builds(Usage, st.none() | st.integers(0, 9), st.integers(0, 9), cost=st.none() | st.floats(0, 9)),
+    st.lists(
+        st.builds(Likelihood, logprobs, st.booleans(), st.none() | st.integers(0, 9)),
+        max_size=3,
+    ).map(tuple),
+    st.none()
+    | st.builds(
+        Usage,
+        st.none() | st.integers(0, 9),
+        st.integers(0, 9),
+        cost=st.none() | st.floats(0, 9),
+    ),
     st.none() | st.integers(0, 100).map(lambda n: n / 8),
-    error=st.none() | st.builds(ErrorInfo, st.sampled_from(["timeout", "oom"]), st.text(max_size=5), st.booleans()),
+    error=st.none()
+    | st.builds(
+        ErrorInfo,
+        st.sampled_from(["timeout", "oom"]),
+        st.text(max_size=5),
+        st.booleans(),
+    ),
 )
 
 
@@ -54,7 +75,11 @@ outputs = st.builds(
 @given(outputs)
 def test_an_output_survives_the_journal(output):
     # As the store gives them back: without knowing what they were used as.
-    blobs = {medium.digest: Image(medium.source) for candidate in output.candidates for medium in candidate.media}
+    blobs = {
+        medium.digest: Image(medium.source)
+        for candidate in output.candidates
+        for medium in candidate.media
+    }
     line = seal(OutputLine("t", "m", "a", "k", output=output_to_plain(output)))
 
     again = output_from_plain(decode_output(line[:-1]).output, blobs)
@@ -86,11 +111,26 @@ def test_one_candidate_can_be_looked_at_alone():
 
     assert output.text == "a"
     assert output.only(1).text == "b"
-    assert Output().text == "" and Output().stop_reason is None and Output().json is None
+    assert (
+        Output().text == "" and Output().stop_reason is None and Output().json is None
+    )
 
 
 def test_a_result_survives_the_summary():
-    result = Result("t", "m", "acc", 0.5, 10, 12, "t@p", 0.1, (0.4, 0.6), "Wilson", {"scored": 10}, bounds=(0.4, 0.7))
+    result = Result(
+        "t",
+        "m",
+        "acc",
+        0.5,
+        10,
+        12,
+        "t@p",
+        0.1,
+        (0.4, 0.6),
+        "Wilson",
+        {"scored": 10},
+        bounds=(0.4, 0.7),
+    )
 
     again = result_from_plain(json.loads(json.dumps(result.to_plain())))
 

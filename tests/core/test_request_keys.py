@@ -21,7 +21,7 @@ from assay.core import (
 )
 
 # Control characters on purpose: they are what a key is put together with.
-words = st.text(st.sampled_from("ab\x00\x01\x02\x03\x04\x0513{\"}:,\ud800é"), max_size=6)
+words = st.text(st.sampled_from('ab\x00\x01\x02\x03\x04\x0513{"}:,\ud800é'), max_size=6)
 parts = st.one_of(
     words.map(Text),
     words.map(Reasoning),
@@ -58,7 +58,9 @@ asked = st.tuples(
 
 def key_of(question):
     identity, prompt, chosen, seed, repeat, hints, previous = question
-    return KeyMaker(identity).key(Request(prompt, chosen, seed, repeat, None, hints), previous)
+    return KeyMaker(identity).key(
+        Request(prompt, chosen, seed, repeat, None, hints), previous
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -69,7 +71,9 @@ def test_two_requests_have_one_key_exactly_when_they_are_the_same(one, other):
 
 @settings(max_examples=100, deadline=None)
 @given(asked, words, words)
-def test_text_split_over_parts_or_turns_differently_is_another_request(question, head, tail):
+def test_text_split_over_parts_or_turns_differently_is_another_request(
+    question, head, tail
+):
     identity, prompt, *rest = question
     ways = [
         (Message("user", (Text(head + tail),)),),
@@ -77,7 +81,9 @@ def test_text_split_over_parts_or_turns_differently_is_another_request(question,
         (Message("user", (Text(head),)), Message("user", (Text(tail),))),
         (Message("user" + head, (Text(tail),)),),
     ]
-    keys = {(key_of((identity, replace(prompt, messages=way), *rest)), way) for way in ways}
+    keys = {
+        (key_of((identity, replace(prompt, messages=way), *rest)), way) for way in ways
+    }
 
     assert len({key for key, _ in keys}) == len({way for _, way in keys})
 
@@ -87,18 +93,37 @@ def drawn(rng):
 
     def part():
         text = rng.choice(["", "a", "b", "ab", "\x03", "\x001\x00a"])
-        return rng.choice([Text(text), Text(text), Reasoning(text), Json(text), Image(text.encode())])
+        return rng.choice(
+            [Text(text), Text(text), Reasoning(text), Json(text), Image(text.encode())]
+        )
 
     turns = tuple(
-        Message(rng.choice(["user", "u", "ser"]), tuple(part() for _ in range(rng.randrange(3))) or None)
+        Message(
+            rng.choice(["user", "u", "ser"]),
+            tuple(part() for _ in range(rng.randrange(3))) or None,
+        )
         for _ in range(rng.randrange(3))
     )
-    prompt = Prompt(turns, continuations=rng.choice([None, (), ("a",), ("a", "b"), ("ab",)]))
-    chosen = GenerateOptions(temperature=rng.choice([None, 0.0, 1.0]), max_tokens=rng.choice([None, 1]))
-    identity = rng.choice([{}, {"model": "a"}, {"model": "a", "revision": "b"}, {"model": {"a": "b"}}])
+    prompt = Prompt(
+        turns, continuations=rng.choice([None, (), ("a",), ("a", "b"), ("ab",)])
+    )
+    chosen = GenerateOptions(
+        temperature=rng.choice([None, 0.0, 1.0]), max_tokens=rng.choice([None, 1])
+    )
+    identity = rng.choice(
+        [{}, {"model": "a"}, {"model": "a", "revision": "b"}, {"model": {"a": "b"}}]
+    )
     previous = rng.choice(["", "0", "1"])
     hints = rng.choice([{}, {"a": 1}, {"a": "1"}])
-    return identity, prompt, chosen, rng.choice([None, 0, 1]), rng.choice([0, 1]), hints, previous
+    return (
+        identity,
+        prompt,
+        chosen,
+        rng.choice([None, 0, 1]),
+        rng.choice([0, 1]),
+        hints,
+        previous,
+    )
 
 
 def test_ten_thousand_requests_give_no_false_hit():
@@ -108,14 +133,34 @@ def test_ten_thousand_requests_give_no_false_hit():
     for _ in range(10_000):
         question = drawn(rng)
         identity, prompt, *rest = question
-        told_apart = repr((identity, [(m.role, m.parts and [(p.kind, getattr(p, "digest", p)) for p in m.parts])
-                                      for m in prompt.messages], prompt.continuations, rest))  # fmt: skip
+        told_apart = repr(
+            (
+                identity,
+                [
+                    (
+                        m.role,
+                        m.parts
+                        and [(p.kind, getattr(p, "digest", p)) for p in m.parts],
+                    )
+                    for m in prompt.messages
+                ],
+                prompt.continuations,
+                rest,
+            )
+        )
         assert answers.setdefault(key_of(question), told_apart) == told_apart
 
     assert len(set(answers.values())) == len(answers) > 5_000
 
 
-BASE = Request(Prompt((Message("user", (Text("2+2?"),)),)), GenerateOptions(temperature=0.5), 1, 0, None, {"b": "x"})
+BASE = Request(
+    Prompt((Message("user", (Text("2+2?"),)),)),
+    GenerateOptions(temperature=0.5),
+    1,
+    0,
+    None,
+    {"b": "x"},
+)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +171,32 @@ BASE = Request(Prompt((Message("user", (Text("2+2?"),)),)), GenerateOptions(temp
         replace(BASE, repeat=1),
         replace(BASE, hints={}),
         replace(BASE, hints={"b": "y"}),
-        replace(BASE, prompt=replace(BASE.prompt, messages=(Message("system", (Text("2+2?"),)),))),
-        replace(BASE, prompt=replace(BASE.prompt, messages=(Message("user", (Text("2+2? "),)),))),
-        replace(BASE, prompt=replace(BASE.prompt, messages=(*BASE.messages, Message("assistant")))),
-        replace(BASE, prompt=replace(BASE.prompt, messages=(Message("user", (Image(b"a"), Text("2+2?"))),))),
-        replace(BASE, prompt=replace(BASE.prompt, messages=(Message("user", (Image(b"b"), Text("2+2?"))),))),
+        replace(
+            BASE,
+            prompt=replace(BASE.prompt, messages=(Message("system", (Text("2+2?"),)),)),
+        ),
+        replace(
+            BASE,
+            prompt=replace(BASE.prompt, messages=(Message("user", (Text("2+2? "),)),)),
+        ),
+        replace(
+            BASE,
+            prompt=replace(
+                BASE.prompt, messages=(*BASE.messages, Message("assistant"))
+            ),
+        ),
+        replace(
+            BASE,
+            prompt=replace(
+                BASE.prompt, messages=(Message("user", (Image(b"a"), Text("2+2?"))),)
+            ),
+        ),
+        replace(
+            BASE,
+            prompt=replace(
+                BASE.prompt, messages=(Message("user", (Image(b"b"), Text("2+2?"))),)
+            ),
+        ),
         replace(BASE, prompt=replace(BASE.prompt, continuations=("4",))),
         replace(BASE, prompt=replace(BASE.prompt, rolling=True)),
         replace(BASE, prompt=replace(BASE.prompt, produces=("image",))),
@@ -145,11 +211,22 @@ def test_a_change_of_the_question_changes_the_key(changed):
 @pytest.mark.parametrize(
     "option",
     [
-        {"temperature": 0.0}, {"top_p": 0.9}, {"top_k": 3}, {"min_p": 0.1}, {"max_tokens": 5}, {"stop": ("a",)},
-        {"seed": 1}, {"n": 2}, {"logprobs": 0}, {"frequency_penalty": 0.1}, {"presence_penalty": 0.1},
-        {"repetition_penalty": 1.1}, {"reasoning_effort": "low"}, {"response_format": "json"},
+        {"temperature": 0.0},
+        {"top_p": 0.9},
+        {"top_k": 3},
+        {"min_p": 0.1},
+        {"max_tokens": 5},
+        {"stop": ("a",)},
+        {"seed": 1},
+        {"n": 2},
+        {"logprobs": 0},
+        {"frequency_penalty": 0.1},
+        {"presence_penalty": 0.1},
+        {"repetition_penalty": 1.1},
+        {"reasoning_effort": "low"},
+        {"response_format": "json"},
     ],
-)  # fmt: skip
+)
 def test_every_option_is_part_of_the_key(option):
     keys = KeyMaker({"model": "m"})
 
@@ -159,7 +236,11 @@ def test_every_option_is_part_of_the_key(option):
 def test_identity_and_the_round_before_are_part_of_the_key():
     keys = {
         KeyMaker(identity).key(BASE, previous)
-        for identity in ({"model": "m"}, {"model": "m", "revision": 2}, {"model": ["m"]})
+        for identity in (
+            {"model": "m"},
+            {"model": "m", "revision": 2},
+            {"model": ["m"]},
+        )
         for previous in ("", "k1", "k2")
     }
 
@@ -168,7 +249,12 @@ def test_identity_and_the_round_before_are_part_of_the_key():
 
 def test_turn_state_id_and_details_are_not_part_of_the_key():
     keys = KeyMaker({"model": "m"})
-    same = replace(BASE, state=object(), id="another", prompt=replace(BASE.prompt, details={"shots": [1]}))
+    same = replace(
+        BASE,
+        state=object(),
+        id="another",
+        prompt=replace(BASE.prompt, details={"shots": [1]}),
+    )
 
     assert keys.key(same) == keys.key(BASE)
 
@@ -184,7 +270,11 @@ def test_a_key_does_not_depend_on_what_was_asked_before_it():
 
 
 def test_stop_may_be_one_text_or_a_list():
-    assert GenerateOptions(stop=["a"]) == GenerateOptions(stop="a") == GenerateOptions().set(stop=("a",))  # type: ignore[arg-type]
+    assert (
+        GenerateOptions(stop=["a"])
+        == GenerateOptions(stop="a")
+        == GenerateOptions().set(stop=("a",))
+    )  # type: ignore[arg-type]
     assert hash(GenerateOptions(stop=["a"]))  # type: ignore[arg-type]
 
 
@@ -212,7 +302,9 @@ def test_hints_that_were_changed_in_place_make_another_key():
     hints["dataset"] = "b"
 
     assert keys.key(replace(BASE, hints=hints)) != first
-    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(replace(BASE, hints={"dataset": "b"}))
+    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(
+        replace(BASE, hints={"dataset": "b"})
+    )
 
 
 def test_hints_that_were_changed_deep_inside_make_another_key():
@@ -224,7 +316,9 @@ def test_hints_that_were_changed_deep_inside_make_another_key():
     hints["tags"].append("y")
 
     assert len({first, second, keys.key(replace(BASE, hints=hints))}) == 3
-    assert second == KeyMaker({"model": "m"}).key(replace(BASE, hints={"dataset": {"name": "b"}, "tags": ["x"]}))
+    assert second == KeyMaker({"model": "m"}).key(
+        replace(BASE, hints={"dataset": {"name": "b"}, "tags": ["x"]})
+    )
 
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1", None])
@@ -234,4 +328,6 @@ def test_a_hint_that_equals_another_has_its_own_key_whatever_was_asked_before(va
 
     hints["a"] = value
 
-    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(replace(BASE, hints={"a": value}))
+    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(
+        replace(BASE, hints={"a": value})
+    )

@@ -11,4 +11,6 @@ def test_a_sample_under_another_name_keeps_everything_else():
     named = Sample(**given).named("other")
 
     assert named.id == "other"
-    assert all(getattr(named, name) == value for name, value in given.items() if name != "id")
+    assert all(
+        getattr(named, name) == value for name, value in given.items() if name != "id"
+    )

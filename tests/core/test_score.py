@@ -6,7 +6,8 @@ from assay.core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 
 
 @pytest.mark.parametrize(
-    ("given", "value"), [(True, 1.0), (0, 0.0), (0.25, 0.25), ({"a": 1, "b": False}, {"a": 1.0, "b": 0.0})]
+    ("given", "value"),
+    [(True, 1.0), (0, 0.0), (0.25, 0.25), ({"a": 1, "b": False}, {"a": 1.0, "b": 0.0})],
 )
 def test_numbers_truth_values_and_named_numbers_are_scores(given, value):
     assert as_score(given) == Score(value)
@@ -32,5 +33,7 @@ def test_every_outcome_is_scored_counted_as_zero_or_unresolved():
 
 
 def test_an_answer_nobody_can_read_is_worth_nothing():
-    assert Score.unparsed(rule="none") == Score(0.0, Outcome.UNPARSED, details={"rule": "none"})
+    assert Score.unparsed(rule="none") == Score(
+        0.0, Outcome.UNPARSED, details={"rule": "none"}
+    )
     assert Score.refused().outcome is Outcome.REFUSED

@@ -14,39 +14,74 @@ from assay.core.secrets import left_out, secrets_of, veiled
         ({"api_keys": ["abc", "def"]}, {"abc", "def"}),
         ({"token": 12345}, {"12345"}),
         ({"auth": {"user": "me", "more": ["abc"]}}, {"me", "abc"}),
-        ({"headers": {"X-Gate": "abc", "Accept": "text/plain", "X-Off": None}}, {"abc"}),
+        (
+            {"headers": {"X-Gate": "abc", "Accept": "text/plain", "X-Off": None}},
+            {"abc"},
+        ),
         ({"headers": {"Authorization": "Bearer abc"}}, {"abc"}),
         ({"base_url": "https://me:p@ss@h:80/v1"}, {"me", "p@ss"}),
         ({"base_url": "https://ghp_abcdefgh1@h/v1"}, {"ghp_abcdefgh1"}),
-        ({"base_url": "h:80/v1?gate=abc&alt=sse&n=5&on=true&api-version=2024-02-01-preview"}, {"abc"}),
-        ({"base_url": "http://h/sk-abcdefgh/v1?sk-query-4801#xoxb-abcdefgh"},
-         {"sk-abcdefgh", "sk-query-4801", "xoxb-abcdefgh"}),
-        ({"note": "with sk-abcdefgh, and Basic YWJjZGVmZw=="}, {"sk-abcdefgh", "YWJjZGVmZw=="}),
-        ({"tokenizer": "abc", "max_tokens": 5, "pad_token": "<s>", "key": None, "token": True, "path": "a/b"}, set()),
+        (
+            {
+                "base_url": "h:80/v1?gate=abc&alt=sse&n=5&on=true&api-version=2024-02-01-preview"
+            },
+            {"abc"},
+        ),
+        (
+            {"base_url": "http://h/sk-abcdefgh/v1?sk-query-4801#xoxb-abcdefgh"},
+            {"sk-abcdefgh", "sk-query-4801", "xoxb-abcdefgh"},
+        ),
+        (
+            {"note": "with sk-abcdefgh, and Basic YWJjZGVmZw=="},
+            {"sk-abcdefgh", "YWJjZGVmZw=="},
+        ),
+        (
+            {
+                "tokenizer": "abc",
+                "max_tokens": 5,
+                "pad_token": "<s>",
+                "key": None,
+                "token": True,
+                "path": "a/b",
+            },
+            set(),
+        ),
         ({"keyboard": "abc", "monkey": "abc", "author": "abc"}, set()),
     ],
-)  # fmt: skip
+)
 def test_what_is_secret(options, secrets):
     assert set(secrets_of(options)) == secrets
 
 
 def test_what_a_reference_names_is_secret_and_the_reference_is_kept(monkeypatch):
     monkeypatch.setenv("GATE", "abc")
-    options = {"headers": {"X-Gate": "Bearer ${env:GATE}"}, "api_key": "${env:GATE}", "base_url": "http://h?k=${env:GATE}"}
+    options = {
+        "headers": {"X-Gate": "Bearer ${env:GATE}"},
+        "api_key": "${env:GATE}",
+        "base_url": "http://h?k=${env:GATE}",
+    }
 
     assert veiled(options) == options and set(secrets_of(options)) == {"abc"}
 
 
 def test_a_veil_tells_values_apart_and_hides_them():
-    options = {"base_url": "http://u:pw@h/v1?gate=abc", "headers": {"X": "abc"}, "body": {"n": (1, 2.5, None, True)}}
+    options = {
+        "base_url": "http://u:pw@h/v1?gate=abc",
+        "headers": {"X": "abc"},
+        "body": {"n": (1, 2.5, None, True)},
+    }
 
     kept = veiled(options)
 
     assert not any(secret in str(kept) for secret in ("pw", "abc", "u:"))
-    assert kept["body"] == {"n": [1, 2.5, None, True]} and kept["base_url"].startswith("http://[redacted:")
+    assert kept["body"] == {"n": [1, 2.5, None, True]} and kept["base_url"].startswith(
+        "http://[redacted:"
+    )
     assert kept == veiled(options) == veiled(kept)
     assert veiled({"headers": {"X": "abd"}})["headers"] != kept["headers"]
-    assert list(left_out(kept)) == ["base_url", "headers.X"] and not list(left_out(options))
+    assert list(left_out(kept)) == ["base_url", "headers.X"] and not list(
+        left_out(options)
+    )
 
 
 def test_a_path_that_looks_like_a_key_is_a_path(tmp_path):
@@ -59,17 +94,23 @@ def test_a_path_that_looks_like_a_key_is_a_path(tmp_path):
 def test_a_request_key_is_the_same_for_a_secret_and_for_what_is_kept_of_it():
     identity = {"args": {"api_key": "1234"}}
 
-    assert _key(identity) == _key(veiled(identity)) != _key({"args": {"api_key": "1235"}})
+    assert (
+        _key(identity) == _key(veiled(identity)) != _key({"args": {"api_key": "1235"}})
+    )
 
 
 def _key(identity):
     from assay.core import DEFAULT_OPTIONS, Message, Prompt
 
-    return KeyMaker(identity).key_of(Prompt((Message.of("user", "x"),)), DEFAULT_OPTIONS)
+    return KeyMaker(identity).key_of(
+        Prompt((Message.of("user", "x"),)), DEFAULT_OPTIONS
+    )
 
 
 def test_a_folder_named_behind_a_local_path_is_no_secret_and_a_key_there_is():
-    said = veiled({"data": "annotations?images_dir=/data/my_pictures&api_key=abcdefgh12345678"})["data"]
+    said = veiled(
+        {"data": "annotations?images_dir=/data/my_pictures&api_key=abcdefgh12345678"}
+    )["data"]
 
     assert said.startswith("annotations?images_dir=/data/my_pictures&api_key=[redacted")
 

@@ -27,7 +27,13 @@ def test_anything_else_is_an_error_with_its_place(given):
 
 
 def test_a_task_takes_plain_values_for_its_parts():
-    task = Task("t", scorers="wer", summarizers=["mean"], options={"max_tokens": 4}, fewshot={"num": 2})  # type: ignore[arg-type]
+    task = Task(
+        "t",
+        scorers="wer",
+        summarizers=["mean"],
+        options={"max_tokens": 4},
+        fewshot={"num": 2},
+    )  # type: ignore[arg-type]
 
     assert task.scorers == ("wer",) and task.summarizers == ("mean",)
     assert task.options == GenerateOptions(max_tokens=4) and task.fewshot == Fewshot(2)

@@ -8,9 +8,17 @@ from typing import Any
 from assay.core import BadSample, Sample
 from assay.datasets import open_dataset
 
-ROWS = [{"id": f"q{n}", "question": f"What is {n} plus {n}?", "answer": str(2 * n)} for n in range(1, 21)]
+ROWS = [
+    {"id": f"q{n}", "question": f"What is {n} plus {n}?", "answer": str(2 * n)}
+    for n in range(1, 21)
+]
 CHOICE_ROWS = [
-    {"id": f"c{n}", "question": f"Which is {n}?", "options": [str(n), str(n + 1), str(n + 2)], "answer": "A"}
+    {
+        "id": f"c{n}",
+        "question": f"Which is {n}?",
+        "options": [str(n), str(n + 1), str(n + 2)],
+        "answer": "A",
+    }
     for n in range(1, 21)
 ]
 
@@ -38,7 +46,9 @@ def json_lines(rows: list[dict[str, Any]]) -> list[bytes]:
 
 def table(rows: list[dict[str, Any]], separator: str = ",") -> list[bytes]:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), delimiter=separator, lineterminator="\n")
+    writer = csv.DictWriter(
+        text, list(rows[0]), delimiter=separator, lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().encode().splitlines(keepends=True)

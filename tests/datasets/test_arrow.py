@@ -11,13 +11,18 @@ from assay.datasets.files import open_files
 from assay.datasets.opening import open_dataset
 
 pyarrow = pytest.importorskip("pyarrow")
-ROWS = [{"id": str(number), "question": f"What is {number}?", "answer": number} for number in range(700)]
+ROWS = [
+    {"id": str(number), "question": f"What is {number}?", "answer": number}
+    for number in range(700)
+]
 
 
 def written(path: Path, rows, *, kind="stream", rows_a_batch=300) -> Path:
     table = pyarrow.Table.from_pylist(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (pyarrow.ipc.new_stream if kind == "stream" else pyarrow.ipc.new_file)(str(path), table.schema) as writer:
+    with (pyarrow.ipc.new_stream if kind == "stream" else pyarrow.ipc.new_file)(
+        str(path), table.schema
+    ) as writer:
         writer.write_table(table, max_chunksize=rows_a_batch)
     return path
 
@@ -28,7 +33,9 @@ def saved(folder: Path, rows, *, files=2) -> Path:
     names = [f"data-{index:05}-of-{files:05}.arrow" for index in range(files)]
     for index, name in enumerate(names):
         written(folder / name, rows[index * size : (index + 1) * size])
-    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": name} for name in names]}))
+    (folder / "state.json").write_text(
+        json.dumps({"_data_files": [{"filename": name} for name in names]})
+    )
     (folder / "dataset_info.json").write_text("{}")
     return folder
 
@@ -39,7 +46,11 @@ def test_rows_of_both_kinds_of_arrow_files_are_read_in_order(tmp_path, kind):
 
     rows = [row for _, _, row in shard.rows()]
 
-    assert rows == ROWS and shard.known_length == len(ROWS) and shard.columns == ("id", "question", "answer")
+    assert (
+        rows == ROWS
+        and shard.known_length == len(ROWS)
+        and shard.columns == ("id", "question", "answer")
+    )
     assert shard.row_at(650, 0) == ROWS[649]
 
 
@@ -55,12 +66,19 @@ def test_a_saved_folder_is_its_own_files_and_not_those_of_the_cache(tmp_path):
 def test_splits_of_a_saved_dictionary_may_have_any_name(tmp_path):
     for name, rows in {"test_clean": ROWS[:3], "test_other": ROWS[3:5]}.items():
         saved(tmp_path / "both" / name, rows, files=1)
-    (tmp_path / "both" / "dataset_dict.json").write_text('{"splits": ["test_clean", "test_other"]}')
+    (tmp_path / "both" / "dataset_dict.json").write_text(
+        '{"splits": ["test_clean", "test_other"]}'
+    )
 
     shards, is_settled = open_files(tmp_path / "both", "test_other", "")
 
-    assert is_settled and [row for shard in shards for _, _, row in shard.rows()] == ROWS[3:5]
-    with pytest.raises(UsageError, match="holds several splits: test_clean, test_other"):
+    assert (
+        is_settled
+        and [row for shard in shards for _, _, row in shard.rows()] == ROWS[3:5]
+    )
+    with pytest.raises(
+        UsageError, match="holds several splits: test_clean, test_other"
+    ):
         open_files(tmp_path / "both", None, "")
 
 
@@ -69,7 +87,9 @@ def test_an_arrow_file_that_was_cut_is_said(tmp_path, length):
     path = written(tmp_path / "rows.arrow", ROWS)
     path.write_bytes(path.read_bytes()[:length])
 
-    with pytest.raises(DataError, match=r"rows\.arrow: not a whole Arrow file.*fetch it again"):
+    with pytest.raises(
+        DataError, match=r"rows\.arrow: not a whole Arrow file.*fetch it again"
+    ):
         list(Arrow(path).rows())
 
 
@@ -77,21 +97,31 @@ def test_a_folder_whose_list_of_files_is_broken_is_said(tmp_path):
     folder = saved(tmp_path / "saved", ROWS[:2])
     (folder / "state.json").write_text("[]")
 
-    with pytest.raises(DataError, match=r"state\.json: the file does not list the files of the dataset"):
+    with pytest.raises(
+        DataError, match=r"state\.json: the file does not list the files of the dataset"
+    ):
         open_files(folder, None, "")
 
 
 def test_an_audio_column_that_would_be_decoded_is_read_as_the_bytes_it_holds(tmp_path):
     datasets = pytest.importorskip("datasets")
-    rows = {"audio": [{"bytes": b"RIFF....WAVE", "path": "a.wav"}], "text": ["two words"]}
-    data = datasets.Dataset.from_dict(rows).cast_column("audio", datasets.Audio(sampling_rate=16_000))
+    rows = {
+        "audio": [{"bytes": b"RIFF....WAVE", "path": "a.wav"}],
+        "text": ["two words"],
+    }
+    data = datasets.Dataset.from_dict(rows).cast_column(
+        "audio", datasets.Audio(sampling_rate=16_000)
+    )
     data.save_to_disk(tmp_path / "saved")
     data.to_parquet(tmp_path / "saved.parquet")
 
     for source in (tmp_path / "saved", tmp_path / "saved.parquet", data):
         [sample] = open_dataset(source, columns={"target": "text"})
 
-        assert isinstance(sample.media[0], Audio) and sample.media[0].data() == b"RIFF....WAVE"
+        assert (
+            isinstance(sample.media[0], Audio)
+            and sample.media[0].data() == b"RIFF....WAVE"
+        )
         assert (sample.input, sample.target) == ("", "two words")
 
 

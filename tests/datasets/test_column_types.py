@@ -35,7 +35,14 @@ def test_the_types_of_a_file_come_from_its_rows(tmp_path):
 
 
 def test_one_column_is_typed_as_it_is_among_others():
-    columns = {"a": ["1", ""], "b": ["1", "2.5"], "c": ["True"], "d": ["1", "x"], "e": ["", None], "f": [True, "1"]}
+    columns = {
+        "a": ["1", ""],
+        "b": ["1", "2.5"],
+        "c": ["True"],
+        "d": ["1", "x"],
+        "e": ["", None],
+        "f": [True, "1"],
+    }
 
     for name, cells in columns.items():
         rows = [{name.lower() * 2: cell} for cell in cells]

@@ -8,7 +8,16 @@ import pytest
 from dataset_rows import Read
 from each_row import each
 
-from assay.core import Audio, BadSample, DataError, Image, Message, Output, Sample, UsageError
+from assay.core import (
+    Audio,
+    BadSample,
+    DataError,
+    Image,
+    Message,
+    Output,
+    Sample,
+    UsageError,
+)
 from assay.datasets import open_dataset
 from assay.datasets.cells import Source, as_target
 from assay.datasets.columns import find_columns
@@ -38,8 +47,16 @@ def test_question_and_answer_are_known_by_name(question: str, answer: str) -> No
         ({}, ["Image"]),
     ],
 )
-def test_the_images_are_known_by_name_or_said_outright(columns: dict[str, str], names: list[str]) -> None:
-    row = {"question": "?", "answer": "!", "Image": b"Image", "photo": b"photo", "sketch": b"sketch"}
+def test_the_images_are_known_by_name_or_said_outright(
+    columns: dict[str, str], names: list[str]
+) -> None:
+    row = {
+        "question": "?",
+        "answer": "!",
+        "Image": b"Image",
+        "photo": b"photo",
+        "sketch": b"sketch",
+    }
 
     sample = _one(row, columns=columns)
 
@@ -47,7 +64,9 @@ def test_the_images_are_known_by_name_or_said_outright(columns: dict[str, str], 
 
 
 def test_an_image_column_that_is_not_there_is_said_before_the_run() -> None:
-    with pytest.raises(UsageError, match="there is no column 'foto'; fix: did you mean 'photo'"):
+    with pytest.raises(
+        UsageError, match="there is no column 'foto'; fix: did you mean 'photo'"
+    ):
         _one({"question": "?", "answer": "!", "photo": b"x"}, columns={"image": "foto"})
 
 
@@ -65,30 +84,65 @@ def test_the_row_itself_stays_untouched() -> None:
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        (0, "0"), ("0", "0"), ("", ""), (False, ("False", "false")), (2.5, "2.5"), (None, None),
-        (["a", "b"], ("a", "b")), ([1, 2], ("1", "2")), ({"x": 1}, {"x": 1}), (5.0, "5.0"), (-3.0, "-3.0"),
-        ([5.0, 2.5, None], ("5.0", "2.5", None)), ([["a"], True], (("a",), "True", "true")), (1e300, "1e+300"),
+        (0, "0"),
+        ("0", "0"),
+        ("", ""),
+        (False, ("False", "false")),
+        (2.5, "2.5"),
+        (None, None),
+        (["a", "b"], ("a", "b")),
+        ([1, 2], ("1", "2")),
+        ({"x": 1}, {"x": 1}),
+        (5.0, "5.0"),
+        (-3.0, "-3.0"),
+        ([5.0, 2.5, None], ("5.0", "2.5", None)),
+        ([["a"], True], (("a",), "True", "true")),
+        (1e300, "1e+300"),
         (math.inf, "inf"),
     ],
-)  # fmt: skip
-def test_targets_are_kept_even_when_they_are_nothing_much(given: Any, kept: Any) -> None:
+)
+def test_targets_are_kept_even_when_they_are_nothing_much(
+    given: Any, kept: Any
+) -> None:
     assert _one({"question": "?", "answer": given}).target == kept
 
 
-def test_true_and_false_may_be_spelled_both_ways_the_file_s_own_first(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").write_text('{"question": "?", "answer": true}\n{"question": "?", "answer": [false]}\n')
+def test_true_and_false_may_be_spelled_both_ways_the_file_s_own_first(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data.jsonl").write_text(
+        '{"question": "?", "answer": true}\n{"question": "?", "answer": [false]}\n'
+    )
 
-    targets = [sample.target for sample in open_dataset(tmp_path / "data.jsonl") if isinstance(sample, Sample)]
+    targets = [
+        sample.target
+        for sample in open_dataset(tmp_path / "data.jsonl")
+        if isinstance(sample, Sample)
+    ]
 
     assert targets == [("true", "True"), ("false", "False")]
 
 
-def test_integers_that_a_null_made_floats_are_integers_and_may_be_floats(tmp_path: Path) -> None:
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = pyarrow.table({"question": ["a", "b", "c"], "answer": pyarrow.array([5.0, None, 7.5], pyarrow.float64())})
+def test_integers_that_a_null_made_floats_are_integers_and_may_be_floats(
+    tmp_path: Path,
+) -> None:
+    pyarrow, parquet = (
+        pytest.importorskip("pyarrow"),
+        pytest.importorskip("pyarrow.parquet"),
+    )
+    table = pyarrow.table(
+        {
+            "question": ["a", "b", "c"],
+            "answer": pyarrow.array([5.0, None, 7.5], pyarrow.float64()),
+        }
+    )
     parquet.write_table(table, tmp_path / "data.parquet")
 
-    targets = [sample.target for sample in open_dataset(tmp_path / "data.parquet") if isinstance(sample, Sample)]
+    targets = [
+        sample.target
+        for sample in open_dataset(tmp_path / "data.parquet")
+        if isinstance(sample, Sample)
+    ]
 
     assert targets == [("5", "5.0"), None, "7.5"]
 
@@ -96,20 +150,33 @@ def test_integers_that_a_null_made_floats_are_integers_and_may_be_floats(tmp_pat
 @pytest.mark.parametrize(
     ("value", "source", "target"),
     [
-        (3.0, "json", "3.0"), (3.0, "python", "3.0"), (3.0, "file", ("3", "3.0")), (3, "file", "3"),
-        ([3.0, 4.5], "json", ("3.0", "4.5")), ([3.0, 4.5], "file", ("3", "3.0", "4.5")), (-0.5, "file", "-0.5"),
-        (1e300, "file", "1e+300"), (math.inf, "file", "inf"), (True, "json", ("true", "True")), ("", "table", None),
-        ([None], "file", (None,)), ([], "file", ()),
+        (3.0, "json", "3.0"),
+        (3.0, "python", "3.0"),
+        (3.0, "file", ("3", "3.0")),
+        (3, "file", "3"),
+        ([3.0, 4.5], "json", ("3.0", "4.5")),
+        ([3.0, 4.5], "file", ("3", "3.0", "4.5")),
+        (-0.5, "file", "-0.5"),
+        (1e300, "file", "1e+300"),
+        (math.inf, "file", "inf"),
+        (True, "json", ("true", "True")),
+        ("", "table", None),
+        ([None], "file", (None,)),
+        ([], "file", ()),
     ],
-)  # fmt: skip
+)
 def test_a_whole_number_loses_its_fraction_only_where_a_column_has_a_type(
     value: Any, source: Source, target: Any
 ) -> None:
     assert as_target(value, source) == target
 
 
-@pytest.mark.parametrize(("answer", "value"), [("true", 1.0), ("True", 1.0), ("TRUE", 0.0), ("false", 0.0)])
-def test_both_spellings_of_true_are_right(tmp_path: Path, answer: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("answer", "value"), [("true", 1.0), ("True", 1.0), ("TRUE", 0.0), ("false", 0.0)]
+)
+def test_both_spellings_of_true_are_right(
+    tmp_path: Path, answer: str, value: float
+) -> None:
     (tmp_path / "data.jsonl").write_text('{"question": "?", "answer": true}\n')
 
     (sample,) = open_dataset(tmp_path / "data.jsonl")
@@ -140,7 +207,9 @@ def test_the_right_option_becomes_its_letter(gold: Any) -> None:
 
 @pytest.mark.parametrize("column", ["label", "answer_index", "gold"])
 def test_digits_in_an_index_column_are_a_number_from_zero(column: str) -> None:
-    assert _one({"question": "?", "choices": ["1", "2", "0"], column: "1"}).target == "B"
+    assert (
+        _one({"question": "?", "choices": ["1", "2", "0"], column: "1"}).target == "B"
+    )
 
 
 NUMBERS = {"question": "?", "options": [1, 2, 3, 4]}
@@ -148,7 +217,9 @@ BOTH = "the text of option B and the number, from 0, of option C.*answer=text, o
 
 
 @pytest.mark.parametrize("gold", [2, "2", 2.0, " 2 ", [2]])
-def test_a_number_that_is_an_options_text_and_anothers_place_is_a_fault_with_both_readings(gold: Any) -> None:
+def test_a_number_that_is_an_options_text_and_anothers_place_is_a_fault_with_both_readings(
+    gold: Any,
+) -> None:
     with pytest.raises(DataError, match=BOTH):
         open_dataset([{**NUMBERS, "answer": gold}])
 
@@ -162,12 +233,22 @@ def test_how_numbers_are_read_can_be_said(gold: Any, way: str, letter: str) -> N
 @pytest.mark.parametrize("as_written", [int, str])
 @pytest.mark.parametrize(
     ("other", "letter"),
-    [({"options": [1, 2, 3, 4], "answer": 4}, "B"), ({"options": ["red", "green"], "answer": 1}, "C")],
+    [
+        ({"options": [1, 2, 3, 4], "answer": 4}, "B"),
+        ({"options": ["red", "green"], "answer": 1}, "C"),
+    ],
 )
-def test_rows_that_can_be_read_in_one_way_decide_for_the_others(as_written: Any, other: Any, letter: str) -> None:
-    rows = [{**NUMBERS, "answer": as_written(2)}, {"question": "?", **other, "answer": as_written(other["answer"])}]
+def test_rows_that_can_be_read_in_one_way_decide_for_the_others(
+    as_written: Any, other: Any, letter: str
+) -> None:
+    rows = [
+        {**NUMBERS, "answer": as_written(2)},
+        {"question": "?", **other, "answer": as_written(other["answer"])},
+    ]
 
-    assert next(getattr(sample, "target", None) for sample in open_dataset(rows)) == letter
+    assert (
+        next(getattr(sample, "target", None) for sample in open_dataset(rows)) == letter
+    )
 
 
 def test_rows_that_disagree_decide_nothing() -> None:
@@ -179,8 +260,13 @@ def test_rows_that_disagree_decide_nothing() -> None:
 
     made = list(open_dataset(rows))
 
-    assert isinstance(made[0], BadSample) and "the text of option B" in str(made[0].error)
-    assert [sample.target for sample in made[1:] if isinstance(sample, Sample)] == ["D", "B"]
+    assert isinstance(made[0], BadSample) and "the text of option B" in str(
+        made[0].error
+    )
+    assert [sample.target for sample in made[1:] if isinstance(sample, Sample)] == [
+        "D",
+        "B",
+    ]
 
 
 @pytest.mark.parametrize("gold", [1, "1"])
@@ -191,13 +277,21 @@ def test_a_number_among_labels_is_a_label(gold: Any) -> None:
 
 
 def test_a_way_to_read_numbers_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"answer is 'gold'; fix: text or index.*target=gold names the column"):
+    with pytest.raises(
+        UsageError,
+        match=r"answer is 'gold'; fix: text or index.*target=gold names the column",
+    ):
         _one({"question": "?", "gold": "x"}, columns={"answer": "gold"})
 
 
 def test_wrong_parts_and_columns_are_all_named_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        _one({"question": "?", "answer": "x"}, columns={"targt": "x", "id": "key"}, tags=["topic"], cluster="doc")
+        _one(
+            {"question": "?", "answer": "x"},
+            columns={"targt": "x", "id": "key"},
+            tags=["topic"],
+            cluster="doc",
+        )
 
     lines = str(caught.value).splitlines()
     assert [line.partition("; fix")[0] for line in lines] == [
@@ -210,17 +304,32 @@ def test_wrong_parts_and_columns_are_all_named_at_once() -> None:
 
 @pytest.mark.parametrize("empty", [None, math.nan, ""])
 def test_an_empty_cell_is_no_group_no_cluster_and_no_tag(empty: Any) -> None:
-    row = {"question": "?", "answer": "x", "pair": empty, "doc": empty, "topic": empty, "level": 1}
+    row = {
+        "question": "?",
+        "answer": "x",
+        "pair": empty,
+        "doc": empty,
+        "topic": empty,
+        "level": 1,
+    }
 
-    sample = _one(row, columns={"group": "pair"}, cluster="doc", tags=["topic", "level"])
+    sample = _one(
+        row, columns={"group": "pair"}, cluster="doc", tags=["topic", "level"]
+    )
 
-    assert (sample.group, sample.cluster, dict(sample.tags)) == (None, None, {"level": "1"})
+    assert (sample.group, sample.cluster, dict(sample.tags)) == (
+        None,
+        None,
+        {"level": "1"},
+    )
 
 
 def test_an_empty_cell_is_no_cluster_and_no_tag_of_a_converted_row_either() -> None:
     row = {"doc": None, "topic": None}
 
-    sample = _one(row, to_sample=lambda row: Sample("", "?"), cluster="doc", tags=["topic"])
+    sample = _one(
+        row, to_sample=lambda row: Sample("", "?"), cluster="doc", tags=["topic"]
+    )
 
     assert (sample.cluster, dict(sample.tags)) == (None, {})
 
@@ -230,16 +339,24 @@ def test_nan_is_no_answer_to_a_question() -> None:
 
 
 def test_nan_is_no_answer_to_a_choice() -> None:
-    assert _one({"question": "?", "options": ["red", "green"], "answer": math.nan}).target is None
+    assert (
+        _one({"question": "?", "options": ["red", "green"], "answer": math.nan}).target
+        is None
+    )
 
 
 def test_an_infinite_answer_to_a_choice_is_a_fault_of_its_row() -> None:
-    rows = [{"question": "?", "options": ["red", "green"], "answer": gold} for gold in (1.0, math.inf)]
+    rows = [
+        {"question": "?", "options": ["red", "green"], "answer": gold}
+        for gold in (1.0, math.inf)
+    ]
 
     good, bad = open_dataset(rows)
 
     assert isinstance(good, Sample) and good.target == "B"
-    assert isinstance(bad, BadSample) and "not among the 2 options, got inf" in str(bad.error)
+    assert isinstance(bad, BadSample) and "not among the 2 options, got inf" in str(
+        bad.error
+    )
 
 
 def test_nan_is_no_option() -> None:
@@ -262,7 +379,9 @@ def test_options_come_in_several_shapes(options: Any, gold: Any, letter: Any) ->
     assert _one({"question": "?", "options": options, "answer": gold}).target == letter
 
 
-def test_option_columns_are_letters_and_empty_ones_at_the_end_are_dropped(read: type[Read]) -> None:
+def test_option_columns_are_letters_and_empty_ones_at_the_end_are_dropped(
+    read: type[Read],
+) -> None:
     rows = [
         {"question": "?", "A": "x", "B": "y", "C": "z", "D": "", "answer": "C"},
         {"question": "?", "A": "x", "B": "y", "C": "", "D": "", "answer": "A"},
@@ -275,26 +394,57 @@ def test_option_columns_are_letters_and_empty_ones_at_the_end_are_dropped(read: 
     assert "rows:3:A: the question has no options" in got.fault
 
 
-def test_a_row_without_the_options_that_others_have_is_a_plain_question(read: type[Read]) -> None:
-    rows = [{"question": "?", "options": OPTIONS, "answer": "A"}, {"question": "why?", "answers": ["so", "thus"]}]
+def test_a_row_without_the_options_that_others_have_is_a_plain_question(
+    read: type[Read],
+) -> None:
+    rows = [
+        {"question": "?", "options": OPTIONS, "answer": "A"},
+        {"question": "why?", "answers": ["so", "thus"]},
+    ]
 
     got = read(rows)
 
-    assert [(sample.choices, sample.target) for sample in got.good] == [(tuple(OPTIONS), "A"), ((), ("so", "thus"))]
+    assert [(sample.choices, sample.target) for sample in got.good] == [
+        (tuple(OPTIONS), "A"),
+        ((), ("so", "thus")),
+    ]
 
 
 def test_parts_can_be_named() -> None:
-    row = {"q": "?", "gold": "b", "o1": "a", "o2": "b", "nr": "7", "doc": "d", "set": "s", "question": "not this"}
-    columns = {"input": "q", "target": "gold", "choices": "o1, o2", "id": "nr", "group": "set"}
+    row = {
+        "q": "?",
+        "gold": "b",
+        "o1": "a",
+        "o2": "b",
+        "nr": "7",
+        "doc": "d",
+        "set": "s",
+        "question": "not this",
+    }
+    columns = {
+        "input": "q",
+        "target": "gold",
+        "choices": "o1, o2",
+        "id": "nr",
+        "group": "set",
+    }
 
     sample = _one(row, columns=columns, tags=["set"], cluster="doc")
 
-    assert (sample.id, sample.input, sample.target, sample.choices) == ("7", "?", "B", ("a", "b"))
+    assert (sample.id, sample.input, sample.target, sample.choices) == (
+        "7",
+        "?",
+        "B",
+        ("a", "b"),
+    )
     assert (sample.group, sample.cluster, sample.tags) == ("s", "d", {"set": "s"})
 
 
 def test_an_empty_name_says_that_there_is_no_such_part() -> None:
-    sample = _one({"question": "?", "answer": "x", "choices": [{"turns": []}]}, columns={"choices": ""})
+    sample = _one(
+        {"question": "?", "answer": "x", "choices": [{"turns": []}]},
+        columns={"choices": ""},
+    )
 
     assert (sample.choices, sample.target) == ((), "x")
 
@@ -307,12 +457,17 @@ def test_an_empty_name_says_that_there_is_no_such_part() -> None:
             r"there is no column 'anser'; fix: did you mean 'answer'\? columns: question",
         ),
         ({"columns": {"choices": "A,B"}}, "there is no column 'A'"),
-        ({"columns": {"traget": "answer"}}, r"unknown part 'traget'; fix: did you mean 'target'\?"),
+        (
+            {"columns": {"traget": "answer"}},
+            r"unknown part 'traget'; fix: did you mean 'target'\?",
+        ),
         ({"tags": ["subjct"]}, "there is no column 'subjct'"),
         ({"cluster": "doc"}, "there is no column 'doc'"),
     ],
 )
-def test_a_column_that_does_not_exist_is_refused_before_the_run(options: Any, words: str) -> None:
+def test_a_column_that_does_not_exist_is_refused_before_the_run(
+    options: Any, words: str
+) -> None:
     with pytest.raises(UsageError, match=f"task 'x': .*{words}"):
         open_dataset([{"question": "?", "answer": "!"}], where="task 'x'", **options)
 
@@ -330,7 +485,9 @@ def test_a_column_that_does_not_exist_is_refused_before_the_run(options: Any, wo
         ({"caption": "x"}, "unknown"),
     ],
 )
-def test_the_kind_of_a_dataset_is_told_by_its_columns(row: dict[str, Any], kind: str) -> None:
+def test_the_kind_of_a_dataset_is_told_by_its_columns(
+    row: dict[str, Any], kind: str
+) -> None:
     assert open_dataset([row]).kind == kind
 
 
@@ -348,7 +505,9 @@ def test_messages_that_end_with_the_assistant_give_the_reference() -> None:
     assert (sample.input, sample.target) == ((Message.of("user", "2+2?"),), "4")
 
 
-@pytest.mark.parametrize("value", [[], "hello", 3, [{"role": "user", "content": [{"type": "hologram"}]}]])
+@pytest.mark.parametrize(
+    "value", [[], "hello", 3, [{"role": "user", "content": [{"type": "hologram"}]}]]
+)
 def test_a_conversation_that_is_none_is_a_fault(read: type[Read], value: Any) -> None:
     got = read([{"messages": [{"role": "user", "content": "hi"}]}, {"messages": value}])
 
@@ -357,7 +516,9 @@ def test_a_conversation_that_is_none_is_a_fault(read: type[Read], value: Any) ->
 
 def test_media_columns_become_media_beside_the_data_file(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
-    path.write_text('{"image": "a.png", "audio_path": "s/b.wav", "question": "?", "answer": "x"}\n')
+    path.write_text(
+        '{"image": "a.png", "audio_path": "s/b.wav", "question": "?", "answer": "x"}\n'
+    )
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\npixels")
 
     (sample,) = open_dataset(path)
@@ -382,13 +543,19 @@ def test_media_may_be_bytes_base64_or_several(read: type[Read]) -> None:
     got = read(rows)
 
     assert [[medium.data() for medium in sample.media] for sample in got.good] == [
-        [b"abc"], [b"ABC" * 100], [b"1", b"2"], [],
-    ]  # fmt: skip
+        [b"abc"],
+        [b"ABC" * 100],
+        [b"1", b"2"],
+        [],
+    ]
     assert "rows:5:image: cannot read image from a int" in got.fault
 
 
 def test_the_kind_is_told_by_the_first_row_that_can_be_used() -> None:
-    rows = [{"question": "?", "options": [], "answer": "A"}, {"question": "?", "answer": "A"}]
+    rows = [
+        {"question": "?", "options": [], "answer": "A"},
+        {"question": "?", "answer": "A"},
+    ]
 
     assert open_dataset(rows).kind == "qa"
 
@@ -398,25 +565,40 @@ def test_the_kind_is_told_by_the_first_row_that_can_be_used() -> None:
     [
         ({"question": "q", "answer": None, "label": "B"}, "q", "B"),
         ({"question": "q", "answer": "A", "label": "B"}, "q", "A"),
-        ({"question": None, "prompt": "p", "answer": math.nan, "reference": "r"}, "p", "r"),
+        (
+            {"question": None, "prompt": "p", "answer": math.nan, "reference": "r"},
+            "p",
+            "r",
+        ),
         ({"question": "q", "answer": None, "label": None}, "q", None),
     ],
     ids=("null", "filled", "both", "neither"),
 )
-def test_a_null_column_loses_to_a_filled_one_of_the_same_part(row: dict[str, Any], input: str, target: Any) -> None:
+def test_a_null_column_loses_to_a_filled_one_of_the_same_part(
+    row: dict[str, Any], input: str, target: Any
+) -> None:
     sample = _one(row)
 
     assert (sample.input, sample.target) == (input, target)
 
 
 def test_each_row_takes_the_column_that_it_fills() -> None:
-    rows = [{"question": "q", "options": ["x", "y"], "answer": a, "label": b} for a, b in (("B", None), (None, 0))]
+    rows = [
+        {"question": "q", "options": ["x", "y"], "answer": a, "label": b}
+        for a, b in (("B", None), (None, 0))
+    ]
 
     assert [sample.target for sample in open_dataset(rows)] == ["B", "A"]
 
 
 def test_a_column_that_was_named_is_the_only_one() -> None:
-    assert _one({"question": "q", "answer": None, "label": "B"}, columns={"target": "answer"}).target is None
+    assert (
+        _one(
+            {"question": "q", "answer": None, "label": "B"},
+            columns={"target": "answer"},
+        ).target
+        is None
+    )
 
 
 def test_an_empty_cell_of_a_table_loses_as_a_null_does(tmp_path: Path) -> None:
@@ -441,7 +623,9 @@ def test_the_question_named_outright_is_not_the_guessed_target() -> None:
 
 
 def test_a_target_image_is_not_shown_to_the_model() -> None:
-    found = find_columns(("prompt", "image", "source"), {"target": "image", "image": "source"})
+    found = find_columns(
+        ("prompt", "image", "source"), {"target": "image", "image": "source"}
+    )
 
     assert (found.target, [name for name, _ in found.media]) == ("image", ["source"])
     assert find_columns(("prompt", "image"), {"target": "image"}).media == ()
@@ -461,8 +645,13 @@ def test_rows_of_media_alone_are_questions(given: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("cell", [None, "", []])
-def test_a_row_with_neither_media_nor_a_question_is_a_fault(read: type[Read], cell: object) -> None:
-    rows = [{"id": "a", "audio": "a.wav", "text": "x"}, {"id": "b", "audio": cell, "text": "y"}]
+def test_a_row_with_neither_media_nor_a_question_is_a_fault(
+    read: type[Read], cell: object
+) -> None:
+    rows = [
+        {"id": "a", "audio": "a.wav", "text": "x"},
+        {"id": "b", "audio": cell, "text": "y"},
+    ]
 
     got = read(rows, columns={"target": "text"})
 
@@ -471,15 +660,23 @@ def test_a_row_with_neither_media_nor_a_question_is_a_fault(read: type[Read], ce
 
 
 def test_rows_with_and_without_options_are_a_mixed_set() -> None:
-    rows = [{"question": "?", "answer": "yes"}, {"question": "?", "options": OPTIONS, "answer": "A"}]
+    rows = [
+        {"question": "?", "answer": "yes"},
+        {"question": "?", "options": OPTIONS, "answer": "A"},
+    ]
 
     assert open_dataset(rows).kind == "mixed"
     assert open_dataset(rows[:1]).kind == "qa"
     assert open_dataset(rows[1:]).kind == "choice"
 
 
-def test_an_empty_cell_of_options_is_an_open_question_unless_a_letter_is_right(read: type[Read]) -> None:
-    rows = [{"question": "?", "options": "", "answer": "blue"}, {"question": "?", "options": "", "answer": "B"}]
+def test_an_empty_cell_of_options_is_an_open_question_unless_a_letter_is_right(
+    read: type[Read],
+) -> None:
+    rows = [
+        {"question": "?", "options": "", "answer": "blue"},
+        {"question": "?", "options": "", "answer": "B"},
+    ]
 
     got = read(rows)
 

@@ -32,7 +32,9 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
         elif self.path in ("/data.jsonl", "/cut.jsonl", "/huge.jsonl"):
             self.send_response(200)
-            size = {"/cut.jsonl": len(BODY) + 5, "/huge.jsonl": 10**12}.get(self.path, len(BODY))
+            size = {"/cut.jsonl": len(BODY) + 5, "/huge.jsonl": 10**12}.get(
+                self.path, len(BODY)
+            )
             self.send_header("Content-Length", str(size))
             self.end_headers()
             self.wfile.write(BODY)
@@ -54,9 +56,15 @@ def _url(server: ThreadingHTTPServer, path: str) -> str:
     return f"http://127.0.0.1:{server.server_address[1]}{path}"
 
 
-def test_a_file_is_fetched_once_and_named_by_its_hash(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    first = fetch(_url(server, "/data.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True)
-    second = fetch(_url(server, "/data.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True)
+def test_a_file_is_fetched_once_and_named_by_its_hash(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    first = fetch(
+        _url(server, "/data.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True
+    )
+    second = fetch(
+        _url(server, "/data.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True
+    )
 
     assert first == second == tmp_path / f"{DIGEST[:12]}-data.jsonl"
     assert first.read_bytes() == BODY
@@ -64,7 +72,9 @@ def test_a_file_is_fetched_once_and_named_by_its_hash(server: ThreadingHTTPServe
 
 
 def test_a_redirect_is_followed(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    path = fetch(_url(server, "/moved.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True)
+    path = fetch(
+        _url(server, "/moved.jsonl"), sha256=DIGEST, folder=tmp_path, allow_private=True
+    )
 
     assert path.read_bytes() == BODY
 
@@ -74,7 +84,11 @@ def test_a_redirect_is_followed(server: ThreadingHTTPServer, tmp_path: Path) -> 
     [
         ("/data.jsonl", "0" * 64, f"the download has sha256 {DIGEST}, expected 000"),
         ("/cut.jsonl", DIGEST, r"(was cut after|IncompleteRead)"),
-        ("/huge.jsonl", DIGEST, "has 1000000000000 bytes, more than the limit of 1000000"),
+        (
+            "/huge.jsonl",
+            DIGEST,
+            "has 1000000000000 bytes, more than the limit of 1000000",
+        ),
         ("/none.jsonl", DIGEST, "the server answered 404"),
         ("/loop", DIGEST, "more than 5 redirects"),
     ],
@@ -83,26 +97,43 @@ def test_a_bad_download_leaves_nothing_behind(
     server: ThreadingHTTPServer, tmp_path: Path, path: str, digest: str, words: str
 ) -> None:
     with pytest.raises(DataError, match=words):
-        fetch(_url(server, path), sha256=digest, folder=tmp_path, allow_private=True, max_bytes=1_000_000)
+        fetch(
+            _url(server, path),
+            sha256=digest,
+            folder=tmp_path,
+            allow_private=True,
+            max_bytes=1_000_000,
+        )
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_redirect_to_a_file_is_refused(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+def test_a_redirect_to_a_file_is_refused(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="only https is fetched, not file"):
-        fetch(_url(server, "/to-file"), sha256=DIGEST, folder=tmp_path, allow_private=True)
+        fetch(
+            _url(server, "/to-file"), sha256=DIGEST, folder=tmp_path, allow_private=True
+        )
 
 
-def test_private_addresses_are_refused_and_never_contacted(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+def test_private_addresses_are_refused_and_never_contacted(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
     port = server.server_address[1]
     for host in ("127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1"):
-        with pytest.raises(UsageError, match=r"is the private address .*fix: --allow-private-urls"):
+        with pytest.raises(
+            UsageError, match=r"is the private address .*fix: --allow-private-urls"
+        ):
             fetch(f"https://{host}:{port}/data.jsonl", sha256=DIGEST, folder=tmp_path)
 
     assert server.seen == []  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("url", ["http://example.org/x", "file:///etc/passwd", "ftp://example.org/x", "data.jsonl"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://example.org/x", "file:///etc/passwd", "ftp://example.org/x", "data.jsonl"],
+)
 def test_only_https_is_fetched(tmp_path: Path, url: str) -> None:
     with pytest.raises(UsageError, match="only https is fetched"):
         fetch(url, sha256=DIGEST, folder=tmp_path)
@@ -137,7 +168,10 @@ def test_a_name_that_changes_its_address_is_connected_where_it_was_checked(
 def test_a_name_with_one_private_address_among_public_ones_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
+    found = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))
+        for address in ("93.184.215.14", "10.0.0.1")
+    ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
     with pytest.raises(UsageError, match=r"is the private address 10\.0\.0\.1"):

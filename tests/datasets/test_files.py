@@ -38,7 +38,11 @@ def _triples(samples: list[Sample]) -> list[tuple[str, object, object]]:
 def test_every_text_format_gives_the_same_samples_plain_and_packed(
     write: Write, read: type[Read], suffix: str, packing: str
 ) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}[packing]
+    pack = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".zst": zstandard.ZstdCompressor().compress,
+    }[packing]
 
     got = read(write(f"data.{suffix}{packing}", pack(CONTENT[suffix])))
 
@@ -56,7 +60,9 @@ def test_parquet_gives_the_same_samples_and_knows_its_length(tmp_path: Path) -> 
     assert _triples([s for s in samples if isinstance(s, Sample)]) == _expected()
 
 
-@pytest.mark.parametrize("form", ["list", "samples", "function", "generator", "iterable", "iterator"])
+@pytest.mark.parametrize(
+    "form", ["list", "samples", "function", "generator", "iterable", "iterator"]
+)
 def test_rows_in_python_give_the_same_samples_and_can_be_read_twice(form: str) -> None:
     samples = [Sample(row["id"], row["question"], row["answer"]) for row in ROWS]
 
@@ -68,9 +74,13 @@ def test_rows_in_python_give_the_same_samples_and_can_be_read_twice(form: str) -
         yield from ROWS
 
     sources = {
-        "list": ROWS, "samples": samples, "function": lambda: ROWS, "generator": generator,
-        "iterable": Iterable(), "iterator": iter(ROWS),
-    }  # fmt: skip
+        "list": ROWS,
+        "samples": samples,
+        "function": lambda: ROWS,
+        "generator": generator,
+        "iterable": Iterable(),
+        "iterator": iter(ROWS),
+    }
     opened = open_dataset(sources[form])
 
     first, second = list(opened), list(opened)
@@ -113,20 +123,32 @@ def test_a_function_that_returns_no_rows_is_refused() -> None:
 
 
 def test_a_file_of_an_unknown_kind_is_refused(write: Write) -> None:
-    with pytest.raises(UsageError, match=r"cannot tell the format of .*; fix: name it one of \.jsonl"):
+    with pytest.raises(
+        UsageError, match=r"cannot tell the format of .*; fix: name it one of \.jsonl"
+    ):
         open_dataset(write("data.xlsx", b"PK"))
 
 
 def test_an_object_may_hold_the_array(write: Write, read: type[Read]) -> None:
-    content = {"canary": "do not train [on] {this}", "n": 20, "meta": {"a": [1, 2]}, "examples": ROWS, "after": "]"}
+    content = {
+        "canary": "do not train [on] {this}",
+        "n": 20,
+        "meta": {"a": [1, 2]},
+        "examples": ROWS,
+        "after": "]",
+    }
 
     got = read(write("data.json", json.dumps(content).encode()))
 
     assert _triples(got.good) == _expected()
 
 
-def test_an_object_may_hold_an_array_for_each_split(write: Write, read: type[Read]) -> None:
-    path = write("data.json", json.dumps({"train": ROWS[:5], "test": ROWS[5:]}).encode())
+def test_an_object_may_hold_an_array_for_each_split(
+    write: Write, read: type[Read]
+) -> None:
+    path = write(
+        "data.json", json.dumps({"train": ROWS[:5], "test": ROWS[5:]}).encode()
+    )
 
     assert read(path, split="test").ids == [row["id"] for row in ROWS[5:]]
     assert read(path, split="train").ids == [row["id"] for row in ROWS[:5]]
@@ -136,8 +158,14 @@ def test_one_object_a_line_may_be_called_json(write: Write, read: type[Read]) ->
     assert _triples(read(write("data.json", CONTENT["jsonl"])).good) == _expected()
 
 
-def test_an_array_element_that_is_broken_does_not_touch_the_others(write: Write, read: type[Read]) -> None:
-    text = json.dumps(ROWS).replace('"answer": "14"', '"answer": NaN').replace('{"id": "q9"', '3, {"id": "q9"')
+def test_an_array_element_that_is_broken_does_not_touch_the_others(
+    write: Write, read: type[Read]
+) -> None:
+    text = (
+        json.dumps(ROWS)
+        .replace('"answer": "14"', '"answer": NaN')
+        .replace('{"id": "q9"', '3, {"id": "q9"')
+    )
 
     got = read(write("data.json", text.encode()))
 
@@ -148,7 +176,9 @@ def test_an_array_element_that_is_broken_does_not_touch_the_others(write: Write,
     ]
 
 
-def test_an_array_that_was_cut_says_so_and_keeps_what_came_before(write: Write, read: type[Read]) -> None:
+def test_an_array_that_was_cut_says_so_and_keeps_what_came_before(
+    write: Write, read: type[Read]
+) -> None:
     got = read(write("data.json", json.dumps(ROWS).encode()[:-30]))
 
     assert len(got.good) == 19
@@ -161,18 +191,30 @@ def test_json_without_rows_is_refused(write: Write, content: bytes) -> None:
         open_dataset(write("data.json", content))
 
 
-def test_array_elements_longer_than_a_chunk_are_read_whole(write: Write, read: type[Read]) -> None:
-    rows = [{**row, "image": None, "picture": "QUJD" * 200_000 + '\\"{['} for row in ROWS[:4]]
+def test_array_elements_longer_than_a_chunk_are_read_whole(
+    write: Write, read: type[Read]
+) -> None:
+    rows = [
+        {**row, "image": None, "picture": "QUJD" * 200_000 + '\\"{['}
+        for row in ROWS[:4]
+    ]
 
     got = read(write("data.json", json.dumps(rows).encode()))
 
-    assert [sample["picture"] for sample in got.good] == [row["picture"] for row in rows]
+    assert [sample["picture"] for sample in got.good] == [
+        row["picture"] for row in rows
+    ]
 
 
-def test_a_folder_of_shards_is_read_in_natural_order(write: Write, read: type[Read]) -> None:
+def test_a_folder_of_shards_is_read_in_natural_order(
+    write: Write, read: type[Read]
+) -> None:
     lines = json_lines(ROWS)
     for part in (10, 9, 1):
-        write(f"parts/part-{part}.jsonl", lines[:2] if part == 1 else lines[2:4] if part == 9 else lines[4:])
+        write(
+            f"parts/part-{part}.jsonl",
+            lines[:2] if part == 1 else lines[2:4] if part == 9 else lines[4:],
+        )
     folder = write("parts/README.md", b"# not data").parent
 
     got = read(folder)
@@ -180,14 +222,18 @@ def test_a_folder_of_shards_is_read_in_natural_order(write: Write, read: type[Re
     assert got.ids == [row["id"] for row in ROWS]
 
 
-def test_a_repeated_id_in_another_shard_names_both_files(write: Write, read: type[Read]) -> None:
+def test_a_repeated_id_in_another_shard_names_both_files(
+    write: Write, read: type[Read]
+) -> None:
     folder = write("parts/a.jsonl", json_lines(ROWS)).parent
     write("parts/b.jsonl", json_lines(ROWS[2:3]))
 
     got = read(folder)
 
     assert len(got.good) == 20
-    assert got.fault.startswith(f"{folder}/b.jsonl:1:id: the id is already that of {folder}/a.jsonl:3")
+    assert got.fault.startswith(
+        f"{folder}/b.jsonl:1:id: the id is already that of {folder}/a.jsonl:3"
+    )
     assert got.bad[0].id == "q3#row-b.jsonl-1"
 
 
@@ -200,7 +246,9 @@ def test_a_repeated_id_in_another_shard_names_both_files(write: Write, read: typ
         ("exam_train.jsonl", "exam_test.jsonl"),
     ],
 )
-def test_a_split_is_found_by_file_name(write: Write, read: type[Read], tmp_path: Path, train: str, test: str) -> None:
+def test_a_split_is_found_by_file_name(
+    write: Write, read: type[Read], tmp_path: Path, train: str, test: str
+) -> None:
     lines = json_lines(ROWS)
     write(f"set/{train}", lines[:12])
     write(f"set/{test}", lines[12:])
@@ -208,14 +256,23 @@ def test_a_split_is_found_by_file_name(write: Write, read: type[Read], tmp_path:
     got = read(tmp_path / "set", split="test")
 
     assert got.ids == [row["id"] for row in ROWS[12:]]
-    with pytest.raises(UsageError, match=r"holds several splits: test, train; fix: choose one"):
+    with pytest.raises(
+        UsageError, match=r"holds several splits: test, train; fix: choose one"
+    ):
         open_dataset(tmp_path / "set")
-    with pytest.raises(UsageError, match=r"has no split 'tets'; fix: did you mean 'test'\?"):
+    with pytest.raises(
+        UsageError, match=r"has no split 'tets'; fix: did you mean 'test'\?"
+    ):
         open_dataset(tmp_path / "set", split="tets")
 
 
-def test_a_split_is_found_by_column_and_numbered_ids_do_not_move(write: Write, read: type[Read]) -> None:
-    rows = [{"split": "test" if n % 2 else "train", "question": "?", "answer": str(n)} for n in range(20)]
+def test_a_split_is_found_by_column_and_numbered_ids_do_not_move(
+    write: Write, read: type[Read]
+) -> None:
+    rows = [
+        {"split": "test" if n % 2 else "train", "question": "?", "answer": str(n)}
+        for n in range(20)
+    ]
     path = write("data.csv", table(rows))
 
     got = read(path, split="test")
@@ -228,11 +285,15 @@ def test_a_split_is_found_by_column_and_numbered_ids_do_not_move(write: Write, r
 def test_a_split_that_nothing_tells_of_is_refused(write: Write) -> None:
     path = write("data.jsonl", json_lines(ROWS))
 
-    with pytest.raises(UsageError, match="has no 'split' column and is not named after split 'test'"):
+    with pytest.raises(
+        UsageError, match="has no 'split' column and is not named after split 'test'"
+    ):
         open_dataset(path, split="test")
 
 
-def test_a_folder_of_mixed_formats_or_of_nothing_is_refused(write: Write, tmp_path: Path) -> None:
+def test_a_folder_of_mixed_formats_or_of_nothing_is_refused(
+    write: Write, tmp_path: Path
+) -> None:
     write("mixed/a.jsonl", CONTENT["jsonl"])
     write("mixed/b.csv", CONTENT["csv"])
     (tmp_path / "none").mkdir()
@@ -254,7 +315,9 @@ def test_a_damaged_archive_is_one_line_with_the_file(write: Write, suffix: str) 
 def test_a_cut_gzip_file_is_one_line_with_the_file(write: Write) -> None:
     path = write("data.jsonl.gz", gzip.compress(CONTENT["jsonl"])[:-40])
 
-    with pytest.raises(DataError, match=r"data.jsonl.gz: the gzip file is damaged or cut"):
+    with pytest.raises(
+        DataError, match=r"data.jsonl.gz: the gzip file is damaged or cut"
+    ):
         list(open_dataset(path))
 
 
@@ -287,4 +350,8 @@ def test_published_files_are_read_whole_by_their_columns_alone(
 
     got = read(SHARED / name)
 
-    assert (open_dataset(SHARED / name).kind, len(got.good), len(got.bad)) == (kind, count, 0)
+    assert (open_dataset(SHARED / name).kind, len(got.good), len(got.bad)) == (
+        kind,
+        count,
+        0,
+    )

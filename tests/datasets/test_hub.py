@@ -28,8 +28,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         data = folder / "snapshots" / revision / "data"
         data.mkdir(parents=True)
         (data.parent / "README.md").write_text("# exam")
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), data / "test-00000-of-00001.parquet")
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows[:2]), data / "train-00000-of-00001.parquet")
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(rows), data / "test-00000-of-00001.parquet"
+        )
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(rows[:2]), data / "train-00000-of-00001.parquet"
+        )
     law = folder / "snapshots" / "bbb" / "law"
     law.mkdir()
     (law / "test.jsonl").write_bytes(b"".join(json_lines(ROWS[:5])))
@@ -47,7 +51,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_snapshot_on_disk_is_read_without_the_library(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, text: str, split: str | None, count: int
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    split: str | None,
+    count: int,
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
 
@@ -70,11 +78,16 @@ def test_without_snapshot_and_library_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
 
-    with pytest.raises(MissingExtra, match=r"hf://org/none: datasets.*is not installed; fix: pip install 'assay\[hf\]', or pass --data PATH"):  # fmt: skip # noqa: E501
+    with pytest.raises(
+        MissingExtra,
+        match=r"hf://org/none: datasets.*is not installed; fix: pip install 'assay\[hf\]', or pass --data PATH",
+    ):
         open_dataset("hf://org/none")
 
 
-@pytest.mark.parametrize("text", ["hf://exam", "hf://../../etc", "hub:org/name/x/y", "hf://org/na me"])
+@pytest.mark.parametrize(
+    "text", ["hf://exam", "hf://../../etc", "hub:org/name/x/y", "hf://org/na me"]
+)
 def test_a_name_that_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a Hugging Face dataset id"):
         open_dataset(text)
@@ -87,7 +100,9 @@ def test_the_library_gives_the_rows_and_media_stay_bytes(tmp_path: Path) -> None
     data = library.Dataset.from_list(
         [{"question": "?", "answer": "x", "image": {"bytes": png, "path": None}}],
         features=library.Features(
-            question=library.Value("string"), answer=library.Value("string"), image=library.Image()
+            question=library.Value("string"),
+            answer=library.Value("string"),
+            image=library.Image(),
         ),
     )
 
@@ -98,7 +113,9 @@ def test_the_library_gives_the_rows_and_media_stay_bytes(tmp_path: Path) -> None
     assert sample.media == (Image(png),)
 
 
-def test_the_library_is_asked_for_a_stream_of_the_named_split(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_asked_for_a_stream_of_the_named_split(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("datasets.features", reason="the extra hf is not installed")
     library: Any = importlib.import_module("datasets")
     asked: list[Any] = []
@@ -113,22 +130,30 @@ def test_the_library_is_asked_for_a_stream_of_the_named_split(cache: Path, monke
     samples = open_dataset("hf://org/other@law?revision=abc#dev")
 
     assert [sample.id for sample in samples] == [row["id"] for row in ROWS]
-    assert asked == [(("org/other", "law"), {"split": "dev", "revision": "abc", "streaming": True})]
+    assert asked == [
+        (("org/other", "law"), {"split": "dev", "revision": "abc", "streaming": True})
+    ]
     assert samples.fingerprint() == {"source": "hf://org/other@law?revision=abc#dev"}
 
 
-def test_all_splits_of_a_snapshot_are_read_in_the_order_of_their_names(cache: Path) -> None:
+def test_all_splits_of_a_snapshot_are_read_in_the_order_of_their_names(
+    cache: Path,
+) -> None:
     folder = cache / "datasets--org--exam" / "snapshots" / "bbb" / "fields"
     folder.mkdir()
     for split, rows in (("test", ROWS[2:4]), ("law", ROWS[:2])):
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / f"{split}-00000-of-00001.parquet")
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(rows), folder / f"{split}-00000-of-00001.parquet"
+        )
 
     samples = open_dataset("hub:org/exam@fields#all")
 
     assert [sample.id for sample in samples] == [row["id"] for row in ROWS[:4]]
 
 
-def test_all_splits_are_read_one_after_the_other(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_splits_are_read_one_after_the_other(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("datasets.features", reason="the extra hf is not installed")
     library: Any = importlib.import_module("datasets")
     asked: list[Any] = []
@@ -146,18 +171,24 @@ def test_all_splits_are_read_one_after_the_other(cache: Path, monkeypatch: pytes
 
     samples = open_dataset("hf://org/other@fields#all")
 
-    assert [sample.id for sample in samples] == [f"law {row['id']}" for row in ROWS] + [row["id"] for row in ROWS]
+    assert [sample.id for sample in samples] == [f"law {row['id']}" for row in ROWS] + [
+        row["id"] for row in ROWS
+    ]
     assert asked == [None]
 
 
 def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("datasets.features", reason="the extra hf is not installed")
-    script = (
-        "from assay.datasets import open_dataset\ntry: open_dataset('hf://org/none')\nexcept Exception as e: print(e)"
-    )
+    script = "from assay.datasets import open_dataset\ntry: open_dataset('hf://org/none')\nexcept Exception as e: print(e)"
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
 
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+    )
 
     assert run.stdout.startswith("hf://org/none: cannot load from the hub: ")
     assert "pass --data PATH with a local copy" in run.stdout

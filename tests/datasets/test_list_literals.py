@@ -15,7 +15,17 @@ def test_numbers_in_a_list_are_printed():
 
 
 @pytest.mark.parametrize(
-    "cell", ["['a", "[a]", "[['nested']]", "[__import__('os')]", "[open('x')]", "[{'a': 1}]", "[" * 9999, "['a']['b']"]
+    "cell",
+    [
+        "['a",
+        "[a]",
+        "[['nested']]",
+        "[__import__('os')]",
+        "[open('x')]",
+        "[{'a': 1}]",
+        "[" * 9999,
+        "['a']['b']",
+    ],
 )
 def test_what_is_no_flat_list_is_a_fault_of_its_row(cell):
     with pytest.raises(RowFault, match="not a list of texts"):

@@ -13,7 +13,10 @@ LONG = "QUJD" * 8000
 
 
 def write(path: Path, *cells: str, end: str = "\n") -> Path:
-    lines = ["id\tquestion\tanswer\tpicture", *(f"q{n}\tWhat?\tA\t{cell}" for n, cell in enumerate(cells, 1))]
+    lines = [
+        "id\tquestion\tanswer\tpicture",
+        *(f"q{n}\tWhat?\tA\t{cell}" for n, cell in enumerate(cells, 1)),
+    ]
     path.write_bytes((end.join(lines) + end).encode())
     return path
 
@@ -28,7 +31,10 @@ def test_long_rows_are_read_as_short_ones_are(
     monkeypatch.setattr(tables, "LONG_LINE_BYTES", 10**9)
 
     assert fast == [sample.fields for sample in Read(path).good]
-    assert [row["picture"] for row in fast] == [cell.strip('"') if cell.startswith('"') else cell, LONG]
+    assert [row["picture"] for row in fast] == [
+        cell.strip('"') if cell.startswith('"') else cell,
+        LONG,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +45,9 @@ def test_long_rows_are_read_as_short_ones_are(
         (b"\tmore", ":3:5: 5 cells under 4 columns"),
     ],
 )
-def test_faults_of_long_rows_are_located(tmp_path: Path, broken: bytes, words: str) -> None:
+def test_faults_of_long_rows_are_located(
+    tmp_path: Path, broken: bytes, words: str
+) -> None:
     path = write(tmp_path / "rows.tsv", LONG, f"{LONG}<here>", LONG)
     path.write_bytes(path.read_bytes().replace(b"<here>", broken))
 

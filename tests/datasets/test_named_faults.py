@@ -17,7 +17,11 @@ class Convert:
     id_column: str | None = None
 
     def __call__(self, row):
-        return Sample(str(row.get(self.id_column, "")) if self.id_column else "", row["question"], fields=row)
+        return Sample(
+            str(row.get(self.id_column, "")) if self.id_column else "",
+            row["question"],
+            fields=row,
+        )
 
 
 def bad_ids(samples):
@@ -36,7 +40,9 @@ def written(tmp_path):
 
 @pytest.mark.parametrize("column", ["index", "key", "id"])
 def test_a_failing_row_is_called_by_its_own_id(written, column):
-    path = written({column: "a", "question": "q"}, {column: "b"}, {column: "c", "question": "q"})
+    path = written(
+        {column: "a", "question": "q"}, {column: "b"}, {column: "c", "question": "q"}
+    )
 
     samples = list(open_dataset(path, to_sample=Convert()))
 
@@ -51,9 +57,15 @@ def test_the_column_that_a_task_names_wins_over_the_conventional_ones(written):
 
 
 def test_a_row_without_a_usable_name_is_called_by_its_number(written):
-    path = written({"id": "a", "question": "q"}, {"id": None}, {"id": ["x"]}, {"other": 1})
+    path = written(
+        {"id": "a", "question": "q"}, {"id": None}, {"id": ["x"]}, {"other": 1}
+    )
 
-    assert bad_ids(open_dataset(path, to_sample=Convert())) == ["row-2", "row-3", "row-4"]
+    assert bad_ids(open_dataset(path, to_sample=Convert())) == [
+        "row-2",
+        "row-3",
+        "row-4",
+    ]
 
 
 def test_a_name_that_is_taken_gets_the_number_of_the_row(written):
@@ -66,6 +78,8 @@ def test_a_fault_given_in_a_rows_place_may_say_the_rows_name():
     fault = NamedFault("no prompt")
     fault.sample_id = "seven"
 
-    samples = list(open_dataset(lambda: [Sample("one", "q"), fault, DataError("unnamed")]))
+    samples = list(
+        open_dataset(lambda: [Sample("one", "q"), fault, DataError("unnamed")])
+    )
 
     assert bad_ids(samples) == ["seven", "row-3"]

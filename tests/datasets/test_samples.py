@@ -26,7 +26,9 @@ def test_rows_without_ids_are_numbered_from_zero(read: type[Read]) -> None:
     assert read(_without_ids()).ids == [str(n) for n in range(20)]
 
 
-def test_a_broken_row_does_not_move_the_numbers_of_the_others(write: Write, read: type[Read]) -> None:
+def test_a_broken_row_does_not_move_the_numbers_of_the_others(
+    write: Write, read: type[Read]
+) -> None:
     lines = json_lines(_without_ids())
     lines[3] = b"{broken\n"
 
@@ -35,14 +37,18 @@ def test_a_broken_row_does_not_move_the_numbers_of_the_others(write: Write, read
     assert got.ids[2:6] == ["2", "row-4", "4", "5"]
 
 
-def test_a_first_row_without_the_id_that_the_others_have_is_the_fault(read: type[Read]) -> None:
+def test_a_first_row_without_the_id_that_the_others_have_is_the_fault(
+    read: type[Read],
+) -> None:
     got = read([{"question": "?", "answer": "1"}, *ROWS[1:]])
 
     assert len(got.good) == 19
     assert "rows:1:id: the id is missing" in got.fault
 
 
-def test_an_id_that_appears_late_among_rows_without_is_the_fault(read: type[Read]) -> None:
+def test_an_id_that_appears_late_among_rows_without_is_the_fault(
+    read: type[Read],
+) -> None:
     rows = [*({"question": "?", "answer": "1"} for _ in range(100)), ROWS[0]]
 
     got = read(rows)
@@ -51,7 +57,10 @@ def test_an_id_that_appears_late_among_rows_without_is_the_fault(read: type[Read
     assert "rows:101:id: this row has an id and those before it have none" in got.fault
 
 
-@pytest.mark.parametrize(("given", "kept"), [(7, "7"), (0, "0"), (1.5, "1.5"), ("007", "007"), (" x ", " x ")])
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(7, "7"), (0, "0"), (1.5, "1.5"), ("007", "007"), (" x ", " x ")],
+)
 def test_ids_are_text_exactly(read: type[Read], given: Any, kept: str) -> None:
     assert read([{"id": given, "question": "?", "answer": "!"}]).ids == [kept]
 
@@ -62,11 +71,17 @@ def test_repeated_ids_may_be_dropped_or_numbered(read: type[Read]) -> None:
     first, suffix = read(rows, on_duplicate="first"), read(rows, on_duplicate="suffix")
 
     assert [(sample.id, sample.input) for sample in first.good] == [("a", "0")]
-    assert [(sample.id, sample.input) for sample in suffix.good] == [("a", "0"), ("a#2", "1"), ("a#3", "2")]
+    assert [(sample.id, sample.input) for sample in suffix.good] == [
+        ("a", "0"),
+        ("a#2", "1"),
+        ("a#3", "2"),
+    ]
 
 
 def test_another_duplicate_policy_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"on_duplicate: 'last'; fix: error, first or suffix"):
+    with pytest.raises(
+        UsageError, match=r"on_duplicate: 'last'; fix: error, first or suffix"
+    ):
         open_dataset(ROWS, on_duplicate="last")  # type: ignore[arg-type]
 
 
@@ -79,7 +94,10 @@ def test_repeated_ids_among_finished_samples_are_found_too(read: type[Read]) -> 
 def test_something_that_is_no_row_is_the_fault_of_that_row(read: type[Read]) -> None:
     got = read([*ROWS, "text"])
 
-    assert "rows:21: expected a dictionary or a Sample, found a str, got 'text'" in got.fault
+    assert (
+        "rows:21: expected a dictionary or a Sample, found a str, got 'text'"
+        in got.fault
+    )
 
 
 def test_the_fingerprint_changes_when_the_file_does(write: Write) -> None:
@@ -102,7 +120,10 @@ def test_a_file_of_the_same_size_and_time_is_told_by_its_bytes(write: Write) -> 
 
     after = open_dataset(path).fingerprint()
 
-    assert after["files"][0]["mtime_ns"] == then and after["files"][0]["size"] == before["files"][0]["size"]
+    assert (
+        after["files"][0]["mtime_ns"] == then
+        and after["files"][0]["size"] == before["files"][0]["size"]
+    )
     assert before != after
 
 
@@ -112,7 +133,9 @@ def test_the_digest_of_a_file_is_that_of_its_bytes(write: Write) -> None:
     assert open_dataset(path).digest() == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_digest_of_rows_depends_on_what_they_say_and_not_on_the_order_of_keys() -> None:
+def test_the_digest_of_rows_depends_on_what_they_say_and_not_on_the_order_of_keys() -> (
+    None
+):
     one = open_dataset([{"question": "a", "answer": "b"}])
     same = open_dataset([{"answer": "b", "question": "a"}])
     other = open_dataset([{"question": "a", "answer": "c"}])
@@ -137,11 +160,18 @@ def test_the_fingerprint_of_a_file_is_the_same_however_it_is_named(
     path = write("data.jsonl", json_lines(ROWS))
     monkeypatch.chdir(path.parent)
 
-    assert open_dataset("data.jsonl").fingerprint() == open_dataset(str(path)).fingerprint()
+    assert (
+        open_dataset("data.jsonl").fingerprint()
+        == open_dataset(str(path)).fingerprint()
+    )
 
 
-def test_the_fingerprint_of_a_function_covers_what_its_file_imports(tmp_path: Path) -> None:
-    (tmp_path / "made_rows.py").write_text("from made_count import K\ndef rows():\n    return [{}] * K\n")
+def test_the_fingerprint_of_a_function_covers_what_its_file_imports(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "made_rows.py").write_text(
+        "from made_count import K\ndef rows():\n    return [{}] * K\n"
+    )
     (tmp_path / "made_count.py").write_text("K = 3\n")
     rows = load_file(tmp_path / "made_rows.py").rows
     before = source_digest(rows)
@@ -169,13 +199,26 @@ def test_a_task_may_make_samples_of_rows_itself(write: Write, read: type[Read]) 
     rows = [{**row, "subject": "sums"} for row in ROWS]
     rows[6]["answer"] = "seven"
 
-    got = read(write("data.jsonl", json_lines(rows)), to_sample=_to_sample, tags=["subject"], cluster="subject")
+    got = read(
+        write("data.jsonl", json_lines(rows)),
+        to_sample=_to_sample,
+        tags=["subject"],
+        cluster="subject",
+    )
 
     assert got.good[0] == Sample(
-        "q1", "Q: What is 1 plus 1?", "2", fields=rows[0], tags={"subject": "sums"}, cluster="sums"
+        "q1",
+        "Q: What is 1 plus 1?",
+        "2",
+        fields=rows[0],
+        tags={"subject": "sums"},
+        cluster="sums",
     )
     assert len(got.good) == 19
-    assert ":7: to_sample failed: ValueError: invalid literal for int() with base 10: 'seven'" in got.fault
+    assert (
+        ":7: to_sample failed: ValueError: invalid literal for int() with base 10: 'seven'"
+        in got.fault
+    )
 
 
 def test_a_column_that_a_tasks_own_function_misses_is_named(read: type[Read]) -> None:
@@ -194,7 +237,10 @@ def test_samples_a_task_made_itself_shuffle_with_their_ids(write: Write) -> None
 
 
 def test_a_to_sample_that_returns_something_else_fails_on_every_row() -> None:
-    with pytest.raises(DataError, match=r"none of the 20 rows can be used; the first: .*to_sample returned a dict"):
+    with pytest.raises(
+        DataError,
+        match=r"none of the 20 rows can be used; the first: .*to_sample returned a dict",
+    ):
         open_dataset(ROWS, to_sample=lambda row: row)
 
 
@@ -207,7 +253,9 @@ def test_a_to_sample_that_returns_something_else_fails_on_every_row() -> None:
     ],
     ids=["none", "unusable", "of-a-function"],
 )
-def test_rows_in_memory_of_which_none_can_be_used_are_named_by_their_task(rows: Any, named: str) -> None:
+def test_rows_in_memory_of_which_none_can_be_used_are_named_by_their_task(
+    rows: Any, named: str
+) -> None:
     with pytest.raises(DataError, match=named):
         _ = open_dataset(rows, where="task 'exam'").head
 

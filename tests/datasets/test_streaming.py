@@ -23,7 +23,12 @@ def test_a_file_larger_than_the_memory_used_is_read(tmp_path: Path) -> None:
         for number in range(1000):
             stream.write(f"{number}\tWhat is it?\tA\t{number}{cell}\n")
 
-    run = subprocess.run([sys.executable, "-c", SCRIPT, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     count, kilobytes = map(int, run.stdout.split())
 
     assert path.stat().st_size > 100_000_000

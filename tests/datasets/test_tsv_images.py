@@ -20,7 +20,9 @@ def images(path: Path, **more) -> RowImages:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     file = tmp_path / "data.tsv"
-    file.write_text(f"index\timage\n1\t{IMAGE}\n2\t1\n3\t2\n4\t\n5\t['{IMAGE}', '{OTHER}']\n")
+    file.write_text(
+        f"index\timage\n1\t{IMAGE}\n2\t1\n3\t2\n4\t\n5\t['{IMAGE}', '{OTHER}']\n"
+    )
     return file
 
 
@@ -40,7 +42,12 @@ def test_a_reference_may_point_to_several_images(table):
 
 @pytest.mark.parametrize(
     ("cell", "why"),
-    [("2", "itself refers to row '1'"), ("9", "is not there"), ("4", "has none"), ("['a", "not a list")],
+    [
+        ("2", "itself refers to row '1'"),
+        ("9", "is not there"),
+        ("4", "has none"),
+        ("['a", "not a list"),
+    ],
 )
 def test_a_reference_that_leads_nowhere_is_the_fault_of_its_row(table, cell, why):
     with pytest.raises(RowFault, match=why):
@@ -61,7 +68,9 @@ def test_a_packed_table_is_looked_up_too(tmp_path, table):
 def test_without_an_image_the_paths_name_files_beside_the_table(tmp_path, table):
     (tmp_path / "a.png").write_bytes(b"x")
 
-    first, second = images(table).of({"image": "", "image_path": f"['a.png', '{tmp_path}/b.png']"})
+    first, second = images(table).of(
+        {"image": "", "image_path": f"['a.png', '{tmp_path}/b.png']"}
+    )
 
     assert (first.source, second.source) == (tmp_path / "a.png", tmp_path / "b.png")
 

@@ -32,7 +32,9 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
         elif self.path in ("/a.png", "/cut.png", "/huge.png", "/unsized.png"):
             self.send_response(200)
-            size = {"/cut.png": len(PNG) + 9, "/huge.png": 10**12}.get(self.path, len(PNG))
+            size = {"/cut.png": len(PNG) + 9, "/huge.png": 10**12}.get(
+                self.path, len(PNG)
+            )
             if self.path != "/unsized.png":
                 self.send_header("Content-Length", str(size))
             self.end_headers()
@@ -65,18 +67,25 @@ def medium(cell: str, **options: Any) -> Media:
     return sample.media[0]
 
 
-def test_a_url_is_a_fault_of_its_row_unless_the_task_allows_it(server: ThreadingHTTPServer) -> None:
+def test_a_url_is_a_fault_of_its_row_unless_the_task_allows_it(
+    server: ThreadingHTTPServer,
+) -> None:
     rows = [{**row(PNG.hex() * 2), "id": "b"}, row(url(server, "/a.png"))]
 
     bad = [item for item in open_dataset(rows) if isinstance(item, BadSample)][-1]
 
-    assert "rows:2:image: the image is a URL, which is not fetched, got 'http://127.0.0.1" in str(bad.error)
+    assert (
+        "rows:2:image: the image is a URL, which is not fetched, got 'http://127.0.0.1"
+        in str(bad.error)
+    )
     assert "allow_urls" in str(bad.error)
     assert server.seen == []  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("path", ["/a.png", "/moved.png", "/unsized.png"])
-def test_an_allowed_url_is_fetched_once_when_its_bytes_are_asked_for(server: ThreadingHTTPServer, path: str) -> None:
+def test_an_allowed_url_is_fetched_once_when_its_bytes_are_asked_for(
+    server: ThreadingHTTPServer, path: str
+) -> None:
     picture = medium(url(server, path), allow_private=True)
     assert server.seen == []  # type: ignore[attr-defined]
 
@@ -95,7 +104,9 @@ def test_an_allowed_url_is_fetched_once_when_its_bytes_are_asked_for(server: Thr
         ("/huge.png", "the file has 1000000000000 bytes, more than the limit of"),
     ],
 )
-def test_what_goes_wrong_is_located_at_the_row(server: ThreadingHTTPServer, path: str, words: str) -> None:
+def test_what_goes_wrong_is_located_at_the_row(
+    server: ThreadingHTTPServer, path: str, words: str
+) -> None:
     picture = medium(url(server, path), allow_private=True)
 
     with pytest.raises(DataError, match=rf"^rows:1:image: {words}") as caught:
@@ -120,13 +131,21 @@ def test_a_redirect_is_checked_like_the_first_address(
     ("cell", "words"),
     [
         ("http://example.org/a.png", "only https is fetched, not http"),
-        ("https://127.0.0.1/a.png", "127.0.0.1 is the private address 127.0.0.1: not fetched"),
-        ("https://169.254.169.254/latest", "is the private address 169.254.169.254: not fetched"),
+        (
+            "https://127.0.0.1/a.png",
+            "127.0.0.1 is the private address 127.0.0.1: not fetched",
+        ),
+        (
+            "https://169.254.169.254/latest",
+            "is the private address 169.254.169.254: not fetched",
+        ),
         ("https://[::1]/a.png", "is the private address ::1: not fetched"),
     ],
 )
 def test_private_addresses_and_plain_http_are_refused(cell: str, words: str) -> None:
-    with pytest.raises(DataError, match=rf"^rows:1:image: .*{words}".replace("[", r"\[")):
+    with pytest.raises(
+        DataError, match=rf"^rows:1:image: .*{words}".replace("[", r"\[")
+    ):
         medium(cell).data()
 
 
@@ -178,7 +197,8 @@ DRIPS = {
     "redirects": b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
     "body": b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n" + b"x" * 89,
     "body until close": b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 89,
-    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20,
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"1\r\nx\r\n" * 20,
 }
 
 
@@ -187,20 +207,36 @@ def test_a_server_that_drips_is_given_up_at_the_deadline_whatever_it_drips(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     plug = Dripping(DRIPS[name])
-    monkeypatch.setattr("http.client.HTTPConnection.connect", lambda connection: setattr(connection, "sock", plug))
+    monkeypatch.setattr(
+        "http.client.HTTPConnection.connect",
+        lambda connection: setattr(connection, "sock", plug),
+    )
     monkeypatch.setattr("assay.datasets.fetch.time", plug)
     monkeypatch.setattr("assay.datasets.deadlines.time", plug)
 
     with pytest.raises(DataError, match="the download took longer than 60 s"):
-        fetch_bytes("http://127.0.0.1/a.png", allow_private=True, max_bytes=10_000, seconds=reach.URL_SECONDS)
+        fetch_bytes(
+            "http://127.0.0.1/a.png",
+            allow_private=True,
+            max_bytes=10_000,
+            seconds=reach.URL_SECONDS,
+        )
 
     assert 59.9 <= plug.now <= 60.1
 
 
-def test_a_server_that_is_slow_and_in_time_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_slow_and_in_time_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plug = Dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-    monkeypatch.setattr("http.client.HTTPConnection.connect", lambda connection: setattr(connection, "sock", plug))
+    monkeypatch.setattr(
+        "http.client.HTTPConnection.connect",
+        lambda connection: setattr(connection, "sock", plug),
+    )
     monkeypatch.setattr("assay.datasets.fetch.time", plug)
     monkeypatch.setattr("assay.datasets.deadlines.time", plug)
 
-    assert fetch_bytes("http://127.0.0.1/a", allow_private=True, max_bytes=9, seconds=60.0) == b"hello"
+    assert (
+        fetch_bytes("http://127.0.0.1/a", allow_private=True, max_bytes=9, seconds=60.0)
+        == b"hello"
+    )

@@ -32,20 +32,27 @@ def _ids(**options: Any) -> list[str]:
         ("11-13", IDS[10:13]),
     ],
 )
-def test_a_limit_is_a_number_a_fraction_or_a_range(limit: Any, expected: list[str]) -> None:
+def test_a_limit_is_a_number_a_fraction_or_a_range(
+    limit: Any, expected: list[str]
+) -> None:
     assert _ids(limit=limit) == expected
 
 
 @pytest.mark.parametrize("limit", [0, -1, 0.0, 1.5, "5-2", "0-3", "x", True])
 def test_a_limit_that_is_no_part_is_refused(limit: Any) -> None:
-    with pytest.raises(UsageError, match="is not a part of a dataset; fix: give a number"):
+    with pytest.raises(
+        UsageError, match="is not a part of a dataset; fix: give a number"
+    ):
         _ids(limit=limit)
 
 
 def test_a_range_behind_the_last_sample_is_refused() -> None:
     count = len(IDS)
 
-    with pytest.raises(UsageError, match=f"'50-60' begins after the last of {count} samples; fix: a range within 1-"):
+    with pytest.raises(
+        UsageError,
+        match=f"'50-60' begins after the last of {count} samples; fix: a range within 1-",
+    ):
         _ids(limit="50-60")
 
 
@@ -89,7 +96,9 @@ def test_ids_choose_samples_and_reading_stops_at_the_last() -> None:
 
 
 def test_an_id_that_no_sample_has_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"no sample has the id 'q33'; fix: did you mean 'q3'\?"):
+    with pytest.raises(
+        UsageError, match=r"no sample has the id 'q33'; fix: did you mean 'q3'\?"
+    ):
         _ids(ids=["q2", "q33"])
 
 
@@ -107,8 +116,14 @@ def test_a_shard_out_of_range_is_refused(shard: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.csv", "data.json", "rows"])
-def test_a_shuffle_depends_on_the_seed_alone_and_loses_nothing(write: Write, name: str) -> None:
-    content = {"data.jsonl": json_lines(ROWS), "data.csv": table(ROWS), "data.json": _array()}
+def test_a_shuffle_depends_on_the_seed_alone_and_loses_nothing(
+    write: Write, name: str
+) -> None:
+    content = {
+        "data.jsonl": json_lines(ROWS),
+        "data.csv": table(ROWS),
+        "data.json": _array(),
+    }
     samples = open_dataset(ROWS if name == "rows" else write(name, content[name]))
 
     once, again = list(view(samples, shuffle=1)), list(view(samples, shuffle=1))
@@ -116,7 +131,9 @@ def test_a_shuffle_depends_on_the_seed_alone_and_loses_nothing(write: Write, nam
 
     assert once == again
     assert sorted(once, key=lambda sample: IDS.index(sample.id)) == list(samples)
-    assert [sample.id for sample in once] == [sample.id for sample in view(open_dataset(ROWS), shuffle=1)]
+    assert [sample.id for sample in once] == [
+        sample.id for sample in view(open_dataset(ROWS), shuffle=1)
+    ]
     assert other != [sample.id for sample in once]
 
 
@@ -124,7 +141,9 @@ def _array() -> bytes:
     return b"[" + b",".join(json_lines(ROWS)) + b"]"
 
 
-def test_a_shuffle_leaves_a_repeated_id_the_fault_of_the_later_row(write: Write) -> None:
+def test_a_shuffle_leaves_a_repeated_id_the_fault_of_the_later_row(
+    write: Write,
+) -> None:
     lines = json_lines([*ROWS, ROWS[4]])
     samples = open_dataset(write("data.jsonl", lines))
 

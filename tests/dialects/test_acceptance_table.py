@@ -22,14 +22,20 @@ def lists() -> dict[str, tuple[str, dict[int, str]]]:
     _, *pieces = HEADING.split(PAGE.read_text(encoding="utf-8"))
     return {
         name: (section, {int(number): tests for number, _, tests in ROW.findall(body)})
-        for name, section, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
+        for name, section, body in zip(
+            pieces[::3], pieces[1::3], pieces[2::3], strict=True
+        )
     }
 
 
 @cache
 def names_in(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
-    return frozenset(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return frozenset(
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
 
 
 def test_the_table_has_every_dialect():
@@ -43,7 +49,9 @@ def test_every_test_the_table_names_exists(dialect: str):
 
     assert len(named) >= len(items)
     for path, name in named:
-        assert (ROOT / "tests" / path).is_file(), f"the table names tests/{path}, which is not there"
+        assert (ROOT / "tests" / path).is_file(), (
+            f"the table names tests/{path}, which is not there"
+        )
         assert name in names_in(path), f"tests/{path} has no {name}"
 
 
@@ -54,14 +62,22 @@ def test_every_item_has_a_test_or_says_why_it_is_open(dialect: str):
     for number, tests in items.items():
         *cells, last = tests.split("<br>")
         assert all(TEST.fullmatch(cell) for cell in cells), f"item {number}: {tests}"
-        assert TEST.fullmatch(last) or re.match(r"open: \w.{20,}", last), f"item {number}: {last}"
+        assert TEST.fullmatch(last) or re.match(r"open: \w.{20,}", last), (
+            f"item {number}: {last}"
+        )
 
 
-@pytest.mark.skipif(not CONTRACTS.exists(), reason="the contracts are not beside this repository")
+@pytest.mark.skipif(
+    not CONTRACTS.exists(), reason="the contracts are not beside this repository"
+)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_table_has_every_item_of_the_contract(dialect: str):
     section, items = lists()[dialect]
-    text = CONTRACTS.read_text(encoding="utf-8").partition(f"### {section} Acceptance")[2].partition("\n---")[0]
+    text = (
+        CONTRACTS.read_text(encoding="utf-8")
+        .partition(f"### {section} Acceptance")[2]
+        .partition("\n---")[0]
+    )
     promised = [int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)]
 
     assert promised

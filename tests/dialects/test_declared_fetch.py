@@ -41,7 +41,9 @@ def url(server: ThreadingHTTPServer, name: str) -> str:
 
 def test_a_file_is_fetched_once_and_checked_afterwards(server, tmp_path):
     for _ in range(2):
-        path = fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True)
+        path = fetch_declared(
+            url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True
+        )
 
     assert path.read_bytes() == BODY
     assert len(server.ranges) == 1
@@ -61,7 +63,12 @@ def test_a_download_that_was_cut_goes_on_where_it_stopped(server, tmp_path):
 
 def test_a_file_with_the_wrong_md5_is_never_used(server, tmp_path):
     with pytest.raises(DataError, match="declared is"):
-        fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum="0" * 32, allow_private=True)
+        fetch_declared(
+            url(server, "a.tsv"),
+            tmp_path / "a.tsv",
+            checksum="0" * 32,
+            allow_private=True,
+        )
 
     assert list(tmp_path.iterdir()) == []
 
@@ -71,18 +78,30 @@ def test_without_a_checksum_the_digest_is_said_aloud(server, tmp_path):
         fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", allow_private=True)
 
 
-def test_a_file_that_is_not_what_is_declared_is_named_and_not_replaced(server, tmp_path):
+def test_a_file_that_is_not_what_is_declared_is_named_and_not_replaced(
+    server, tmp_path
+):
     (tmp_path / "a.tsv").write_text("old")
     (tmp_path / "a.tsv.part").write_text("half of somebody else's")
 
-    with pytest.raises(DataError, match=r"does not have the declared md5 .*; fix: move it away to have it downloaded"):
-        fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True)
+    with pytest.raises(
+        DataError,
+        match=r"does not have the declared md5 .*; fix: move it away to have it downloaded",
+    ):
+        fetch_declared(
+            url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True
+        )
     assert (tmp_path / "a.tsv").read_text() == "old"
     (tmp_path / "a.tsv").unlink()
 
-    path = fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True)
+    path = fetch_declared(
+        url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True
+    )
 
-    assert path.read_bytes() == BODY and (tmp_path / "a.tsv.part").read_text() == "half of somebody else's"
+    assert (
+        path.read_bytes() == BODY
+        and (tmp_path / "a.tsv.part").read_text() == "half of somebody else's"
+    )
 
 
 def test_private_addresses_need_consent(server, tmp_path):

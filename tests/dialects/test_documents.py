@@ -23,7 +23,9 @@ TABLES = {
 WITHOUT_BLOCKS = {"001"}
 """The code of this document stands in its sentences: its own test compares a table of such spans with the text."""
 
-pytestmark = pytest.mark.skipif(not SEEDS.is_dir(), reason="the original documents are not beside this repository")
+pytestmark = pytest.mark.skipif(
+    not SEEDS.is_dir(), reason="the original documents are not beside this repository"
+)
 
 
 def document(number: str) -> str:
@@ -58,7 +60,9 @@ def test_every_document_has_a_table():
 
 
 @pytest.mark.parametrize("number", TABLES)
-def test_the_table_has_as_many_entries_as_the_document_has_blocks(number: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_table_has_as_many_entries_as_the_document_has_blocks(
+    number: str, monkeypatch: pytest.MonkeyPatch
+):
     dialect, file, name = TABLES[number]
     blocks = fenced(document(number))
 
@@ -71,10 +75,15 @@ def test_the_table_has_as_many_entries_as_the_document_has_blocks(number: str, m
 
 
 @pytest.mark.parametrize("number", sorted(set(TABLES) - WITHOUT_BLOCKS))
-def test_the_blocks_that_a_dialect_runs_are_all_of_the_document(number: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_blocks_that_a_dialect_runs_are_all_of_the_document(
+    number: str, monkeypatch: pytest.MonkeyPatch
+):
     dialect, file, _ = TABLES[number]
     text = document(number)
-    inside = [piece.partition("\n")[2] for piece in re.split(r"^ *```", text, flags=re.MULTILINE)[1::2]]
+    inside = [
+        piece.partition("\n")[2]
+        for piece in re.split(r"^ *```", text, flags=re.MULTILINE)[1::2]
+    ]
 
     run = [body for _, body in load(dialect, file, monkeypatch).blocks()]
 

@@ -26,4 +26,6 @@ def test_names_of_nothing_but_signs_stay_apart():
 
 
 def test_a_long_name_fits_a_file_system():
-    assert len(file_name("长" * 300).encode()) <= BYTES and len(file_name("a" * 300)) == 80
+    assert (
+        len(file_name("长" * 300).encode()) <= BYTES and len(file_name("a" * 300)) == 80
+    )

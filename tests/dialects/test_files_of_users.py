@@ -70,7 +70,9 @@ def test_an_own_file_is_written_again(tmp_path, write):
 
     write(tmp_path)
 
-    assert (tmp_path / WRITERS[write]).is_file() and (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / WRITERS[write]).is_file() and (
+        tmp_path / "notes.txt"
+    ).read_text() == "mine"
 
 
 def test_a_link_of_the_users_stays(tmp_path):
@@ -82,7 +84,9 @@ def test_a_link_of_the_users_stays(tmp_path):
     link_up(tmp_path / "T1" / "a.csv")
     link_up(tmp_path / "T1" / "b.csv")
 
-    assert (tmp_path / "a.csv").readlink() == tmp_path / "mine.csv" and (tmp_path / "b.csv").is_symlink()
+    assert (tmp_path / "a.csv").readlink() == tmp_path / "mine.csv" and (
+        tmp_path / "b.csv"
+    ).is_symlink()
 
 
 def test_only_what_an_evaluation_wrote_is_forgotten(tmp_path):
@@ -92,7 +96,10 @@ def test_only_what_an_evaluation_wrote_is_forgotten(tmp_path):
 
     forget(tmp_path, "M_toy")
 
-    assert not (tmp_path / "M_toy_score.csv").exists() and (tmp_path / "notes.txt").read_text() == "mine"
+    assert (
+        not (tmp_path / "M_toy_score.csv").exists()
+        and (tmp_path / "notes.txt").read_text() == "mine"
+    )
 
 
 def test_a_half_written_file_of_somebody_else_stays_when_sounds_are_written(tmp_path):
@@ -104,4 +111,6 @@ def test_a_half_written_file_of_somebody_else_stays_when_sounds_are_written(tmp_
 
     AudioFolder(tmp_path).put(audio_from(np.zeros(160), 16_000), "key")
 
-    assert (tmp_path / "key.part").read_text() == "mine" and (tmp_path / "key.wav").is_file()
+    assert (tmp_path / "key.part").read_text() == "mine" and (
+        tmp_path / "key.wav"
+    ).is_file()

@@ -23,7 +23,9 @@ def written(folder, **files):
     return folder
 
 
-def test_a_guest_and_its_neighbours_get_the_names_even_in_functions_called_later(tmp_path):
+def test_a_guest_and_its_neighbours_get_the_names_even_in_functions_called_later(
+    tmp_path,
+):
     written(
         tmp_path,
         guest="from firstlib.dom import minidom\nimport helper\n"
@@ -48,7 +50,9 @@ def test_two_dialects_and_a_users_package_called_pipeline_live_in_one_process(tm
         pipeline__of____init__="WHO = 'the user'\n",
         pipeline__of__steps="STEPS = 3\n",
     )
-    two = written(tmp_path / "two", guest="import secondlib\nfrom pipeline import dumps\n")
+    two = written(
+        tmp_path / "two", guest="import secondlib\nfrom pipeline import dumps\n"
+    )
 
     first = Guest("first", FIRST, one).load(one / "guest.py")
     second = Guest("second", {**SECOND, "pipeline": "json"}, two).load(two / "guest.py")
@@ -65,7 +69,9 @@ def test_two_dialects_and_a_users_package_called_pipeline_live_in_one_process(tm
 def test_names_of_one_dialect_are_unknown_in_the_other_dialects_files(tmp_path):
     written(tmp_path, guest="import secondlib\n")
 
-    with pytest.raises(UsageError, match=r"guest\.py:1: imports 'secondlib', which is not installed"):
+    with pytest.raises(
+        UsageError, match=r"guest\.py:1: imports 'secondlib', which is not installed"
+    ):
         Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py")
 
 
@@ -74,7 +80,9 @@ def test_a_package_that_is_really_there_is_not_hidden_unless_asked(tmp_path):
     names = {"colorsys": "json"}
 
     plain = Guest("first", names, tmp_path).load(tmp_path / "guest.py").found
-    asked = Guest("first", names, tmp_path, force=True).load(tmp_path / "guest.py").found
+    asked = (
+        Guest("first", names, tmp_path, force=True).load(tmp_path / "guest.py").found
+    )
 
     assert plain.__name__ == "colorsys"
     assert asked.__name__ == "json"
@@ -89,24 +97,41 @@ def test_a_file_beside_the_guest_wins_over_the_dialects_name(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("from firstlib.dom.minidom import nothing", "the first dialect has no 'nothing' in 'firstlib.dom.minidom'"),
-        ("from firstlib import nothing", "the first dialect has no 'nothing' in 'firstlib'"),
+        (
+            "from firstlib.dom.minidom import nothing",
+            "the first dialect has no 'nothing' in 'firstlib.dom.minidom'",
+        ),
+        (
+            "from firstlib import nothing",
+            "the first dialect has no 'nothing' in 'firstlib'",
+        ),
     ],
 )
 def test_an_unknown_name_is_said_with_the_dialect(tmp_path, line, message):
-    written(tmp_path, guest=f"try:\n    {line}\nexcept ImportError as error:\n    SAID = str(error)\n")
+    written(
+        tmp_path,
+        guest=f"try:\n    {line}\nexcept ImportError as error:\n    SAID = str(error)\n",
+    )
 
     said = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").SAID
 
-    assert said == f"{message}, and no 'firstlib' is installed or lies around the file (imported by guest.py)"
+    assert (
+        said
+        == f"{message}, and no 'firstlib' is installed or lies around the file (imported by guest.py)"
+    )
 
 
 def test_an_unknown_module_is_said_with_the_dialect(tmp_path):
-    written(tmp_path, guest="try:\n    import firstlib.nowhere\nexcept ImportError as error:\n    SAID = str(error)\n")
+    written(
+        tmp_path,
+        guest="try:\n    import firstlib.nowhere\nexcept ImportError as error:\n    SAID = str(error)\n",
+    )
 
     said = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").SAID
 
-    assert said.startswith("the first dialect has no module 'firstlib.nowhere', and no 'firstlib' is installed")
+    assert said.startswith(
+        "the first dialect has no module 'firstlib.nowhere', and no 'firstlib' is installed"
+    )
 
 
 def test_relative_imports_find_the_files_beside_a_guest(tmp_path):
@@ -120,7 +145,11 @@ def test_relative_imports_find_the_files_beside_a_guest(tmp_path):
 
 
 def test_a_guest_knows_its_own_name_by_the_last_part_of_its_module(tmp_path):
-    written(tmp_path, guest="NAME = __name__.split('.')[-1]\n", pack__of____init__="NAME = __name__.split('.')[-1]\n")
+    written(
+        tmp_path,
+        guest="NAME = __name__.split('.')[-1]\n",
+        pack__of____init__="NAME = __name__.split('.')[-1]\n",
+    )
     guest = Guest("first", FIRST, tmp_path)
 
     assert guest.load(tmp_path / "guest.py").NAME == "guest"
@@ -131,7 +160,10 @@ def test_files_of_the_same_name_in_two_folders_are_two_modules(tmp_path):
     for name in ("one", "two"):
         written(tmp_path / name, guest=f"WHO = {name!r}\n")
 
-    modules = [Guest("first", FIRST, tmp_path / n).load(tmp_path / n / "guest.py") for n in ("one", "two")]
+    modules = [
+        Guest("first", FIRST, tmp_path / n).load(tmp_path / n / "guest.py")
+        for n in ("one", "two")
+    ]
 
     assert [sys.modules[module.__name__].WHO for module in modules] == ["one", "two"]
 
@@ -159,7 +191,10 @@ def test_a_guest_that_fails_names_its_line_and_can_be_loaded_again(tmp_path):
 
 
 def test_a_guest_may_call_the_import_function_by_its_own_parameters(tmp_path):
-    written(tmp_path, guest="MADE = __import__('firstlib.dom', globals=globals(), fromlist=['minidom'], level=0)\n")
+    written(
+        tmp_path,
+        guest="MADE = __import__('firstlib.dom', globals=globals(), fromlist=['minidom'], level=0)\n",
+    )
 
     made = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").MADE
 
@@ -179,7 +214,10 @@ def test_names_made_at_run_time_are_served_by_importlib_in_a_guests_file_only(tm
 
     assert module.parsed is importlib.import_module("xml.dom")
     assert module.helped.WHO == "a neighbour"
-    assert module.plain is importlib.import_module("json.decoder") and module.found is not None
+    assert (
+        module.plain is importlib.import_module("json.decoder")
+        and module.found is not None
+    )
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("firstlib.dom")
 
@@ -189,7 +227,10 @@ TREE = {"kit": "xml"}
 
 
 def checkout(folder, **files):
-    first = {"kit__of____init__": "raise RuntimeError('every model')\n", "kit__of__dom__of____init__": ""}
+    first = {
+        "kit__of____init__": "raise RuntimeError('every model')\n",
+        "kit__of__dom__of____init__": "",
+    }
     return written(folder, **{**first, **files})
 
 
@@ -233,14 +274,23 @@ def test_names_that_ours_lack_come_from_the_checkout_whose_inits_are_not_run(tmp
         ("from .minidom import parseString", "kit.dom.alone"),
         ("from .handler import ContentHandler", "kit.sax.alone"),
         ("from ..sax import handler", "kit.dom.alone"),
-        ("from ..sax.handler import ContentHandler\nfrom .ElementTree import XML", "kit.etree.alone"),
+        (
+            "from ..sax.handler import ContentHandler\nfrom .ElementTree import XML",
+            "kit.etree.alone",
+        ),
         ("from ...sax.handler import ContentHandler", "kit.dom.deep.alone"),
         ("from .nothing_like_it import X", "alone"),
     ],
 )
 def test_a_lone_file_is_placed_where_its_imports_say(tmp_path, line, name):
-    file = written(tmp_path / "deep", alone=f"WHERE = __name__\ntry:\n    {line.replace(chr(10), chr(10) + '    ')}\n"
-                   "except ImportError: pass\n") / "alone.py"  # fmt: skip
+    file = (
+        written(
+            tmp_path / "deep",
+            alone=f"WHERE = __name__\ntry:\n    {line.replace(chr(10), chr(10) + '    ')}\n"
+            "except ImportError: pass\n",
+        )
+        / "alone.py"
+    )
 
     module = Guest.of_file("first", TREE, file).load(file)
 
@@ -248,17 +298,24 @@ def test_a_lone_file_is_placed_where_its_imports_say(tmp_path, line, name):
 
 
 def test_a_lone_file_finds_its_own_neighbours_by_either_kind_of_import(tmp_path):
-    file = written(
-        tmp_path,
-        alone="from .minidom import parseString\nfrom .helper import H\nimport helper\nSAME = helper.H is H\n",
-        helper="from .minidom import Node\nH = [Node]\n",
-    ) / "alone.py"  # fmt: skip
+    file = (
+        written(
+            tmp_path,
+            alone="from .minidom import parseString\nfrom .helper import H\nimport helper\nSAME = helper.H is H\n",
+            helper="from .minidom import Node\nH = [Node]\n",
+        )
+        / "alone.py"
+    )
 
     assert Guest.of_file("first", TREE, file).load(file).SAME
 
 
 def test_a_neighbour_that_upstream_ships_does_not_shadow_ours(tmp_path):
-    written(tmp_path, guest="from kit import dumps, load_all\n", kit="def dumps(): pass\ndef load_all(): return 3\n")
+    written(
+        tmp_path,
+        guest="from kit import dumps, load_all\n",
+        kit="def dumps(): pass\ndef load_all(): return 3\n",
+    )
 
     module = Guest("first", {"kit": "json"}, tmp_path).load(tmp_path / "guest.py")
 
@@ -266,7 +323,9 @@ def test_a_neighbour_that_upstream_ships_does_not_shadow_ours(tmp_path):
     assert module.load_all() == 3
 
 
-def test_modules_on_the_path_that_import_the_guests_names_are_guests_too(tmp_path, monkeypatch):
+def test_modules_on_the_path_that_import_the_guests_names_are_guests_too(
+    tmp_path, monkeypatch
+):
     library = written(
         tmp_path / "library",
         uses_kit="from kit.dom import minidom\n",
@@ -276,14 +335,17 @@ def test_modules_on_the_path_that_import_the_guests_names_are_guests_too(tmp_pat
         plain_module="X = 1\n",
     )
     guest = written(
-        tmp_path / "guest", guest="import uses_kit, pack.inner, plain_module\nfrom pack.inner import handler\n"
+        tmp_path / "guest",
+        guest="import uses_kit, pack.inner, plain_module\nfrom pack.inner import handler\n",
     )
     monkeypatch.setattr(sys, "path", [*sys.path, str(library)])
 
     module = Guest("first", TREE, guest).load(guest / "guest.py")
 
     assert module.uses_kit.minidom is importlib.import_module("xml.dom.minidom")
-    assert module.handler is module.pack.inner.handler and module.pack.inner.more.MORE == 1
+    assert (
+        module.handler is module.pack.inner.handler and module.pack.inner.more.MORE == 1
+    )
     assert sys.modules["plain_module"] is module.plain_module
     assert "pack" not in sys.modules and "uses_kit" not in sys.modules
     del sys.modules["plain_module"]
@@ -315,11 +377,15 @@ def test_what_nobody_has_is_said_with_who_asked_and_where_it_would_come_from(tmp
     assert said in str(caught.value) and "mine.py:1" in str(caught.value)
 
 
-def test_classes_of_a_guest_can_be_pickled_and_are_dataclasses_by_annotation_text(tmp_path):
+def test_classes_of_a_guest_can_be_pickled_and_are_dataclasses_by_annotation_text(
+    tmp_path,
+):
     import pickle
 
     source = "import dataclasses\n@dataclasses.dataclass\nclass Point:\n    x: int\n"
-    checkout(tmp_path, kit__of__dom__of__mine=f"from __future__ import annotations\n{source}")
+    checkout(
+        tmp_path, kit__of__dom__of__mine=f"from __future__ import annotations\n{source}"
+    )
     file = tmp_path / "kit" / "dom" / "mine.py"
 
     module = Guest.of_file("first", TREE, file).load(file)

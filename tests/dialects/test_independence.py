@@ -12,7 +12,10 @@ from source_outline import MODULES, SOURCE, imported_names
 from assay.dialects.recognise import DIALECTS
 
 ROOT = Path(__file__).parents[2]
-ONE_OF_EACH = [DIALECTS[0], *(pytest.param(dialect, marks=pytest.mark.costly) for dialect in DIALECTS[1:])]
+ONE_OF_EACH = [
+    DIALECTS[0],
+    *(pytest.param(dialect, marks=pytest.mark.costly) for dialect in DIALECTS[1:]),
+]
 
 WITHOUT = """
 import importlib, pkgutil, sys
@@ -39,9 +42,21 @@ def test_nothing_outside_a_dialect_imports_it_but_its_own_verb():
     wrong = []
     for path in MODULES:
         place = path.relative_to(SOURCE)
-        own = {place.parts[1]} if place.parts[0] == "dialects" else {place.stem} if place.parts[0] == "cli" else set()
-        others = {f"assay.dialects.{dialect}" for dialect in DIALECTS if dialect not in own}
-        named = {name for name in imported_names(path) if ".".join(name.split(".")[:3]) in others}
+        own = (
+            {place.parts[1]}
+            if place.parts[0] == "dialects"
+            else {place.stem}
+            if place.parts[0] == "cli"
+            else set()
+        )
+        others = {
+            f"assay.dialects.{dialect}" for dialect in DIALECTS if dialect not in own
+        }
+        named = {
+            name
+            for name in imported_names(path)
+            if ".".join(name.split(".")[:3]) in others
+        }
         wrong += [f"{place} imports {sorted(named)}"] if named else []
 
     assert wrong == []
@@ -52,7 +67,9 @@ def test_deleting_a_dialect_leaves_the_rest_working_and_the_other_dialects_run_t
     dialect: str, tmp_path: Path
 ):
     # Compiled files come along, but for those that another process is just writing.
-    shutil.copytree(SOURCE, tmp_path / "assay", ignore=shutil.ignore_patterns("*.pyc.*"))
+    shutil.copytree(
+        SOURCE, tmp_path / "assay", ignore=shutil.ignore_patterns("*.pyc.*")
+    )
     shutil.rmtree(tmp_path / "assay" / "dialects" / dialect)
     (tmp_path / "rows.jsonl").write_text('{"question": "a", "answer": "a"}\n')
     same = Path(__file__).parent / "same_benchmark"
@@ -60,7 +77,11 @@ def test_deleting_a_dialect_leaves_the_rest_working_and_the_other_dialects_run_t
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, dialect, str(same)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "ASSAY_WITHOUT_DIALECT": dialect},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "ASSAY_WITHOUT_DIALECT": dialect,
+        },
         capture_output=True,
         text=True,
         check=False,

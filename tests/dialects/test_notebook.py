@@ -25,14 +25,21 @@ def test_two_dialects_answer_for_their_names_and_python_for_the_rest(python_impo
     enable("vlmeval")
     enable("ulmeval")
 
-    found = [__import__(name, TYPED, None, ("smp",)).__name__ for name in ("vlmeval", "ulmeval")]
+    found = [
+        __import__(name, TYPED, None, ("smp",)).__name__
+        for name in ("vlmeval", "ulmeval")
+    ]
 
     assert found == ["assay.dialects.vlmeval.facade", "assay.dialects.ulmeval.facade"]
     assert __import__("json", TYPED) is json
 
 
-@pytest.mark.parametrize(("leaves", "stays"), [("vlmeval", "ulmeval"), ("ulmeval", "vlmeval")])
-def test_whichever_leaves_first_takes_nothing_from_the_other(python_import, leaves, stays):
+@pytest.mark.parametrize(
+    ("leaves", "stays"), [("vlmeval", "ulmeval"), ("ulmeval", "vlmeval")]
+)
+def test_whichever_leaves_first_takes_nothing_from_the_other(
+    python_import, leaves, stays
+):
     enable("vlmeval")
     enable("ulmeval")
 
@@ -57,7 +64,9 @@ def test_enabling_twice_is_enabling_once(python_import):
 
 def test_a_name_made_at_run_time_is_a_name_until_the_dialect_is_disabled(python_import):
     enable("vlmeval")
-    by_name = eval("importlib.import_module('vlm' + 'eval.smp')", {**TYPED, "importlib": importlib})
+    by_name = eval(
+        "importlib.import_module('vlm' + 'eval.smp')", {**TYPED, "importlib": importlib}
+    )
     disable("vlmeval")
 
     assert hasattr(by_name, "load")

@@ -9,16 +9,33 @@ import assay.dialects
 
 ROOT = Path(assay.dialects.__file__).parent
 BASES = (
-    "vlmeval/facade/dataset/image_base.py", "vlmeval/facade/dataset/text_base.py",
-    "vlmeval/facade/dataset/video_base.py", "vlmeval/facade/dataset/image_mcq.py",
-    "vlmeval/facade/dataset/image_mt.py", "vlmeval/facade/dataset/collections.py", "vlmeval/facade/vlm/base.py",
-    "vlmeval/facade/api/base.py", "vlmeval/facade/api/gpt.py", "vlmeval/facade/utils/data_util.py",
-    "kits/api_calls.py", "ulmeval/facade/dataset/table_base.py", "ulmeval/facade/dataset/image_base.py",
-    "ulmeval/facade/api/gpt.py", "televal/facade/dataset.py", "televal/facade/models/base.py",
-    "testbed/facade/models/model_base.py", "testbed/facade/models/families.py",
-    "testbed/facade/models/research.py", "testbed/facade/data/loader.py",
-)  # fmt: skip
-UPSTREAMS = {"_process_parquet_records", "_split_kwargs", "_process_inputs", "_trackers_dict"}
+    "vlmeval/facade/dataset/image_base.py",
+    "vlmeval/facade/dataset/text_base.py",
+    "vlmeval/facade/dataset/video_base.py",
+    "vlmeval/facade/dataset/image_mcq.py",
+    "vlmeval/facade/dataset/image_mt.py",
+    "vlmeval/facade/dataset/collections.py",
+    "vlmeval/facade/vlm/base.py",
+    "vlmeval/facade/api/base.py",
+    "vlmeval/facade/api/gpt.py",
+    "vlmeval/facade/utils/data_util.py",
+    "kits/api_calls.py",
+    "ulmeval/facade/dataset/table_base.py",
+    "ulmeval/facade/dataset/image_base.py",
+    "ulmeval/facade/api/gpt.py",
+    "televal/facade/dataset.py",
+    "televal/facade/models/base.py",
+    "testbed/facade/models/model_base.py",
+    "testbed/facade/models/families.py",
+    "testbed/facade/models/research.py",
+    "testbed/facade/data/loader.py",
+)
+UPSTREAMS = {
+    "_process_parquet_records",
+    "_split_kwargs",
+    "_process_inputs",
+    "_trackers_dict",
+}
 """Private names that upstream's classes have and user code may call."""
 
 
@@ -27,12 +44,24 @@ def test_a_base_class_keeps_its_own_names_out_of_the_way(path):
     found = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ClassDef):
-            members = [item for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
+            members = [
+                item
+                for item in node.body
+                if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))
+            ]
             found |= {member.name for member in members}
-            found |= {item.target.id for item in node.body if isinstance(item, ast.AnnAssign)}
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            found |= {
+                item.target.id for item in node.body if isinstance(item, ast.AnnAssign)
+            }
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        ):
             found.add(node.attr)
 
-    private = {name for name in found if name.startswith("_") and not name.startswith("__")}
+    private = {
+        name for name in found if name.startswith("_") and not name.startswith("__")
+    }
 
     assert {name for name in private if not name.startswith("_assay_")} <= UPSTREAMS

@@ -24,9 +24,16 @@ def test_an_unknown_protocol_is_refused_by_name():
 
 
 @pytest.mark.parametrize(
-    "flags", [["--upstream"], ["--upstream", "--dialect", "testbed"], ["--dialect=testbed", "--upstream"]]
+    "flags",
+    [
+        ["--upstream"],
+        ["--upstream", "--dialect", "testbed"],
+        ["--dialect=testbed", "--upstream"],
+    ],
 )
-def test_a_script_follows_upstream_when_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str], flags: list[str]):
+def test_a_script_follows_upstream_when_asked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], flags: list[str]
+):
     script = tmp_path / "script.py"
     script.write_text(
         "import testbed.data\nfrom assay.dialects.protocol import is_upstream\nprint(is_upstream('testbed'))\n"

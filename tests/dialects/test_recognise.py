@@ -35,7 +35,9 @@ def seen(monkeypatch):
     return asked
 
 
-def test_the_dialect_that_was_asked_for_wins_where_a_model_file_looks_like_several(tmp_path, seen):
+def test_the_dialect_that_was_asked_for_wins_where_a_model_file_looks_like_several(
+    tmp_path, seen
+):
     path = tmp_path / "both.py"
     path.write_text(BOTH)
 
@@ -68,7 +70,9 @@ def test_an_unknown_dialect_is_said_for_models_too(tmp_path):
     path = tmp_path / "plain.py"
     path.write_text(NATIVE)
 
-    with pytest.raises(UsageError, match=r"unknown dialect 'testbad'.*did you mean 'testbed'"):
+    with pytest.raises(
+        UsageError, match=r"unknown dialect 'testbad'.*did you mean 'testbed'"
+    ):
         build_model(f"{path}:generate", dialect="testbad")
 
 
@@ -84,7 +88,9 @@ def test_a_dialect_without_an_upstream_protocol_says_so(tmp_path, seen):
     path = tmp_path / "other.py"
     path.write_text("import vlmeval\n")
 
-    with pytest.raises(UsageError, match="the vlmeval dialect has no protocol @upstream"):
+    with pytest.raises(
+        UsageError, match="the vlmeval dialect has no protocol @upstream"
+    ):
         recognise(f"{path}@upstream", RunOptions())
 
 
@@ -105,7 +111,9 @@ def test_a_scorer_of_the_whole_set_does_not_stop_the_loop(tmp_path):
             Aside.thread = threading.current_thread()
             return {"n": float(len(rows))}
 
-    task = Task("t", dataset=[{"id": "1", "question": "q", "answer": "a"}], scorers=(Aside(),))
+    task = Task(
+        "t", dataset=[{"id": "1", "question": "q", "answer": "a"}], scorers=(Aside(),)
+    )
 
     result = run([task], Scripted("a"), output=str(tmp_path / "run"))
 

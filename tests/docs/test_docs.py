@@ -75,7 +75,9 @@ class Block:
         words: list[str] | None = None
         below: list[str] = []
         for line in self.text.replace("\\\n", " ").splitlines():
-            is_command = line.startswith(prompt) and line.strip() and not line.startswith("#")
+            is_command = (
+                line.startswith(prompt) and line.strip() and not line.startswith("#")
+            )
             if prompt and not is_command:
                 below.append(line)
                 continue
@@ -97,11 +99,17 @@ def blocks_of(page: Path) -> list[Block]:
             language, _, info = line[3:].strip().partition(" ")
             opened = (number, language, info.strip(), [])
         elif opened is not None and line.startswith("```"):
-            blocks.append(Block(page, opened[0], opened[1], opened[2], "\n".join(opened[3]) + "\n"))
+            blocks.append(
+                Block(
+                    page, opened[0], opened[1], opened[2], "\n".join(opened[3]) + "\n"
+                )
+            )
             opened = None
         elif opened is not None:
             opened[3].append(line)
-    assert opened is None, f"{page.name}: the block of line {opened and opened[0]} never ends"
+    assert opened is None, (
+        f"{page.name}: the block of line {opened and opened[0]} never ends"
+    )
     return blocks
 
 
@@ -114,7 +122,10 @@ def name_of(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_of_a_page_runs_as_written(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -142,29 +153,39 @@ def run_block(block: Block, folder: Path, capsys: pytest.CaptureFixture[str]) ->
             run_command(words, below, block, capsys)
 
 
-def run_command(words: list[str], below: list[str], block: Block, capsys: pytest.CaptureFixture[str]) -> None:
+def run_command(
+    words: list[str], below: list[str], block: Block, capsys: pytest.CaptureFixture[str]
+) -> None:
     environment = {}
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
         name, _, environment_value = words.pop(0).partition("=")
         environment[name] = environment_value
-    assert words[0] == "assay", f"{block.place}: only assay can be run here; mark the block `norun: reason`"
+    assert words[0] == "assay", (
+        f"{block.place}: only assay can be run here; mark the block `norun: reason`"
+    )
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        patch.setattr("sys.argv", words)  # the next steps it prints begin with the command as it was called
+        patch.setattr(
+            "sys.argv", words
+        )  # the next steps it prints begin with the command as it was called
         code = command_line.main(words[1:])
     out, err = capsys.readouterr()
     said = f"{block.place}: {' '.join(words)}\n{out}\n{err}"
     assert code == block.exit_code, f"exit code {code}, not {block.exit_code}: {said}"
     if below:
-        assert agrees(below, [*out.splitlines(), *err.splitlines()]), f"prints something else: {said}"
+        assert agrees(below, [*out.splitlines(), *err.splitlines()]), (
+            f"prints something else: {said}"
+        )
 
 
 def agrees(shown: list[str], printed: list[str]) -> bool:
     """Whether a page shows what was printed, blank lines and ends of lines aside."""
     pieces = [
-        r"(?:.*\n)*?" if line.strip() == "…" else ".*".join(map(re.escape, line.rstrip().split("[…]"))) + "\n"
+        r"(?:.*\n)*?"
+        if line.strip() == "…"
+        else ".*".join(map(re.escape, line.rstrip().split("[…]"))) + "\n"
         for line in shown
         if line.strip()
     ]
@@ -176,20 +197,28 @@ def agrees(shown: list[str], printed: list[str]) -> bool:
 def test_a_block_that_is_not_run_says_why_and_is_sound(block: Block):
     reason = block.info.partition(":")[2].strip()
 
-    assert len(reason.split()) >= 2, f"{block.place}: say why it is not run, as `norun: needs an endpoint`"
+    assert len(reason.split()) >= 2, (
+        f"{block.place}: say why it is not run, as `norun: needs an endpoint`"
+    )
     if block.language == "python":
         compile(block.text, block.place, "exec")
     elif block.language in ("bash", "console"):
         for words, _ in block.commands():
-            check_command([word for word in words if not re.fullmatch(r"[A-Z_]+=.*", word)], block)
+            check_command(
+                [word for word in words if not re.fullmatch(r"[A-Z_]+=.*", word)], block
+            )
 
 
 def check_command(words: list[str], block: Block) -> None:
     if words and words[0] == "assay":
         parse(words[1:], block)
     elif words and words[0] == "make":
-        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-        assert set(words[1:]) <= set(targets), f"{block.place}: the Makefile has {', '.join(targets)}"
+        targets = re.findall(
+            r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert set(words[1:]) <= set(targets), (
+            f"{block.place}: the Makefile has {', '.join(targets)}"
+        )
 
 
 def parse(words: list[str], block: Block) -> None:
@@ -199,7 +228,9 @@ def parse(words: list[str], block: Block) -> None:
     verb = command_line.ALIASES.get(words[0], words[0])
     assert verb in command_line.VERBS, f"{block.place}: there is no `assay {verb}`"
     if verb == "run":
-        assert options_from(parser().parse(words[1:])).tasks, f"{block.place}: names no task"
+        assert options_from(parser().parse(words[1:])).tasks, (
+            f"{block.place}: names no task"
+        )
 
 
 @each("block", ALL_BLOCKS)
@@ -208,7 +239,9 @@ def test_every_block_says_what_it_is(block: Block):
     if block.is_guest:
         known.append("")  # what a guest file printed
 
-    assert block.language in known, f"{block.place}: {block.language or 'no language'}; known: {', '.join(known)}"
+    assert block.language in known, (
+        f"{block.place}: {block.language or 'no language'}; known: {', '.join(known)}"
+    )
     if block.language in DATA_LANGUAGES and block.is_run and not block.is_guest:
         assert block.file, f"{block.place}: name its file, or make it `text`"
 
@@ -226,9 +259,13 @@ def test_every_file_a_page_shows_is_used_by_a_later_block(page: Path):
 
 @each("page", sorted({*PAGES, *ROOT.glob("*.md"), *(ROOT / "decisions").glob("*.md")}))
 def test_links_inside_the_repository_lead_somewhere(page: Path):
-    for target in LINK.findall(re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)):
+    for target in LINK.findall(
+        re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    ):
         if not re.match(r"[a-z]+:|#", target):
-            assert (page.parent / target.partition("#")[0]).exists(), f"{name_of(page)} links to {target}"
+            assert (page.parent / target.partition("#")[0]).exists(), (
+                f"{name_of(page)} links to {target}"
+            )
 
 
 def test_every_guide_is_reachable_from_the_readme():
@@ -241,15 +278,25 @@ def test_every_guide_is_reachable_from_the_readme():
             continue
         linked.add(page)
         targets = LINK.findall(page.read_text(encoding="utf-8"))
-        waiting += [Path(os.path.normpath(page.parent / t.partition("#")[0])) for t in targets if ":" not in t]
+        waiting += [
+            Path(os.path.normpath(page.parent / t.partition("#")[0]))
+            for t in targets
+            if ":" not in t
+        ]
 
-    assert set(PAGES) <= linked, f"nobody links to {sorted(name_of(p) for p in set(PAGES) - linked)}"
+    assert set(PAGES) <= linked, (
+        f"nobody links to {sorted(name_of(p) for p in set(PAGES) - linked)}"
+    )
 
 
 def test_every_decision_is_linked_from_the_page_for_developers():
     page = (ROOT / "docs" / "development" / "README.md").read_text(encoding="utf-8")
 
-    assert [one.name for one in sorted((ROOT / "decisions").glob("*.md")) if f"/{one.name})" not in page] == []
+    assert [
+        one.name
+        for one in sorted((ROOT / "decisions").glob("*.md"))
+        if f"/{one.name})" not in page
+    ] == []
 
 
 def test_the_readme_fits_one_screen():
@@ -261,7 +308,9 @@ def test_the_readme_fits_one_screen():
 def test_both_readmes_have_the_same_blocks_links_and_sections():
     english, chinese = READMES
 
-    assert [block.text for block in blocks_of(english)] == [block.text for block in blocks_of(chinese)]
+    assert [block.text for block in blocks_of(english)] == [
+        block.text for block in blocks_of(chinese)
+    ]
     texts = [page.read_text(encoding="utf-8") for page in READMES]
     assert LINK.findall(texts[0]) == LINK.findall(texts[1])
     assert [text.count("\n## ") for text in texts] == [texts[0].count("\n## ")] * 2
@@ -270,8 +319,14 @@ def test_both_readmes_have_the_same_blocks_links_and_sections():
 
 def test_the_architecture_page_has_the_rooms_in_the_order_the_test_checks():
     source = (ROOT / "tests" / "test_architecture.py").read_text(encoding="utf-8")
-    groups = re.findall(r"^    \{(.+)\},$", source.partition("GROUPS = (")[2].partition("\n)")[0], re.MULTILINE)
-    order = " < ".join(" ".join(sorted(re.findall(r'"(\w+)"', group))) for group in groups)
+    groups = re.findall(
+        r"^    \{(.+)\},$",
+        source.partition("GROUPS = (")[2].partition("\n)")[0],
+        re.MULTILINE,
+    )
+    order = " < ".join(
+        " ".join(sorted(re.findall(r'"(\w+)"', group))) for group in groups
+    )
 
     assert f"    {order}\n" in (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 

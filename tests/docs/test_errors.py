@@ -30,13 +30,19 @@ def import_all_errors():
             for node in outline(file).classes:
                 if kinds & {getattr(base, "id", "") for base in node.bases}:
                     kinds.add(node.name)
-                    importlib.import_module(".".join(["assay", *file.relative_to(SOURCE).with_suffix("").parts]))
+                    importlib.import_module(
+                        ".".join(
+                            ["assay", *file.relative_to(SOURCE).with_suffix("").parts]
+                        )
+                    )
 
 
 @pytest.mark.xdist_group("sources")
 def test_the_tree_of_errors_is_drawn_as_it_is():
     import_all_errors()
 
-    drawn = PAGE.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    drawn = (
+        PAGE.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    )
 
     assert drawn.splitlines() == list(tree())

@@ -11,7 +11,9 @@ PYTHON_OF_THE_PAGES = (3, 11)
 """argparse prints help in another form since 3.13."""
 
 
-@pytest.mark.parametrize("name", ["list_benchmarks", "list_commands", "list_python", "list_pages"])
+@pytest.mark.parametrize(
+    "name", ["list_benchmarks", "list_commands", "list_python", "list_pages"]
+)
 def test_the_page_is_current(name: str, monkeypatch: pytest.MonkeyPatch):
     if name == "list_commands" and sys.version_info[:2] != PYTHON_OF_THE_PAGES:
         pytest.skip("the page shows what argparse of Python 3.11 prints")
@@ -21,4 +23,6 @@ def test_the_page_is_current(name: str, monkeypatch: pytest.MonkeyPatch):
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
 
-    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(), f"run `python tools/{name}.py`, or `make pages`"
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(), (
+        f"run `python tools/{name}.py`, or `make pages`"
+    )

@@ -18,7 +18,11 @@ def shipped() -> set[str]:
 
 
 def lines() -> list[list[str]]:
-    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    rows = [
+        line
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `")
+    ]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
@@ -26,7 +30,11 @@ def names_in(cell: str) -> list[str]:
     """The names of a first cell: those before `+`, and each of them with each ending after it."""
     stems, _, endings = cell.partition("+")
     bases = re.findall(r"`(\w+)`", stems)
-    return [base + ending for base in bases for ending in ("", *re.findall(r"`(\w+)`", endings))]
+    return [
+        base + ending
+        for base in bases
+        for ending in ("", *re.findall(r"`(\w+)`", endings))
+    ]
 
 
 def test_every_benchmark_that_is_not_text_has_its_line_and_only_one():
@@ -44,7 +52,12 @@ def test_every_line_says_all_there_is_to_say():
 
 
 def test_format_checked_is_said_of_the_same_benchmarks_here_and_by_the_tasks():
-    here = {name for row in lines() for name in names_in(row[0]) if row[-1] == "format-checked"}
+    here = {
+        name
+        for row in lines()
+        for name in names_in(row[0])
+        if row[-1] == "format-checked"
+    }
 
     by_themselves = set()
     for name in shipped():

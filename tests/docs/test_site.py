@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOADED = re.compile(r"""<(?:script|img|iframe|source|audio|video|link)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source|audio|video|link)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//"""
+)
 pytestmark = [pytest.mark.costly, pytest.mark.xdist_group("site")]  # built once
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make site` builds it: a warning ends the build."""
-    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install -e '.[docs]'")
+    pytest.importorskip(
+        "material", reason="mkdocs-material is not installed: pip install -e '.[docs]'"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_MKDOCS_2_WARNING", "1")
         from mkdocs.commands.build import build
@@ -30,15 +34,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_there_as_html_and_as_markdown(site: Path):
     for page in (ROOT / "docs").rglob("*.md"):
         place = site / page.relative_to(ROOT / "docs")
-        html = place.with_name("index.html") if page.name == "README.md" else place.with_suffix(".html")
+        html = (
+            place.with_name("index.html")
+            if page.name == "README.md"
+            else place.with_suffix(".html")
+        )
         assert html.is_file() and place.is_file(), page.name
     assert (site / "llms.txt").is_file()
 
 
 def test_the_search_finds_the_words_of_a_page(site: Path):
-    entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    entries = json.loads(
+        (site / "search" / "search_index.json").read_text(encoding="utf-8")
+    )["docs"]
 
-    assert any("clopper-pearson" in entry["text"] and entry["location"].startswith("statistics") for entry in entries)
+    assert any(
+        "clopper-pearson" in entry["text"]
+        and entry["location"].startswith("statistics")
+        for entry in entries
+    )
 
 
 def test_no_page_loads_anything_from_another_host(site: Path):

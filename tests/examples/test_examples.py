@@ -23,7 +23,12 @@ CHECKED = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "runs"))
+    shutil.copytree(
+        EXAMPLES,
+        tmp_path,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__", "runs"),
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -39,7 +44,9 @@ def test_no_example_is_forgotten_here():
 
 
 @pytest.mark.parametrize("name", sorted(CHECKED))
-def test_every_example_passes_check(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_every_example_passes_check(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+):
     code = main(["check", *CHECKED[name]])
 
     assert code == 0, capsys.readouterr().err
@@ -47,7 +54,18 @@ def test_every_example_passes_check(name: str, folder: Path, capsys: pytest.Capt
 
 
 def test_capitals_counts_the_named_city_and_breaks_down_by_continent(folder: Path):
-    code = main(["run", "capitals.py", "--model", "scripted", "-a", "answers=It is Lima.", "-o", "run"])
+    code = main(
+        [
+            "run",
+            "capitals.py",
+            "--model",
+            "scripted",
+            "-a",
+            "answers=It is Lima.",
+            "-o",
+            "run",
+        ]
+    )
 
     (row,) = summary_of(folder / "run")["results"]
     assert code == 0
@@ -56,30 +74,73 @@ def test_capitals_counts_the_named_city_and_breaks_down_by_continent(folder: Pat
 
 
 def test_meetings_are_read_from_the_file_beside_the_yaml(folder: Path):
-    code = main(["run", "meetings.yaml", "--model", "scripted", "-a", "answers=Ann", "-o", "run"])
+    code = main(
+        [
+            "run",
+            "meetings.yaml",
+            "--model",
+            "scripted",
+            "-a",
+            "answers=Ann",
+            "-o",
+            "run",
+        ]
+    )
 
-    values = {row["metric"]: row["value"] for row in summary_of(folder / "run")["results"]}
+    values = {
+        row["metric"]: row["value"] for row in summary_of(folder / "run")["results"]
+    }
     assert code == 0
     assert values == {"exact_match": 0.5, "includes": 0.5}
 
 
 def test_the_echo_model_takes_its_option_from_the_command_line(folder: Path):
-    code = main(["run", "meetings.yaml", "--model", "echo_model.py:generate", "-a", "times=2", "-o", "run"])
+    code = main(
+        [
+            "run",
+            "meetings.yaml",
+            "--model",
+            "echo_model.py:generate",
+            "-a",
+            "times=2",
+            "-o",
+            "run",
+        ]
+    )
 
-    lines = [json.loads(line) for line in (folder / "run" / "records.jsonl").read_text().splitlines()]
-    answer = next(line["output"]["candidates"][0]["text"] for line in lines if line["kind"] == "output")
+    lines = [
+        json.loads(line)
+        for line in (folder / "run" / "records.jsonl").read_text().splitlines()
+    ]
+    answer = next(
+        line["output"]["candidates"][0]["text"]
+        for line in lines
+        if line["kind"] == "output"
+    )
     assert code == 0
     assert answer.count("Who spoke last?") == 2
 
 
 def test_the_word_error_scorer_counts_what_it_should(folder: Path):
     words = {"question": "Repeat: the cat sat down", "answer": "the cat sat down"}
-    (folder / "spoken.jsonl").write_text(json.dumps(words) + "\n" + json.dumps(words) + "\n")
+    (folder / "spoken.jsonl").write_text(
+        json.dumps(words) + "\n" + json.dumps(words) + "\n"
+    )
 
     code = main(
-        ["run", "spoken.jsonl", "--model", "scripted", "-a", "answers=the hat sat", "--scorer",
-         "wer_like_scorer.py:WordErrors", "-o", "run"]
-    )  # fmt: skip
+        [
+            "run",
+            "spoken.jsonl",
+            "--model",
+            "scripted",
+            "-a",
+            "answers=the hat sat",
+            "--scorer",
+            "wer_like_scorer.py:WordErrors",
+            "-o",
+            "run",
+        ]
+    )
 
     (row,) = summary_of(folder / "run")["results"]
     assert code == 0
@@ -88,10 +149,20 @@ def test_the_word_error_scorer_counts_what_it_should(folder: Path):
 
 @pytest.mark.parametrize(
     ("one", "other", "errors"),
-    [("a b c", "a b c", 0), ("a b c", "", 3), ("", "a b", 2), ("a b c d", "a x c", 2), ("a b", "b a", 2)],
+    [
+        ("a b c", "a b c", 0),
+        ("a b c", "", 3),
+        ("", "a b", 2),
+        ("a b c d", "a x c", 2),
+        ("a b", "b a", 2),
+    ],
 )
-def test_the_distance_of_words_is_the_smallest_number_of_edits(one: str, other: str, errors: int):
-    spec = importlib.util.spec_from_file_location("wer_like_scorer", EXAMPLES / "wer_like_scorer.py")
+def test_the_distance_of_words_is_the_smallest_number_of_edits(
+    one: str, other: str, errors: int
+):
+    spec = importlib.util.spec_from_file_location(
+        "wer_like_scorer", EXAMPLES / "wer_like_scorer.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 

@@ -96,5 +96,7 @@ COUNTS = {"": COMMIT, "night": NIGHT}[os.environ.get(SETTING, "")]
 def drawn(purpose: str, places: Iterable[T], count: int) -> list[T]:
     """`count` of the places in their order, or all where there are fewer; which ones depends on the purpose alone."""
     places = list(places)
-    chosen = sorted(random.Random(purpose).sample(range(len(places)), min(count, len(places))))
+    chosen = sorted(
+        random.Random(purpose).sample(range(len(places)), min(count, len(places)))
+    )
     return [places[place] for place in chosen]

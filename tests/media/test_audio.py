@@ -17,28 +17,54 @@ def header(frames, rate=16_000, channels=1):
     """A WAV header that promises frames of 16 bits."""
     size = frames * channels * 2
     return struct.pack(
-        "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", 16, 1, channels, rate,
-        rate * channels * 2, channels * 2, 16, b"data", size,
-    )  # fmt: skip
+        "<4sI4s4sIHHIIHH4sI",
+        b"RIFF",
+        36 + size,
+        b"WAVE",
+        b"fmt ",
+        16,
+        1,
+        channels,
+        rate,
+        rate * channels * 2,
+        channels * 2,
+        16,
+        b"data",
+        size,
+    )
 
 
 def test_a_sound_is_decoded_as_it_is_in_the_file():
     made = decode_audio(Audio(sound(tone(), subtype="FLOAT")))
 
-    assert (made.rate, made.channels, made.seconds, made.conversions) == (16_000, 1, 1.0, ())
+    assert (made.rate, made.channels, made.seconds, made.conversions) == (
+        16_000,
+        1,
+        1.0,
+        (),
+    )
     assert made.samples.dtype == np.float32
     assert made.samples == pytest.approx(tone().astype(np.float32))
 
 
 @pytest.mark.parametrize(
-    ("format", "subtype"), [("WAV", "PCM_16"), ("WAV", "PCM_24"), ("FLAC", None), ("OGG", None), ("MP3", None)]
+    ("format", "subtype"),
+    [
+        ("WAV", "PCM_16"),
+        ("WAV", "PCM_24"),
+        ("FLAC", None),
+        ("OGG", None),
+        ("MP3", None),
+    ],
 )
 def test_formats_that_are_understood(format, subtype):
     made = decode_audio(Audio(sound(tone(seconds=2), format=format, subtype=subtype)))
 
     assert made.rate == 16_000
     assert made.seconds == pytest.approx(2.0, abs=0.1)
-    assert np.sqrt(np.mean(made.samples**2)) == pytest.approx(0.5 / np.sqrt(2), abs=0.02)
+    assert np.sqrt(np.mean(made.samples**2)) == pytest.approx(
+        0.5 / np.sqrt(2), abs=0.02
+    )
 
 
 def test_an_mp3_called_wav_is_an_mp3(tmp_path):
@@ -60,7 +86,9 @@ def test_stereo_is_kept_unless_one_channel_is_asked_for():
 
 
 def test_another_rate_is_made_when_asked_for_and_recorded():
-    made = decode_audio(Audio(sound(tone(44_100), 44_100, subtype="FLOAT")), rate=16_000)
+    made = decode_audio(
+        Audio(sound(tone(44_100), 44_100, subtype="FLOAT")), rate=16_000
+    )
 
     assert (made.rate, len(made.samples)) == (16_000, 16_000)
     assert made.conversions == ("resampled 44100 Hz to 16000 Hz",)
@@ -81,14 +109,23 @@ def nan_samples():
 
 
 BROKEN = {
-    "truncated WAV": (lambda: sound(tone())[:16_022], "the WAV is cut off: 7989 of 16000 frames"),
+    "truncated WAV": (
+        lambda: sound(tone())[:16_022],
+        "the WAV is cut off: 7989 of 16000 frames",
+    ),
     "header only": (lambda: header(16_000), "the WAV is cut off: 0 of 16000 frames"),
     "no data chunk": (lambda: header(0)[:36], "the WAV has a header and no samples"),
     "NaN samples": (nan_samples, "3 of 16000 samples are not finite"),
     "zero length": (lambda: header(0), "the audio has no samples"),
     "0 bytes": (lambda: b"", "the audio is empty: 0 bytes"),
-    "web page": (lambda: b"<html>404</html>", "not an audio: the bytes are those of a web page"),
-    "picture": (lambda: b"\x89PNG\r\n\x1a\n" + b"\0" * 30, "not an audio: the bytes are those of a png file"),
+    "web page": (
+        lambda: b"<html>404</html>",
+        "not an audio: the bytes are those of a web page",
+    ),
+    "picture": (
+        lambda: b"\x89PNG\r\n\x1a\n" + b"\0" * 30,
+        "not an audio: the bytes are those of a png file",
+    ),
     "truncated FLAC": (
         lambda: (d := sound(tone(), format="FLAC"))[: len(d) // 2],
         "the flac (is cut off|cannot be decoded)",
@@ -101,7 +138,10 @@ BROKEN = {
         lambda: sound(tone(seconds=3), format="OGG")[:-9],
         "the Ogg is cut off: its last page needs 9 bytes",
     ),
-    "format after samples": (lambda: b"RIFF\x10\0\0\0WAVEdata\x04\0\0\0abcd", "samples but no format"),
+    "format after samples": (
+        lambda: b"RIFF\x10\0\0\0WAVEdata\x04\0\0\0abcd",
+        "samples but no format",
+    ),
 }
 
 
@@ -130,7 +170,13 @@ def test_a_sound_longer_than_the_limit_is_refused_by_its_header():
 def test_a_wav_written_to_a_pipe_has_no_length_and_is_read_to_its_end():
     whole = sound(tone(), subtype="PCM_16")
     at = whole.index(b"data")
-    piped = whole[:4] + b"\xff\xff\xff\xff" + whole[8 : at + 4] + b"\xff\xff\xff\xff" + whole[at + 8 :]
+    piped = (
+        whole[:4]
+        + b"\xff\xff\xff\xff"
+        + whole[8 : at + 4]
+        + b"\xff\xff\xff\xff"
+        + whole[at + 8 :]
+    )
 
     assert len(decode_audio(Audio(piped)).samples) == 16_000
 
@@ -140,7 +186,9 @@ def test_more_channels_than_the_file_has_cannot_be_made():
         decode_audio(Audio(sound(tone())), channels=2)
 
 
-@pytest.mark.skipif(not SPEECH.exists(), reason="shared/data/speech_samples is not here")
+@pytest.mark.skipif(
+    not SPEECH.exists(), reason="shared/data/speech_samples is not here"
+)
 @pytest.mark.parametrize("name", ["jfk.flac", "spk1_snt1.wav"])
 def test_real_recordings_are_brought_to_16_khz_mono(name):
     made = decode_audio(Audio(SPEECH / name), rate=16_000, channels=1)

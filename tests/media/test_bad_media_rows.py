@@ -45,14 +45,26 @@ def turned():
 
 
 BROKEN_IMAGES = {
-    "44 truncated JPEG": (lambda: saved(gradient((400, 300)), "JPEG")[:-900], "the JPEG is cut off"),
-    "45 PNG without IEND": (lambda: saved(gradient(), "PNG")[:-12], "the PNG is cut off"),
-    "46 web page called .png": (lambda: b"<!DOCTYPE html><p>404", "not an image: the bytes are those of a web page"),
+    "44 truncated JPEG": (
+        lambda: saved(gradient((400, 300)), "JPEG")[:-900],
+        "the JPEG is cut off",
+    ),
+    "45 PNG without IEND": (
+        lambda: saved(gradient(), "PNG")[:-12],
+        "the PNG is cut off",
+    ),
+    "46 web page called .png": (
+        lambda: b"<!DOCTYPE html><p>404",
+        "not an image: the bytes are those of a web page",
+    ),
     "47 bomb": (bomb, "the image is too large: 14,000 x 14,000 pixels"),
     "48 nothing at all": (lambda: b"", "the image is empty: 0 bytes"),
 }
 BROKEN_SOUNDS = {
-    "51 truncated WAV": (lambda: (d := sound(tone()))[: len(d) // 2], "the WAV is cut off"),
+    "51 truncated WAV": (
+        lambda: (d := sound(tone()))[: len(d) // 2],
+        "the WAV is cut off",
+    ),
     "52 header only": (header_only, "the WAV is cut off: 0 of 16000 frames"),
     "56 zero length": (no_samples, "the audio has no samples"),
     "56 zero bytes": (lambda: b"", "the audio is empty: 0 bytes"),
@@ -66,7 +78,12 @@ def rows_with(tmp_path, kind, good, bad):
     for number in range(1, 21):
         data = bad if number == BAD else good
         (tmp_path / f"{number}.{suffix}").write_bytes(data)
-        row = {"id": f"q{number}", kind: f"{number}.{suffix}", "question": "How large?", "answer": str(len(good))}
+        row = {
+            "id": f"q{number}",
+            kind: f"{number}.{suffix}",
+            "question": "How large?",
+            "answer": str(len(good)),
+        }
         lines.append(json.dumps(row))
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(lines) + "\n")
@@ -74,13 +91,19 @@ def rows_with(tmp_path, kind, good, bad):
 
 
 def run(path, tmp_path):
-    return assay.run(str(path), Echo(), output=str(tmp_path / "run"), scorers=["exact_match"])
+    return assay.run(
+        str(path), Echo(), output=str(tmp_path / "run"), scorers=["exact_match"]
+    )
 
 
 def data_errors(tmp_path):
     lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
     scores = [line for line in map(json.loads, lines) if line["kind"] == "score"]
-    return {s["id"]: s["details"]["error"] for s in scores if s.get("outcome", "scored") == "data_error"}
+    return {
+        s["id"]: s["details"]["error"]
+        for s in scores
+        if s.get("outcome", "scored") == "data_error"
+    }
 
 
 @pytest.mark.parametrize("case", BROKEN_IMAGES)
@@ -93,7 +116,11 @@ def test_a_broken_image_costs_its_own_row_only(case, tmp_path):
     assert dict(result[0].outcomes) == {"scored": 19, "data_error": 1}
     assert result[0].value == 1.0
     (line,) = data_errors(tmp_path).values()
-    assert line.startswith(f"{path}:{BAD}:image: {words}") and f"{BAD}.png" in line and "\n" not in line
+    assert (
+        line.startswith(f"{path}:{BAD}:image: {words}")
+        and f"{BAD}.png" in line
+        and "\n" not in line
+    )
 
 
 @pytest.mark.parametrize("case", BROKEN_SOUNDS)
@@ -110,14 +137,21 @@ def test_a_broken_sound_costs_its_own_row_only(case, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda text: text[:40] + "*" + text[41:], lambda text: text[:-3], lambda text: text + "="],
+    [
+        lambda text: text[:40] + "*" + text[41:],
+        lambda text: text[:-3],
+        lambda text: text + "=",
+    ],
     ids=["a stray character", "a cut end", "too much padding"],
 )
 def test_case_43_bad_base64_costs_its_own_row_only(change, tmp_path):
     good = base64.b64encode(saved(gradient(), "PNG")).decode()
     cells = [change(good) if number == BAD else good for number in range(1, 21)]
     size = len(saved(gradient(), "PNG"))
-    rows = [{"id": f"q{n}", "image": cell, "question": "?", "answer": str(size)} for n, cell in enumerate(cells, 1)]
+    rows = [
+        {"id": f"q{n}", "image": cell, "question": "?", "answer": str(size)}
+        for n, cell in enumerate(cells, 1)
+    ]
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
 
@@ -126,7 +160,10 @@ def test_case_43_bad_base64_costs_its_own_row_only(change, tmp_path):
     assert dict(result[0].outcomes) == {"scored": 19, "data_error": 1}
     assert result[0].value == 1.0
     (line,) = data_errors(tmp_path).values()
-    assert line.startswith(f"{path}:{BAD}:image: image is not valid base64") and len(line) < 400
+    assert (
+        line.startswith(f"{path}:{BAD}:image: image is not valid base64")
+        and len(line) < 400
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +186,11 @@ def test_what_is_only_unusual_is_asked_like_the_others(kind, make, tmp_path):
 
 
 SEEN_WHEN_DECODED = {
-    "50 animated GIF": ("image", lambda: animation("GIF"), "the gif has 3 frames where one image is expected"),
+    "50 animated GIF": (
+        "image",
+        lambda: animation("GIF"),
+        "the gif has 3 frames where one image is expected",
+    ),
     "45 PNG with a wrong checksum": (
         "image",
         lambda: (d := saved(gradient(), "PNG"))[:60] + bytes([d[60] ^ 255]) + d[61:],
@@ -165,7 +206,11 @@ SEEN_WHEN_DECODED = {
         lambda: sound(tone(192_000, 0.05, channels=8), 192_000),
         "the audio has 8 channels at 192,000 Hz; fix: mix it down",
     ),
-    "55 MP3 of nothing": ("audio", lambda: b"ID3" + b"\0" * 400, "the mp3 cannot be decoded"),
+    "55 MP3 of nothing": (
+        "audio",
+        lambda: b"ID3" + b"\0" * 400,
+        "the mp3 cannot be decoded",
+    ),
 }
 
 
@@ -184,7 +229,11 @@ def test_what_only_decoding_can_see_is_located_where_it_is_decoded(case, tmp_pat
             faults.append(str(error))
 
     (line,) = faults
-    assert line.startswith(f"{path}:{BAD}:{kind}: ") and words.partition(";")[0] in line and "\n" not in line
+    assert (
+        line.startswith(f"{path}:{BAD}:{kind}: ")
+        and words.partition(";")[0] in line
+        and "\n" not in line
+    )
 
 
 def test_case_60_a_link_out_of_the_data_folder_is_not_followed(tmp_path):
@@ -200,10 +249,14 @@ def test_case_60_a_link_out_of_the_data_folder_is_not_followed(tmp_path):
 
     assert dict(result[0].outcomes) == {"scored": 19, "data_error": 1}
     (line,) = data_errors(tmp_path).values()
-    assert line.startswith(f"{path}:{BAD}:image: the image file lies outside the data folder, got '{BAD}.png'")
+    assert line.startswith(
+        f"{path}:{BAD}:image: the image file lies outside the data folder, got '{BAD}.png'"
+    )
 
 
-@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "a/../../secret.png"])
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "/etc/hostname", "a/../../secret.png"]
+)
 def test_a_path_that_leaves_the_data_folder_stops_a_run_that_is_to_stop(name, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
@@ -211,7 +264,9 @@ def test_a_path_that_leaves_the_data_folder_stops_a_run_that_is_to_stop(name, tm
     path = rows_with(folder, "image", saved(gradient(), "PNG"), b"")
     path.write_text(path.read_text().replace(f'"{BAD}.png"', json.dumps(name)))
 
-    with pytest.raises(DataError, match=rf":{BAD}:image: the image file lies outside the data folder"):
+    with pytest.raises(
+        DataError, match=rf":{BAD}:image: the image file lies outside the data folder"
+    ):
         assay.run(str(path), Echo(), output=str(tmp_path / "run"), on_data_error="stop")
 
     assert not (tmp_path / "run").exists()

@@ -38,12 +38,17 @@ def test_one_worker_serves_one_medium_after_the_other(worker, picture):
     assert worker.pid != os.getpid()
 
 
-def test_a_decoder_that_hangs_is_ended_and_the_next_image_gets_another(worker, picture, monkeypatch):
+def test_a_decoder_that_hangs_is_ended_and_the_next_image_gets_another(
+    worker, picture, monkeypatch
+):
     picture.place = ("data.tsv", 7, "image")
     os.kill(worker.pid, signal.SIGSTOP)
     monkeypatch.setattr(bounded, "SECONDS", 0.1)
 
-    with pytest.raises(DataError, match=r"^data\.tsv:7:image: the image could not be decoded: it took longer than"):
+    with pytest.raises(
+        DataError,
+        match=r"^data\.tsv:7:image: the image could not be decoded: it took longer than",
+    ):
         decode_image(picture)
     monkeypatch.undo()
 
@@ -56,7 +61,9 @@ def test_a_decoder_that_crashes_is_the_fault_of_its_medium_alone(worker, picture
     killer = threading.Timer(0.05, os.kill, (worker.pid, signal.SIGKILL))
     killer.start()
 
-    with pytest.raises(DataError, match="the image could not be decoded: the decoder broke down"):
+    with pytest.raises(
+        DataError, match="the image could not be decoded: the decoder broke down"
+    ):
         decode_image(picture)
     killer.join()
 
@@ -70,10 +77,14 @@ def test_a_worker_that_died_while_it_waited_is_replaced_without_a_word(worker, p
 
 
 def test_a_medium_that_needs_too_much_memory_is_one_line(worker, monkeypatch):
-    large = Image(saved(pillow.new("1", (6000, 6000)), "PNG"))  # 1 kB of file, 108 MB of pixels
+    large = Image(
+        saved(pillow.new("1", (6000, 6000)), "PNG")
+    )  # 1 kB of file, 108 MB of pixels
     monkeypatch.setitem(bounded.MEMORY, "image", bounded.GIBIBYTE // 4)
 
-    with pytest.raises(DataError, match=r"needs more than \d+ GiB to decode|the decoder broke down"):
+    with pytest.raises(
+        DataError, match=r"needs more than \d+ GiB to decode|the decoder broke down"
+    ):
         decode_image(large)
     monkeypatch.undo()
 

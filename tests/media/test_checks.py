@@ -22,7 +22,10 @@ def test_the_size_of_an_image_is_read_from_its_header(format):
     assert (facts.format, facts.width, facts.height) == (format.lower(), 48, 32)
 
 
-@pytest.mark.parametrize("options", [{"lossless": True}, {"lossless": True, "exif": b"Exif\0\0MM\0*\0\0\0\x08\0\0"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"lossless": True}, {"lossless": True, "exif": b"Exif\0\0MM\0*\0\0\0\x08\0\0"}],
+)
 def test_the_size_of_other_kinds_of_webp(options):
     facts = check_media(Image(saved(gradient((300, 7)), "WEBP", **options)))
 
@@ -31,7 +34,9 @@ def test_the_size_of_other_kinds_of_webp(options):
 
 def test_a_progressive_jpeg_with_a_thumbnail_ends_at_its_own_marker():
     thumbnail = saved(gradient((16, 16)), "JPEG")
-    whole = saved(gradient((200, 100)), "JPEG", progressive=True, exif=b"Exif\0\0" + thumbnail)
+    whole = saved(
+        gradient((200, 100)), "JPEG", progressive=True, exif=b"Exif\0\0" + thumbnail
+    )
 
     assert check_media(Image(whole)) == Facts("jpeg", 200, 100, 1)
     with pytest.raises(DataError, match="the JPEG is cut off"):
@@ -54,9 +59,13 @@ def test_the_length_of_a_sound_is_read_from_its_header():
 def test_an_image_given_as_sound_or_video_is_refused():
     data = saved(gradient(), "PNG")
 
-    with pytest.raises(DataError, match="not an audio: the bytes are those of a png file"):
+    with pytest.raises(
+        DataError, match="not an audio: the bytes are those of a png file"
+    ):
         check_media(Audio(data))
-    with pytest.raises(DataError, match="not a video: the bytes are those of a png file"):
+    with pytest.raises(
+        DataError, match="not a video: the bytes are those of a png file"
+    ):
         check_media(Video(data))
 
 
@@ -79,7 +88,17 @@ def test_a_wav_cut_anywhere_is_noticed():
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"BM", b"II*\0", b"MM\0*", b"RIFF\0\0\0\0WEBP"]),
+    st.sampled_from(
+        [
+            b"\x89PNG\r\n\x1a\n",
+            b"\xff\xd8\xff",
+            b"GIF89a",
+            b"BM",
+            b"II*\0",
+            b"MM\0*",
+            b"RIFF\0\0\0\0WEBP",
+        ]
+    ),
     st.binary(max_size=200),
 )
 def test_no_bytes_raise_anything_but_a_located_fault(magic, rest):
@@ -90,7 +109,10 @@ def test_no_bytes_raise_anything_but_a_located_fault(magic, rest):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from([b"RIFF\0\0\0\0WAVE", b"RIFF\0\0\0\0WAVEfmt ", b"fLaC", b"OggS"]), st.binary(max_size=200))
+@given(
+    st.sampled_from([b"RIFF\0\0\0\0WAVE", b"RIFF\0\0\0\0WAVEfmt ", b"fLaC", b"OggS"]),
+    st.binary(max_size=200),
+)
 def test_no_bytes_of_a_sound_raise_anything_but_a_located_fault(magic, rest):
     try:
         check_media(Audio(magic + rest, name="x"))
@@ -107,7 +129,9 @@ def test_a_fault_is_placed_at_the_row_that_names_the_file(tmp_path):
     with pytest.raises(DataError) as caught:
         check_media(medium)
 
-    assert str(caught.value) == f"data.jsonl:7:image: the image is empty: 0 bytes ({path})"
+    assert (
+        str(caught.value) == f"data.jsonl:7:image: the image is empty: 0 bytes ({path})"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,27 @@ import pytest
 from assay.media import image_from
 from assay.media.digits import digit_pixels, digits
 
-pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="pip install scikit-learn")
+pytestmark = pytest.mark.skipif(
+    find_spec("sklearn") is None, reason="pip install scikit-learn"
+)
 
 
 def test_no_image_is_in_both_halves():
-    drawing, judging = ({row.tobytes() for row in half.pixels} for half in (digits().drawing, digits().judging))
+    drawing, judging = (
+        {row.tobytes() for row in half.pixels}
+        for half in (digits().drawing, digits().judging)
+    )
 
     assert len(drawing) + len(judging) == 1797 and not drawing & judging
 
 
 def test_every_digit_is_in_each_half():
     for half in (digits().drawing, digits().judging):
-        assert set(half.labels.tolist()) == set(range(10)) and half.pixels.min() >= 0 and half.pixels.max() <= 1
+        assert (
+            set(half.labels.tolist()) == set(range(10))
+            and half.pixels.min() >= 0
+            and half.pixels.max() <= 1
+        )
 
 
 def test_an_image_gives_back_its_pixels():

@@ -19,15 +19,23 @@ def test_an_array_comes_back_as_the_image_it_was(shape):
 
     expected = pixels.reshape(4, 6, -1)[:, :, :3]
     assert image.format == "png"
-    assert np.array_equal(np.asarray(decode_image(image)), np.broadcast_to(expected, (4, 6, 3)))
+    assert np.array_equal(
+        np.asarray(decode_image(image)), np.broadcast_to(expected, (4, 6, 3))
+    )
 
 
 def test_floats_from_zero_to_one_are_bytes():
-    assert decode_image(image_from(np.array([[0.0, 0.5, 1.0]]))).getpixel((1, 0)) == (128, 128, 128)
+    assert decode_image(image_from(np.array([[0.0, 0.5, 1.0]]))).getpixel((1, 0)) == (
+        128,
+        128,
+        128,
+    )
 
 
 def test_a_pillow_image_is_saved_as_it_is():
-    assert decode_image(image_from(pillow.new("RGB", (2, 2), RED))).getpixel((1, 1)) == RED
+    assert (
+        decode_image(image_from(pillow.new("RGB", (2, 2), RED))).getpixel((1, 1)) == RED
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +55,9 @@ def test_an_array_that_is_no_image_is_refused(array):
 
 
 @pytest.mark.parametrize("channels", [1, 2])
-@pytest.mark.parametrize(("subtype", "error"), [("PCM_16", 1 / 32_768), ("FLOAT", 1e-7)])
+@pytest.mark.parametrize(
+    ("subtype", "error"), [("PCM_16", 1 / 32_768), ("FLOAT", 1e-7)]
+)
 def test_samples_come_back_as_the_sound_they_were(subtype, error, channels):
     samples = tone(22_050, channels=channels)
 
@@ -60,21 +70,35 @@ def test_samples_come_back_as_the_sound_they_were(subtype, error, channels):
 def test_integers_of_16_bits_are_kept_exactly():
     samples = np.array([-32_768, -1, 0, 32_767], np.int16)
 
-    assert (decode_audio(audio_from(samples, 8_000)).samples * 32_768).tolist() == samples.tolist()
+    assert (
+        decode_audio(audio_from(samples, 8_000)).samples * 32_768
+    ).tolist() == samples.tolist()
 
 
 def test_equal_sounds_have_equal_digests():
-    assert audio_from(tone(), 16_000, subtype="FLOAT").digest == audio_from(tone(), 16_000, subtype="FLOAT").digest
+    assert (
+        audio_from(tone(), 16_000, subtype="FLOAT").digest
+        == audio_from(tone(), 16_000, subtype="FLOAT").digest
+    )
 
 
 def test_a_file_of_floats_keeps_what_lies_beyond_one():
-    assert decode_audio(audio_from(np.array([0.0, 2.5]), 8_000, subtype="FLOAT")).samples.max() == 2.5
+    assert (
+        decode_audio(
+            audio_from(np.array([0.0, 2.5]), 8_000, subtype="FLOAT")
+        ).samples.max()
+        == 2.5
+    )
 
 
 @pytest.mark.parametrize(
     ("samples", "rate", "match"),
     [
-        (np.array([0.0, 1.5]), 8_000, "samples up to 1.5 would be cut at 1; fix: scale them"),
+        (
+            np.array([0.0, 1.5]),
+            8_000,
+            "samples up to 1.5 would be cut at 1; fix: scale them",
+        ),
         (np.array([np.nan]), 8_000, "not finite"),
         (np.zeros(0), 8_000, "shape"),
         (np.zeros((2, 2, 2)), 8_000, "shape"),

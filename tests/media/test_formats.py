@@ -50,7 +50,9 @@ def test_all_that_libsndfile_writes_is_read_again(name, subtype):
     assert sound.rate == rate and np.allclose(sound.samples, reference, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["AIFF", "AU", "W64", "RF64", "NIST", "WAV", "SVX", "CAF"])
+@pytest.mark.parametrize(
+    "name", ["AIFF", "AU", "W64", "RF64", "NIST", "WAV", "SVX", "CAF"]
+)
 @pytest.mark.parametrize("part", [0.66, 0.995])
 def test_a_file_that_was_cut_is_refused_and_named(name, part):
     data = written(name, "PCM_16")
@@ -60,7 +62,9 @@ def test_a_file_that_was_cut_is_refused_and_named(name, part):
         check_media(Audio(data[: int(len(data) * part)]))
 
 
-@pytest.mark.parametrize("rate", [8_000, 11_025, 12_000, 16_000, 24_000, 32_000, 44_100, 48_000])
+@pytest.mark.parametrize(
+    "rate", [8_000, 11_025, 12_000, 16_000, 24_000, 32_000, 44_100, 48_000]
+)
 def test_an_mp3_of_any_rate_is_one_without_a_tag_too(rate):
     buffer = io.BytesIO()
     soundfile.write(buffer, TONE, rate, format="MP3")
@@ -75,7 +79,10 @@ def test_a_packed_sphere_file_says_how_to_unpack_it():
         "sample_coding -s26 pcm,embedded-shorten-v2.00\nend_head\n"
     )
 
-    with pytest.raises(DataError, match=r"packed \(pcm,embedded-shorten-v2.00\): unpack it, with `w_decode`"):
+    with pytest.raises(
+        DataError,
+        match=r"packed \(pcm,embedded-shorten-v2.00\): unpack it, with `w_decode`",
+    ):
         decode_audio(Audio(header.encode().ljust(1024) + b"\0" * 9000))
 
 
@@ -97,14 +104,20 @@ def in_container(container: str, codec: str) -> bytes:
     buffer = io.BytesIO()
     if codec not in av.codecs_available:
         pytest.skip(f"this PyAV does not write {codec}")
-    rate = {"libopus": 48_000, "wmav2": 44_100, "libopencore_amrnb": 8_000}.get(codec, 16_000)
+    rate = {"libopus": 48_000, "wmav2": 44_100, "libopencore_amrnb": 8_000}.get(
+        codec, 16_000
+    )
     with av.open(buffer, "w", format=container) as file:
         stream = file.add_stream(codec, rate=rate, layout="mono")
         stream.bit_rate = 12_200 if container == "amr" else 64_000
-        frame = av.AudioFrame.from_ndarray((TONE[None] * 32_767).astype(np.int16), format="s16", layout="mono")
+        frame = av.AudioFrame.from_ndarray(
+            (TONE[None] * 32_767).astype(np.int16), format="s16", layout="mono"
+        )
         frame.sample_rate = 16_000
         kind = stream.codec_context.format.name
-        resampler = av.AudioResampler(kind, "mono", rate, stream.codec_context.frame_size or 1024)
+        resampler = av.AudioResampler(
+            kind, "mono", rate, stream.codec_context.frame_size or 1024
+        )
         for piece in [*resampler.resample(frame), *resampler.resample(None)]:
             file.mux(stream.encode(piece))
         file.mux(stream.encode(None))
@@ -138,9 +151,13 @@ def test_a_container_that_was_spoiled_is_a_fault_of_the_row(container, codec, na
 
 
 @pytest.mark.skipif(not has_av, reason="pip install 'assay[media]'")
-@pytest.mark.parametrize(("container", "codec"), [("webm", "libopus"), ("matroska", "aac"), ("mp4", "aac")])
+@pytest.mark.parametrize(
+    ("container", "codec"), [("webm", "libopus"), ("matroska", "aac"), ("mp4", "aac")]
+)
 @pytest.mark.parametrize("part", [0.3, 0.66, 0.995])
-def test_a_container_that_was_cut_is_refused_and_no_shorter_clip(container, codec, part):
+def test_a_container_that_was_cut_is_refused_and_no_shorter_clip(
+    container, codec, part
+):
     data = in_container(container, codec)
 
     with pytest.raises(DataError, match="is cut off"):
@@ -154,7 +171,9 @@ def test_without_the_library_the_extra_is_named(name, monkeypatch):
 
     monkeypatch.setitem(__import__("sys").modules, "av", None)
 
-    with pytest.raises(MissingExtra, match=rf"the audio of {name} files.*pip install 'assay\[media\]'"):
+    with pytest.raises(
+        MissingExtra, match=rf"the audio of {name} files.*pip install 'assay\[media\]'"
+    ):
         containers.read_container(Audio(b""), name, DEFAULT_LIMITS)
 
 
@@ -166,7 +185,10 @@ def picture(name: str, **options) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(("name", "expected"), [("AVIF", "avif"), ("JPEG2000", "jp2"), ("PPM", "ppm"), ("ICO", "ico")])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("AVIF", "avif"), ("JPEG2000", "jp2"), ("PPM", "ppm"), ("ICO", "ico")],
+)
 def test_rarer_images_are_decoded(name, expected):
     from PIL import features
 
@@ -192,18 +214,28 @@ def test_a_broken_heic_is_called_one():
 
 @pytest.mark.skipif(has_heif, reason="pi-heif is installed")
 def test_heic_without_its_library_names_the_extra():
-    with pytest.raises(MissingExtra, match=r"pi-heif, which reads HEIC, is not installed.*assay\[media\]"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"pi-heif, which reads HEIC, is not installed.*assay\[media\]",
+    ):
         decode_image(Image(HEIC))
 
 
 def test_jpeg_xl_is_named_and_says_how_to_convert_it():
-    with pytest.raises(DataError, match=r"JPEG XL cannot be decoded here; fix: convert it to PNG"):
+    with pytest.raises(
+        DataError, match=r"JPEG XL cannot be decoded here; fix: convert it to PNG"
+    ):
         decode_image(Image(b"\x00\x00\x00\x0cJXL \r\n\x87\n" + b"\0" * 40))
 
 
 @pytest.mark.parametrize(
     ("brand", "others", "name"),
-    [(b"isom", b"avc1", "mp4"), (b"mif1", b"avif", "avif"), (b"mif1", b"heic", "heic"), (b"M4A ", b"isom", "m4a")],
+    [
+        (b"isom", b"avc1", "mp4"),
+        (b"mif1", b"avif", "avif"),
+        (b"mif1", b"heic", "heic"),
+        (b"M4A ", b"isom", "m4a"),
+    ],
 )
 def test_boxes_are_told_apart_by_their_brands(brand, others, name):
     assert sniff(b"\0\0\0\x14ftyp" + brand + b"\0\0\0\0" + others) == name
@@ -216,10 +248,16 @@ def test_a_tiff_of_several_pages_says_so():
     buffer = io.BytesIO()
     page.save(buffer, format="TIFF", save_all=True, append_images=[page])
 
-    with pytest.raises(DataError, match="the tiff has 2 pages where one image is expected; fix: save the page"):
+    with pytest.raises(
+        DataError,
+        match="the tiff has 2 pages where one image is expected; fix: save the page",
+    ):
         decode_image(Image(buffer.getvalue()))
 
 
 def test_an_unknown_file_is_not_sent_in_a_circle():
-    with pytest.raises(DataError, match=r"no known format.*fix: convert it to WAV or FLAC, or leave the row out"):
+    with pytest.raises(
+        DataError,
+        match=r"no known format.*fix: convert it to WAV or FLAC, or leave the row out",
+    ):
         check_media(Audio(b"\x07\x07\x07\x07 whatever this is"))

@@ -38,18 +38,28 @@ def files_of(tmp_path, model, kind):
     assert result[0].value == 1.0
     lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
     parts = [
-        json.loads(line)["output"]["candidates"][0]["parts"][0] for line in lines if '"kind":"output"' in line[:20]
+        json.loads(line)["output"]["candidates"][0]["parts"][0]
+        for line in lines
+        if '"kind":"output"' in line[:20]
     ]
-    return parts, [path for path in (tmp_path / "run" / "media").rglob("*") if path.is_file()]
+    return parts, [
+        path for path in (tmp_path / "run" / "media").rglob("*") if path.is_file()
+    ]
 
 
-@pytest.mark.parametrize(("model", "kind", "format"), [(Painter, "image", "png"), (Speaker, "audio", "wav")])
-def test_what_a_model_made_is_one_file_that_every_record_names(tmp_path, model, kind, format):
+@pytest.mark.parametrize(
+    ("model", "kind", "format"), [(Painter, "image", "png"), (Speaker, "audio", "wav")]
+)
+def test_what_a_model_made_is_one_file_that_every_record_names(
+    tmp_path, model, kind, format
+):
     parts, (file,) = files_of(tmp_path, model(), kind)
 
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert file.name == f"{digest}.{format}"
-    assert [(part["type"], part["sha256"], part["format"]) for part in parts] == [(kind, digest, format)] * 3
+    assert [(part["type"], part["sha256"], part["format"]) for part in parts] == [
+        (kind, digest, format)
+    ] * 3
 
 
 def test_the_files_open_in_any_program(tmp_path):

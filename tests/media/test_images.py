@@ -47,7 +47,9 @@ def test_an_image_is_turned_upright_by_its_exif(orientation):
 
 
 def test_a_cmyk_jpeg_keeps_its_colours():
-    made = decoded(saved(pillow.new("RGB", (16, 16), RED).convert("CMYK"), "JPEG", quality=100))
+    made = decoded(
+        saved(pillow.new("RGB", (16, 16), RED).convert("CMYK"), "JPEG", quality=100)
+    )
 
     assert made.mode == "RGB"
     assert np.abs(np.asarray(made, int) - RED).max() <= 12
@@ -83,7 +85,9 @@ def test_a_palette_becomes_its_colours_with_its_transparent_one_on_the_ground():
     assert list(decoded(see_through).get_flattened_data()) == [GREEN, (255, 255, 255)]
 
 
-@pytest.mark.parametrize(("values", "expected"), [([[0.0, 1.0]], [0, 255]), ([[0.0, 200.0]], [0, 200])])
+@pytest.mark.parametrize(
+    ("values", "expected"), [([[0.0, 1.0]], [0, 255]), ([[0.0, 200.0]], [0, 200])]
+)
 def test_floating_point_pixels_are_scaled_by_their_range(values, expected):
     made = to_rgb(pillow.fromarray(np.array(values, np.float32)))
 
@@ -91,20 +95,42 @@ def test_floating_point_pixels_are_scaled_by_their_range(values, expected):
 
 
 def test_bilevel_images_become_black_and_white():
-    assert decoded(saved(pillow.new("1", (1, 1), 1), "PNG")).getpixel((0, 0)) == (255, 255, 255)
+    assert decoded(saved(pillow.new("1", (1, 1), 1), "PNG")).getpixel((0, 0)) == (
+        255,
+        255,
+        255,
+    )
 
 
 BROKEN = {
-    "truncated JPEG": (lambda: saved(gradient((400, 300)), "JPEG")[:-2000], "the JPEG is cut off"),
-    "half a JPEG": (lambda: (d := saved(gradient((400, 300)), "JPEG"))[: len(d) // 2], "the JPEG is cut off"),
+    "truncated JPEG": (
+        lambda: saved(gradient((400, 300)), "JPEG")[:-2000],
+        "the JPEG is cut off",
+    ),
+    "half a JPEG": (
+        lambda: (d := saved(gradient((400, 300)), "JPEG"))[: len(d) // 2],
+        "the JPEG is cut off",
+    ),
     "PNG without IEND": (lambda: saved(gradient(), "PNG")[:-12], "the PNG is cut off"),
-    "PNG cut by 20 bytes": (lambda: saved(gradient(), "PNG")[:-20], "the PNG is cut off"),
-    "GIF without trailer": (lambda: saved(gradient(), "GIF")[:-1], "the GIF is cut off"),
+    "PNG cut by 20 bytes": (
+        lambda: saved(gradient(), "PNG")[:-20],
+        "the PNG is cut off",
+    ),
+    "GIF without trailer": (
+        lambda: saved(gradient(), "GIF")[:-1],
+        "the GIF is cut off",
+    ),
     "truncated WebP": (lambda: saved(gradient(), "WEBP")[:-9], "the WebP is cut off"),
     "truncated BMP": (lambda: saved(gradient(), "BMP")[:-9], "the BMP is cut off"),
     "truncated TIFF": (lambda: saved(gradient(), "TIFF")[:-200], "the (TIFF|tiff)"),
-    "web page": (lambda: b"<!DOCTYPE html><html>404</html>", "not an image: the bytes are those of a web page"),
-    "sound": (lambda: b"fLaC" + b"\0" * 40, "not an image: the bytes are those of a flac file"),
+    "web page": (
+        lambda: b"<!DOCTYPE html><html>404</html>",
+        "not an image: the bytes are those of a web page",
+    ),
+    "sound": (
+        lambda: b"fLaC" + b"\0" * 40,
+        "not an image: the bytes are those of a flac file",
+    ),
     "0 bytes": (lambda: b"", "the image is empty: 0 bytes"),
     "bomb": (bomb, "too large: 14,000 x 14,000 pixels; fix: at most 64 megapixels"),
     "animated GIF": (lambda: animation("GIF"), "the gif has 3 frames"),
@@ -112,10 +138,16 @@ BROKEN = {
     "animated PNG": (lambda: animation("PNG"), "the png has 3 frames"),
     "TIFF of several pages": (lambda: animation("TIFF"), "the tiff has 3 pages"),
     "wrong checksum": (
-        lambda: (d := bytearray(saved(gradient(), "PNG")), d.__setitem__(60, d[60] ^ 255))[0],
+        lambda: (
+            d := bytearray(saved(gradient(), "PNG")),
+            d.__setitem__(60, d[60] ^ 255),
+        )[0],
         "the png cannot be decoded",
     ),
-    "PNG with nothing inside": (lambda: b"\x89PNG\r\n\x1a\n", "the PNG has no header chunk"),
+    "PNG with nothing inside": (
+        lambda: b"\x89PNG\r\n\x1a\n",
+        "the PNG has no header chunk",
+    ),
     "JPEG with nothing inside": (lambda: b"\xff\xd8\xff\xd9", "the JPEG has no image"),
 }
 

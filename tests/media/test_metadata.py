@@ -29,21 +29,33 @@ def picture(kind: str, orientation: int = 1, **extra: object) -> Image:
     if kind == "JPEG":
         extra["comment"] = SECRET
     buffer = io.BytesIO()
-    Pillow.fromarray(PIXELS).save(buffer, format=kind, exif=exif, icc_profile=SECRET.encode() * 9, **extra)
+    Pillow.fromarray(PIXELS).save(
+        buffer, format=kind, exif=exif, icc_profile=SECRET.encode() * 9, **extra
+    )
     return Image(buffer.getvalue() + (SECRET.encode() if kind != "WEBP" else b""))
 
 
 def shown(medium: Media) -> tuple[Media, tuple[str, ...]]:
-    prompt, removed = without_metadata(Prompt((Message("user", (Text("Rate it."), medium)),)))
+    prompt, removed = without_metadata(
+        Prompt((Message("user", (Text("Rate it."), medium)),))
+    )
     return prompt.messages[0].media[0], removed
 
 
 @pytest.mark.parametrize("orientation", [1, 3, 6])
 @pytest.mark.parametrize(
     ("kind", "extra"),
-    [("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True}), ("WEBP", {"lossless": True}), ("WEBP", {})],
+    [
+        ("PNG", {}),
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True}),
+        ("WEBP", {"lossless": True}),
+        ("WEBP", {}),
+    ],
 )
-def test_an_image_loses_its_words_and_looks_the_same(kind: str, extra: dict[str, object], orientation: int) -> None:
+def test_an_image_loses_its_words_and_looks_the_same(
+    kind: str, extra: dict[str, object], orientation: int
+) -> None:
     given = picture(kind, orientation, **extra)
 
     made, removed = shown(given)
@@ -51,15 +63,25 @@ def test_an_image_loses_its_words_and_looks_the_same(kind: str, extra: dict[str,
     assert SECRET.encode() in given.data()
     assert SECRET.encode() not in made.data()
     assert isinstance(made, Image) and made.format == given.format
-    assert np.array_equal(np.asarray(decode_image(made)), np.asarray(decode_image(given)))
-    assert given.digest[:12] in removed[0] and "exif" in removed[0] and "colour profile" in removed[0]
+    assert np.array_equal(
+        np.asarray(decode_image(made)), np.asarray(decode_image(given))
+    )
+    assert (
+        given.digest[:12] in removed[0]
+        and "exif" in removed[0]
+        and "colour profile" in removed[0]
+    )
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
 def test_every_mode_of_image_looks_the_same(mode: str) -> None:
     kind = "JPEG" if mode == "CMYK" else "PNG"
     source = Pillow.fromarray(PIXELS).convert("L" if mode == "I;16" else mode)
-    deep = Pillow.fromarray(np.asarray(source).astype(np.uint16) * 257) if mode == "I;16" else source
+    deep = (
+        Pillow.fromarray(np.asarray(source).astype(np.uint16) * 257)
+        if mode == "I;16"
+        else source
+    )
     buffer = io.BytesIO()
     deep.save(buffer, format=kind, exif=Pillow.Exif(), icc_profile=b"x" * 200)
     given = Image(buffer.getvalue())
@@ -67,7 +89,9 @@ def test_every_mode_of_image_looks_the_same(mode: str) -> None:
     made, removed = shown(given)
 
     assert removed
-    assert np.array_equal(np.asarray(decode_image(made)), np.asarray(decode_image(given)))
+    assert np.array_equal(
+        np.asarray(decode_image(made)), np.asarray(decode_image(given))
+    )
 
 
 @pytest.mark.parametrize("kind", ["WAV", "FLAC"])
@@ -88,7 +112,13 @@ def test_a_sound_loses_its_words_and_sounds_the_same(kind: str) -> None:
 
 def test_tags_around_an_mp3_are_cut_off() -> None:
     body = b"\xff\xfb\x90\x64" + bytes(400)
-    tagged = b"ID3\x04\x00\x00\x00\x00\x00\x0a" + SECRET[:10].encode() + body + b"TAG" + bytes(125)
+    tagged = (
+        b"ID3\x04\x00\x00\x00\x00\x00\x0a"
+        + SECRET[:10].encode()
+        + body
+        + b"TAG"
+        + bytes(125)
+    )
 
     assert stripped(Audio(tagged)) == (body, ["id3", "id3"])
 

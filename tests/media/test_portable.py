@@ -23,7 +23,9 @@ def picture(name: str) -> Image:
 def sound(name: str) -> Audio:
     soundfile = pytest.importorskip("soundfile")
     buffer = io.BytesIO()
-    soundfile.write(buffer, np.linspace(-0.5, 0.5, 1600), 16_000, format=name, subtype="PCM_16")
+    soundfile.write(
+        buffer, np.linspace(-0.5, 0.5, 1600), 16_000, format=name, subtype="PCM_16"
+    )
     return Audio(buffer.getvalue())
 
 
@@ -61,9 +63,13 @@ def test_bytes_of_no_known_format_are_left_to_the_checks():
 def test_a_loud_recording_is_not_clipped():
     soundfile = pytest.importorskip("soundfile")
     buffer = io.BytesIO()
-    soundfile.write(buffer, np.array([2.0, -2.0] * 80), 16_000, format="AIFF", subtype="FLOAT")
+    soundfile.write(
+        buffer, np.array([2.0, -2.0] * 80), 16_000, format="AIFF", subtype="FLOAT"
+    )
 
-    changed, _ = portable(Prompt((Message.of("user", Audio(buffer.getvalue())),)), FORMATS)
+    changed, _ = portable(
+        Prompt((Message.of("user", Audio(buffer.getvalue())),)), FORMATS
+    )
 
     assert decode_audio(changed.media[0]).samples.max() == 2.0
     assert audio_from(np.zeros(10, np.float32), 16_000).format == "wav"

@@ -11,7 +11,14 @@ INSIDE = slice(400, -400)
 
 
 @pytest.mark.parametrize(
-    ("rate", "wanted"), [(44_100, 16_000), (48_000, 16_000), (8_000, 16_000), (16_000, 44_100), (22_050, 48_000)]
+    ("rate", "wanted"),
+    [
+        (44_100, 16_000),
+        (48_000, 16_000),
+        (8_000, 16_000),
+        (16_000, 44_100),
+        (22_050, 48_000),
+    ],
 )
 def test_a_tone_keeps_its_pitch_and_loudness(rate, wanted):
     made = resample(tone(rate).astype(np.float32), rate, wanted)
@@ -49,8 +56,12 @@ def test_the_same_rate_is_left_alone():
 
 @pytest.mark.parametrize("frames", [1, 2, 7, 441])
 def test_a_few_samples_are_enough(frames):
-    assert len(resample(np.ones(frames, np.float32), 44_100, 16_000)) == -(-frames * 160 // 441)
+    assert len(resample(np.ones(frames, np.float32), 44_100, 16_000)) == -(
+        -frames * 160 // 441
+    )
 
 
 def test_constant_sound_stays_constant():
-    assert resample(np.ones(4410, np.float32), 44_100, 16_000)[INSIDE] == pytest.approx(1.0, abs=1e-6)
+    assert resample(np.ones(4410, np.float32), 44_100, 16_000)[INSIDE] == pytest.approx(
+        1.0, abs=1e-6
+    )

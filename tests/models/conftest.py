@@ -37,7 +37,12 @@ class Service:
             self.asked.append(await request.json())
         elif request.content_type == "multipart/form-data":
             form = (await request.post()).items()
-            self.asked.append([(name, _file(value) if hasattr(value, "file") else value) for name, value in form])
+            self.asked.append(
+                [
+                    (name, _file(value) if hasattr(value, "file") else value)
+                    for name, value in form
+                ]
+            )
         body = self.bodies.pop(0) if len(self.bodies) > 1 else self.bodies[0]
         if isinstance(body, bytes):
             return web.Response(body=body, status=self.status, headers=self.headers)
@@ -66,9 +71,14 @@ def put_to():
             app = web.Application(client_max_size=2**26)
             app.router.add_route("*", "/{path:.*}", getattr(handler, "answer", handler))
             async with TestServer(app) as server:
-                model = build_model(name, {"base_url": str(server.make_url(base)), **options})
+                model = build_model(
+                    name, {"base_url": str(server.make_url(base)), **options}
+                )
                 try:
-                    return [(await getattr(model, method)([request]))[0] for request in requests]
+                    return [
+                        (await getattr(model, method)([request]))[0]
+                        for request in requests
+                    ]
                 finally:
                     if hasattr(model, "close"):
                         await model.close()

@@ -4,7 +4,16 @@ import base64
 
 import pytest
 
-from assay.core import GenerateOptions, Image, Message, Prompt, Reasoning, Request, Text, UsageError
+from assay.core import (
+    GenerateOptions,
+    Image,
+    Message,
+    Prompt,
+    Reasoning,
+    Request,
+    Text,
+    UsageError,
+)
 from assay.models import build_model
 
 PNG = b"\x89PNG\r\n\x1a\n...."
@@ -36,14 +45,23 @@ def environment(no_service, monkeypatch):
 
 
 def ask(*content, system=None, seed=None, **options):
-    messages = ((Message.of("system", system),) if system else ()) + (Message.of("user", *(content or ("hi",))),)
+    messages = ((Message.of("system", system),) if system else ()) + (
+        Message.of("user", *(content or ("hi",))),
+    )
     return Request(Prompt(messages), GenerateOptions(**options), seed)
 
 
 def test_a_question_and_its_answer(service, put_to):
     server = service(MESSAGE)
     request = ask(
-        Image(PNG), "what?", system="Be brief.", temperature=0.5, top_p=0.9, top_k=5, stop=("\n",), max_tokens=64
+        Image(PNG),
+        "what?",
+        system="Be brief.",
+        temperature=0.5,
+        top_p=0.9,
+        top_k=5,
+        stop=("\n",),
+        max_tokens=64,
     )
 
     [output] = put_to(server, "anthropic/some-model", request)
@@ -80,7 +98,11 @@ def test_a_question_and_its_answer(service, put_to):
     ]
     assert output.candidates[0].parts == (Reasoning("Let me see."), Text("Four."))
     assert (output.text, output.stop_reason) == ("Four.", "stop")
-    assert (output.usage.input_tokens, output.usage.cached_tokens, output.usage.output_tokens) == (2215, 100, 503)
+    assert (
+        output.usage.input_tokens,
+        output.usage.cached_tokens,
+        output.usage.output_tokens,
+    ) == (2215, 100, 503)
     assert output.usage.reasoning_tokens == 400
     assert output.seconds > 0
 
@@ -88,7 +110,13 @@ def test_a_question_and_its_answer(service, put_to):
 def test_an_answers_length_is_limited_where_the_task_does_not_say(service, put_to):
     server = service(MESSAGE)
 
-    put_to(server, "anthropic/m", ask(reasoning_effort="low"), max_tokens=99, thinking="adaptive")
+    put_to(
+        server,
+        "anthropic/m",
+        ask(reasoning_effort="low"),
+        max_tokens=99,
+        thinking="adaptive",
+    )
 
     assert server.asked == [
         {
@@ -131,7 +159,9 @@ def test_tokens_to_think_with_are_part_of_the_length(service, put_to):
         ({"top_k": 5}, "thinks only at temperature 1 and without top_k"),
     ],
 )
-def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(service, put_to, options, said):
+def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(
+    service, put_to, options, said
+):
     server = service(MESSAGE)
 
     with pytest.raises(UsageError, match=said):
@@ -150,7 +180,9 @@ def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(service,
     ],
 )
 def test_why_an_answer_ended(service, put_to, theirs, ours):
-    [output] = put_to(service({**MESSAGE, "content": [], "stop_reason": theirs}), "anthropic/m", ask())
+    [output] = put_to(
+        service({**MESSAGE, "content": [], "stop_reason": theirs}), "anthropic/m", ask()
+    )
 
     assert output.error is None
     assert output.candidates[0].parts == ()
@@ -158,9 +190,15 @@ def test_why_an_answer_ended(service, put_to, theirs, ours):
 
 
 @pytest.mark.parametrize("reason", ["tool_use", "pause_turn"])
-def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(service, put_to, reason):
+def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(
+    service, put_to, reason
+):
     call = {"type": "tool_use", "id": "t", "name": "search", "input": {}}
-    silent = {**MESSAGE, "content": [MESSAGE["content"][0], call], "stop_reason": reason}
+    silent = {
+        **MESSAGE,
+        "content": [MESSAGE["content"][0], call],
+        "stop_reason": reason,
+    }
     spoken = {**MESSAGE, "stop_reason": reason}
 
     [mute] = put_to(service(silent), "anthropic/m", ask())
@@ -172,7 +210,11 @@ def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(service, put_
 
 
 def test_hidden_thoughts_leave_only_the_answer(service, put_to):
-    content = [{"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": ""}, MESSAGE["content"][1]]
+    content = [
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "thinking", "thinking": ""},
+        MESSAGE["content"][1],
+    ]
 
     [output] = put_to(service({**MESSAGE, "content": content}), "anthropic/m", ask())
 
@@ -180,7 +222,9 @@ def test_hidden_thoughts_leave_only_the_answer(service, put_to):
 
 
 def test_several_candidates_are_several_calls_and_all_are_paid_for(service, put_to):
-    server = service(MESSAGE, {**MESSAGE, "id": "msg_2", "content": [{"type": "text", "text": "IV"}]})
+    server = service(
+        MESSAGE, {**MESSAGE, "id": "msg_2", "content": [{"type": "text", "text": "IV"}]}
+    )
 
     [output] = put_to(server, "anthropic/m", ask(n=2))
 
@@ -197,9 +241,14 @@ def test_a_seed_is_not_sent_and_the_record_says_so(service, put_to):
     assert output.details == {"ignored": ["seed"]}
 
 
-@pytest.mark.parametrize("options", [{"min_p": 0.1}, {"frequency_penalty": 1.0}, {"logprobs": 1}])
+@pytest.mark.parametrize(
+    "options", [{"min_p": 0.1}, {"frequency_penalty": 1.0}, {"logprobs": 1}]
+)
 def test_an_option_the_api_lacks_is_refused(service, put_to, options):
-    with pytest.raises(UsageError, match=f"the Messages API has no generation option '{next(iter(options))}'"):
+    with pytest.raises(
+        UsageError,
+        match=f"the Messages API has no generation option '{next(iter(options))}'",
+    ):
         put_to(service(MESSAGE), "anthropic/m", ask(**options))
 
 
@@ -216,10 +265,18 @@ def test_an_option_the_api_lacks_is_refused(service, put_to, options):
         (529, "overloaded_error", "rate_limit", True),
     ],
 )
-def test_what_the_services_errors_mean(service, put_to, status, theirs, kind, retryable):
-    body = {"type": "error", "error": {"type": theirs, "message": "because"}, "request_id": "req_1"}
+def test_what_the_services_errors_mean(
+    service, put_to, status, theirs, kind, retryable
+):
+    body = {
+        "type": "error",
+        "error": {"type": theirs, "message": "because"},
+        "request_id": "req_1",
+    }
 
-    [output] = put_to(service(body, status=status, headers={"retry-after": "3"}), "anthropic/m", ask())
+    [output] = put_to(
+        service(body, status=status, headers={"retry-after": "3"}), "anthropic/m", ask()
+    )
 
     assert (output.error.kind, output.error.retryable) == (kind, retryable)
     assert output.error.message == f"HTTP {status}: because"
@@ -228,16 +285,29 @@ def test_what_the_services_errors_mean(service, put_to, status, theirs, kind, re
 
 def test_a_prompt_too_long_and_an_empty_purse_are_of_their_own_kinds(service, put_to):
     def refusing(message):
-        return service({"type": "error", "error": {"type": "invalid_request_error", "message": message}}, status=400)
+        return service(
+            {
+                "type": "error",
+                "error": {"type": "invalid_request_error", "message": message},
+            },
+            status=400,
+        )
 
-    [long] = put_to(refusing("prompt is too long: 210000 tokens > 200000 maximum"), "anthropic/m", ask())
+    [long] = put_to(
+        refusing("prompt is too long: 210000 tokens > 200000 maximum"),
+        "anthropic/m",
+        ask(),
+    )
     [poor] = put_to(refusing("Your credit balance is too low"), "anthropic/m", ask())
 
     assert (long.error.kind, poor.error.kind) == ("context", "quota")
     assert not long.error.retryable and not poor.error.retryable
 
 
-@pytest.mark.parametrize("body", [{}, [], {"content": "text"}, {"content": [{"text": "x"}]}, {"content": [3]}])
+@pytest.mark.parametrize(
+    "body",
+    [{}, [], {"content": "text"}, {"content": [{"text": "x"}]}, {"content": [3]}],
+)
 def test_a_body_that_is_no_message_is_tried_again(service, put_to, body):
     [output] = put_to(service(body), "anthropic/m", ask())
 
@@ -245,7 +315,10 @@ def test_a_body_that_is_no_message_is_tried_again(service, put_to, body):
 
 
 def test_the_key_is_seen_nowhere(service, put_to):
-    body = {"type": "error", "error": {"type": "authentication_error", "message": f"bad {KEY}"}}
+    body = {
+        "type": "error",
+        "error": {"type": "authentication_error", "message": f"bad {KEY}"},
+    }
 
     [output] = put_to(service(body, status=401), "anthropic/m", ask())
 
@@ -257,7 +330,10 @@ def test_the_key_is_seen_nowhere(service, put_to):
 def test_neither_key_nor_url_is_an_error_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
 
-    with pytest.raises(UsageError, match=r"'anthropic/m' has neither a key nor a URL; fix: set .* ANTHROPIC_API_KEY"):
+    with pytest.raises(
+        UsageError,
+        match=r"'anthropic/m' has neither a key nor a URL; fix: set .* ANTHROPIC_API_KEY",
+    ):
         build_model("anthropic/m")
 
 
@@ -279,11 +355,19 @@ def test_what_it_declares():
     abilities = build_model("anthropic/m").abilities
 
     assert (abilities.accepts, abilities.produces) == ({"text", "image"}, {"text"})
-    assert (abilities.roles, abilities.logprobs, abilities.likelihood) == ("chat", False, False)
+    assert (abilities.roles, abilities.logprobs, abilities.likelihood) == (
+        "chat",
+        False,
+        False,
+    )
 
 
 def test_thinking_takes_a_number_or_adaptive():
-    with pytest.raises(UsageError, match="thinking takes a number of tokens or 'adaptive', got 'much'"):
+    with pytest.raises(
+        UsageError, match="thinking takes a number of tokens or 'adaptive', got 'much'"
+    ):
         build_model("anthropic/m", {"thinking": "much"})
-    with pytest.raises(UsageError, match="thinking=512 is too few tokens; fix: at least 1024"):
+    with pytest.raises(
+        UsageError, match="thinking=512 is too few tokens; fix: at least 1024"
+    ):
         build_model("anthropic/m", {"thinking": 512})

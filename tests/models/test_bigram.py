@@ -12,13 +12,17 @@ REFERENCE = f"{Path(__file__).parents[2] / 'examples' / 'bigram.py'}:Bigram"
 
 def test_its_probabilities_are_those_counted_by_hand():
     model = build_model(REFERENCE, {"text": "a b a c ."})
-    request = Request(Prompt((Message.of("user", "x a"),), continuations=("b", "b a", "zebra")))
+    request = Request(
+        Prompt((Message.of("user", "x a"),), continuations=("b", "b a", "zebra"))
+    )
 
     [output] = model.likelihood([request])
 
     # Words: . <unk> a b c, so V = 5; `a` begins two pairs, `b` one.
     expected = [log(2 / 7), log(2 / 7) + log(2 / 6), log(1 / 7)]
-    assert all(isclose(w.logprob, e) for w, e in zip(output.likelihoods, expected, strict=True))
+    assert all(
+        isclose(w.logprob, e) for w, e in zip(output.likelihoods, expected, strict=True)
+    )
     assert [w.tokens for w in output.likelihoods] == [1, 2, 1]
     assert [w.greedy for w in output.likelihoods] == [True, True, False]
 
@@ -26,7 +30,10 @@ def test_its_probabilities_are_those_counted_by_hand():
 def test_the_probabilities_after_any_word_sum_to_one():
     bigram = load_attribute(REFERENCE)()
 
-    sums = [sum(bigram.probability(word, after) for word in bigram.words) for after in [*bigram.words, "zebra"]]
+    sums = [
+        sum(bigram.probability(word, after) for word in bigram.words)
+        for after in [*bigram.words, "zebra"]
+    ]
 
     assert all(isclose(total, 1.0) for total in sums)
 
@@ -42,9 +49,14 @@ def test_a_rolling_request_weighs_the_text_itself():
 
 def test_it_writes_greedily_until_a_full_stop_or_the_limit():
     model = build_model(REFERENCE)
-    mat, on = Prompt((Message.of("user", "the mat"),)), Prompt((Message.of("user", "on"),))
+    mat, on = (
+        Prompt((Message.of("user", "the mat"),)),
+        Prompt((Message.of("user", "on"),)),
+    )
 
-    stopped, cut = model.generate([Request(mat), Request(on, GenerateOptions(max_tokens=2))])
+    stopped, cut = model.generate(
+        [Request(mat), Request(on, GenerateOptions(max_tokens=2))]
+    )
 
     assert (stopped.text, stopped.stop_reason) == (".", "stop")
     assert (cut.text, cut.stop_reason) == ("the cat", "length")
@@ -53,4 +65,8 @@ def test_it_writes_greedily_until_a_full_stop_or_the_limit():
 def test_it_declares_what_it_can_do():
     abilities = build_model(REFERENCE).abilities
 
-    assert (abilities.accepts, abilities.produces, abilities.likelihood) == ({"text"}, {"text"}, True)
+    assert (abilities.accepts, abilities.produces, abilities.likelihood) == (
+        {"text"},
+        {"text"},
+        True,
+    )

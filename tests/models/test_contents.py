@@ -40,28 +40,67 @@ def raises(source):
 
 
 ODD = {
-    "usage that is a dictionary": (said(usage={"input_tokens": 3}), "{'input_tokens': 3} for usage; give Usage("),
-    "seconds that are text": (said(seconds="x"), "'x' for seconds; give a finite number"),
+    "usage that is a dictionary": (
+        said(usage={"input_tokens": 3}),
+        "{'input_tokens': 3} for usage; give Usage(",
+    ),
+    "seconds that are text": (
+        said(seconds="x"),
+        "'x' for seconds; give a finite number",
+    ),
     "endless seconds": (said(seconds=math.inf), "inf for seconds"),
     "details that are text": (said(details="x"), "'x' for details; give a dictionary"),
-    "details without an end": (said(details=ENDLESS), "for details; give a dictionary that JSON can hold"),
+    "details without an end": (
+        said(details=ENDLESS),
+        "for details; give a dictionary that JSON can hold",
+    ),
     "a text that is a number": (said(Text(4)), "Text(4); give it text"),
-    "thoughts that are none": (said(Reasoning(None), Text("x")), "Reasoning(None); give it text"),
+    "thoughts that are none": (
+        said(Reasoning(None), Text("x")),
+        "Reasoning(None); give it text",
+    ),
     "a structure without an end": (said(Json(ENDLESS)), "which cannot be written"),
-    "a picture that is not there": (said(Image("/no/such.png")), "an image that cannot be opened: cannot open image"),
-    "a picture elsewhere": (said(Image("http://example.org/x.png")), "given by URL was not fetched ('http://example"),
-    "base64 that is none": (said(Audio("data:audio/wav;base64,@@@")), "an audio that cannot be opened: audio is not"),
-    "a reader that raises": (said(Image(1, read=raises)), "cannot be opened: RuntimeError: no such camera"),
+    "a picture that is not there": (
+        said(Image("/no/such.png")),
+        "an image that cannot be opened: cannot open image",
+    ),
+    "a picture elsewhere": (
+        said(Image("http://example.org/x.png")),
+        "given by URL was not fetched ('http://example",
+    ),
+    "base64 that is none": (
+        said(Audio("data:audio/wav;base64,@@@")),
+        "an audio that cannot be opened: audio is not",
+    ),
+    "a reader that raises": (
+        said(Image(1, read=raises)),
+        "cannot be opened: RuntimeError: no such camera",
+    ),
     "a token's weight": (
         Output((Candidate((Text("4"),), "stop", (Token("4", "x"),)),)),
         "Token(text='4', logprob='x', top=()) for a token",
     ),
-    "a token's rival": (Output((Candidate((Text("4"),), "stop", (Token("4", -1.0, ("4",)),)),)), "for a token; give"),
-    "tokens that are none": (Output((Candidate((Text("4"),), "stop", "4"),)), "for a token; give"),
-    "ids that are text": (Output((Candidate((Text("4"),), "stop", (), ("a",)),)), "('a',) for token_ids"),
-    "a reason that is a number": (Output((Candidate((Text("4"),), 42),)), "42 for a stop_reason; give text or None"),
-    "an error that is text": (Output(error="boom"), "'boom' for an error; give ErrorInfo(kind, message)"),
-}  # fmt: skip
+    "a token's rival": (
+        Output((Candidate((Text("4"),), "stop", (Token("4", -1.0, ("4",)),)),)),
+        "for a token; give",
+    ),
+    "tokens that are none": (
+        Output((Candidate((Text("4"),), "stop", "4"),)),
+        "for a token; give",
+    ),
+    "ids that are text": (
+        Output((Candidate((Text("4"),), "stop", (), ("a",)),)),
+        "('a',) for token_ids",
+    ),
+    "a reason that is a number": (
+        Output((Candidate((Text("4"),), 42),)),
+        "42 for a stop_reason; give text or None",
+    ),
+    "an error that is text": (
+        Output(error="boom"),
+        "'boom' for an error; give ErrorInfo(kind, message)",
+    ),
+}
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -71,7 +110,10 @@ def test_an_output_nobody_can_work_with_is_a_failure_that_says_why(odd):
     failed = checked(output, Request(Prompt((Message.of("user", "?"),))), "Model")
 
     assert (failed.error.kind, failed.error.retryable) == ("exception", False)
-    assert failed.error.message.startswith("Model returned an Output with ") and line in failed.error.message
+    assert (
+        failed.error.message.startswith("Model returned an Output with ")
+        and line in failed.error.message
+    )
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -81,30 +123,58 @@ def test_it_fails_its_own_sample_and_the_run_goes_on(odd, tmp_path):
         identity = {"odd": 1}  # noqa: RUF012
 
         def generate(self, requests):
-            return [ODD[odd][0] if request.id == "1" else Output.of("x") for request in requests]
+            return [
+                ODD[odd][0] if request.id == "1" else Output.of("x")
+                for request in requests
+            ]
 
     rows = [{"id": str(n), "question": "?", "answer": "x"} for n in range(3)]
 
-    result = assay.run(assay.Task("t", rows, scorers="exact_match"), Model(), output=str(tmp_path / "run"))
+    result = assay.run(
+        assay.Task("t", rows, scorers="exact_match"),
+        Model(),
+        output=str(tmp_path / "run"),
+    )
 
-    assert (result[0].value, result[0].outcomes) == (1.0, {"scored": 2, "model_error": 1})
+    assert (result[0].value, result[0].outcomes) == (
+        1.0,
+        {"scored": 2, "model_error": 1},
+    )
     assert "NaN" not in (tmp_path / "run" / "summary.json").read_text()
-    assert [record.id for record in RunReader(tmp_path / "run").outputs() if record.failed] == ["1"]
+    assert [
+        record.id for record in RunReader(tmp_path / "run").outputs() if record.failed
+    ] == ["1"]
 
 
 @pytest.mark.parametrize(
     "output",
     [
         said(usage=Usage(3, 0, None, None, 0.01), seconds=0.5, details={"x": object()}),
-        said(Reasoning("hm"), Text("x"), Json({"a": [1, None]}), Image(b"no picture, but bytes")),
-        Output((Candidate((Text("4"),), None, (Token("4", math.nan), Token("5", -math.inf, (("6", -1),))), (4, 5)),)),
+        said(
+            Reasoning("hm"),
+            Text("x"),
+            Json({"a": [1, None]}),
+            Image(b"no picture, but bytes"),
+        ),
+        Output(
+            (
+                Candidate(
+                    (Text("4"),),
+                    None,
+                    (Token("4", math.nan), Token("5", -math.inf, (("6", -1),))),
+                    (4, 5),
+                ),
+            )
+        ),
         Output(error=ErrorInfo("oom", "too large")),
         said(details=EMPTY),
     ],
 )
 def test_what_can_be_worked_with_is_passed_on_untouched(output):
     assert fault_in(output) is None
-    assert checked(output, Request(Prompt((Message.of("user", "?"),))), "Model") is output
+    assert (
+        checked(output, Request(Prompt((Message.of("user", "?"),))), "Model") is output
+    )
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -112,9 +182,10 @@ def test_numbers_of_numpy_are_numbers():
     token = Token("4", numpy.float32(-1.5))
 
     output = Output(
-        (Candidate((Text("4"),), "stop", (token,), (numpy.int64(4),)),), seconds=numpy.float32(0.5),
+        (Candidate((Text("4"),), "stop", (token,), (numpy.int64(4),)),),
+        seconds=numpy.float32(0.5),
         usage=Usage(numpy.int64(3)),
-    )  # fmt: skip
+    )
 
     assert fault_in(output) is None
 
@@ -123,12 +194,18 @@ ASK = Request(Prompt((Message.of("user", "?"),)))
 WEIGH = Request(Prompt((Message.of("user", "?"),), continuations=("a",)))
 
 
-@pytest.mark.parametrize("wrong", ["3", -5, math.nan, math.inf, True, [1], Decimal("nan"), Decimal("snan")])
+@pytest.mark.parametrize(
+    "wrong", ["3", -5, math.nan, math.inf, True, [1], Decimal("nan"), Decimal("snan")]
+)
 @pytest.mark.parametrize("name", ["output_tokens", "cost"])
 def test_a_count_that_is_none_is_left_out_and_costs_no_answer(name, wrong):
     output = checked(said(usage=Usage(input_tokens=7, **{name: wrong})), ASK, "Model")
 
-    assert (output.error, output.text, output.usage) == (None, "x", Usage(input_tokens=7))
+    assert (output.error, output.text, output.usage) == (
+        None,
+        "x",
+        Usage(input_tokens=7),
+    )
 
 
 def test_numbers_of_other_libraries_are_made_plain(tmp_path):
@@ -137,15 +214,29 @@ def test_numbers_of_other_libraries_are_made_plain(tmp_path):
 
     output = checked(said(usage=usage, seconds=numpy.array(0.5)), ASK, "Model")
 
-    counts = (output.usage.input_tokens, output.usage.output_tokens, output.usage.cost, output.seconds)
-    assert counts == (3, 4, 0.1, 0.5) and [type(count) for count in counts] == [int, int, float, float]
+    counts = (
+        output.usage.input_tokens,
+        output.usage.output_tokens,
+        output.usage.cost,
+        output.seconds,
+    )
+    assert counts == (3, 4, 0.1, 0.5) and [type(count) for count in counts] == [
+        int,
+        int,
+        float,
+        float,
+    ]
 
 
 def test_ids_may_be_an_array_a_range_or_a_list():
     numpy = pytest.importorskip("numpy")
     given = [numpy.array([1, 2]), range(1, 3), [1, 2]]
 
-    output = checked(Output(tuple(Candidate((Text("x"),), None, (), ids) for ids in given)), ASK, "Model")
+    output = checked(
+        Output(tuple(Candidate((Text("x"),), None, (), ids) for ids in given)),
+        ASK,
+        "Model",
+    )
 
     assert [candidate.token_ids for candidate in output.candidates] == [(1, 2)] * 3
 
@@ -153,7 +244,11 @@ def test_ids_may_be_an_array_a_range_or_a_list():
 def test_ids_of_two_dimensions_are_a_failure():
     numpy = pytest.importorskip("numpy")
 
-    failed = checked(Output((Candidate((Text("x"),), None, (), numpy.array([[1], [2]])),)), ASK, "Model")
+    failed = checked(
+        Output((Candidate((Text("x"),), None, (), numpy.array([[1], [2]])),)),
+        ASK,
+        "Model",
+    )
 
     assert "([1], [2]) for token_ids; give whole numbers" in failed.error.message
 
@@ -162,7 +257,9 @@ def test_a_weight_may_be_an_array_of_one_number_or_a_decimal():
     numpy = pytest.importorskip("numpy")
 
     outputs = [
-        checked(Output(likelihoods=(Likelihood(weight, numpy.bool_(True)),)), WEIGH, "Model")
+        checked(
+            Output(likelihoods=(Likelihood(weight, numpy.bool_(True)),)), WEIGH, "Model"
+        )
         for weight in (numpy.array(-1.0), numpy.float32(-1), Decimal("-1"))
     ]
 
@@ -187,11 +284,20 @@ def test_a_run_writes_the_numbers_of_other_libraries(tmp_path):
 
         def generate(self, requests):
             usage = Usage(numpy.int64(3), cost=Decimal("0.1"))
-            return [Output((Candidate((Text("x"),), None, (), numpy.array([1])),), usage=usage) for _ in requests]
+            return [
+                Output(
+                    (Candidate((Text("x"),), None, (), numpy.array([1])),), usage=usage
+                )
+                for _ in requests
+            ]
 
     rows = [{"id": str(n), "question": "?", "answer": "x"} for n in range(3)]
 
-    result = assay.run(assay.Task("t", rows, scorers="exact_match"), Model(), output=str(tmp_path / "run"))
+    result = assay.run(
+        assay.Task("t", rows, scorers="exact_match"),
+        Model(),
+        output=str(tmp_path / "run"),
+    )
 
     assert (result[0].value, result[0].outcomes) == (1.0, {"scored": 3})
     [first, *_] = RunReader(tmp_path / "run").outputs()

@@ -29,11 +29,18 @@ def test_an_endpoint_that_draws_and_speaks_by_an_option_is_named_with_it():
 
 @pytest.mark.parametrize(
     ("name", "part", "kind"),
-    [("vllm", "produces", "image"), ("vllm", "produces", "audio"), ("diffusers", "produces", "audio"),
-     ("diffusers", "produces", "text"), ("hf", "accepts", "video")],
-)  # fmt: skip
+    [
+        ("vllm", "produces", "image"),
+        ("vllm", "produces", "audio"),
+        ("diffusers", "produces", "audio"),
+        ("diffusers", "produces", "text"),
+        ("hf", "accepts", "video"),
+    ],
+)
 def test_a_backend_is_not_named_for_what_none_of_its_weights_can(name, part, kind):
-    assert not any(spelled.startswith(f"{name}/") for spelled in models_that(part, kind))
+    assert not any(
+        spelled.startswith(f"{name}/") for spelled in models_that(part, kind)
+    )
 
 
 @pytest.mark.parametrize(("api", "kind"), [("images", "image"), ("speech", "audio")])
@@ -45,7 +52,11 @@ def test_the_option_that_is_named_makes_the_kind(monkeypatch, api, kind):
 
 
 def test_what_the_list_says_of_weights_is_what_the_code_takes():
-    assert AT_MOST["hf"]["accepts"] == frozenset().union(*ACCEPTS.values()) == AT_MOST["vllm"]["accepts"]
+    assert (
+        AT_MOST["hf"]["accepts"]
+        == frozenset().union(*ACCEPTS.values())
+        == AT_MOST["vllm"]["accepts"]
+    )
 
 
 @each("name", registry.models.names())

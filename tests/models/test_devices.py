@@ -16,7 +16,9 @@ from assay.runner.plan.checks import check_device
 def machine(monkeypatch):
     """A machine with a build of torch and so many cards."""
 
-    def make(torch="2.9.0", cards=0, visible=None, system=("Linux", "x86_64"), rocm=False):
+    def make(
+        torch="2.9.0", cards=0, visible=None, system=("Linux", "x86_64"), rocm=False
+    ):
         monkeypatch.setattr(devices, "_torch_version", lambda: torch)
         monkeypatch.setattr(devices, "_driver_count", lambda: cards)
         monkeypatch.setattr(devices.platform, "system", lambda: system[0])
@@ -35,11 +37,19 @@ def machine(monkeypatch):
     [
         ("cpu", {}, None),
         ("cuda", {}, "this machine has no CUDA device"),
-        ("cuda", {"torch": "2.9.0+cpu"}, "the torch that is installed (2.9.0+cpu) computes on the CPU only"),
+        (
+            "cuda",
+            {"torch": "2.9.0+cpu"},
+            "the torch that is installed (2.9.0+cpu) computes on the CPU only",
+        ),
         ("cuda", {"cards": 1}, None),
         ("cuda:1", {"cards": 1}, "this machine has 1 CUDA device, counted from 0"),
         ("cuda:1", {"cards": 2}, None),
-        ("cuda:1", {"cards": 2, "visible": "1"}, "this machine has 1 CUDA device, counted from 0"),
+        (
+            "cuda:1",
+            {"cards": 2, "visible": "1"},
+            "this machine has 1 CUDA device, counted from 0",
+        ),
         ("cuda", {"cards": 2, "visible": ""}, "this machine has no CUDA device"),
         ("cuda", {"cards": 2, "visible": "-1"}, "this machine has no CUDA device"),
         ("cuda", {"cards": None}, None),
@@ -49,8 +59,10 @@ def machine(monkeypatch):
         ("xpu", {}, None),
         ("no device at all", {}, None),
     ],
-)  # fmt: skip
-def test_a_device_that_is_not_here_is_named_with_the_reason(machine, device, settings, why):
+)
+def test_a_device_that_is_not_here_is_named_with_the_reason(
+    machine, device, settings, why
+):
     machine(**settings)
 
     assert missing_device(device) == why
@@ -67,7 +79,10 @@ class Cell:
 def test_the_plan_refuses_it_unless_the_model_is_loaded_elsewhere(machine):
     machine()
 
-    with pytest.raises(UsageError, match="hf/x: device=cuda: this machine has no CUDA device; fix: --device cpu"):
+    with pytest.raises(
+        UsageError,
+        match="hf/x: device=cuda: this machine has no CUDA device; fix: --device cpu",
+    ):
         check_device(Cell("cuda"))
     check_device(Cell("cuda", executor="ray"))
     check_device(Cell(None))

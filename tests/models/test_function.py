@@ -11,7 +11,17 @@ from textwrap import dedent
 import pytest
 
 from assay.code.userfiles import load_attribute, load_file
-from assay.core import Audio, GenerateOptions, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
+from assay.core import (
+    Audio,
+    GenerateOptions,
+    Image,
+    Likelihood,
+    Message,
+    ModelError,
+    Prompt,
+    Request,
+    UsageError,
+)
 from assay.models import adapt_model, build_model
 from assay.runner.ask.calls import call_model
 
@@ -31,11 +41,16 @@ HELLO = ask(Message.of("user", "hello"))
 
 def test_a_function_of_messages_gets_plain_dictionaries(tmp_path):
     file = write(tmp_path, "def generate(messages):\n    return repr(messages)")
-    request = ask(Message.of("system", "be brief"), Message.of("user", "hi"), Message("assistant"))
+    request = ask(
+        Message.of("system", "be brief"), Message.of("user", "hi"), Message("assistant")
+    )
 
     [output] = build_model(f"{file}:generate").generate([request])
 
-    assert output.text == "[{'role': 'system', 'content': 'be brief'}, {'role': 'user', 'content': 'hi'}]"
+    assert (
+        output.text
+        == "[{'role': 'system', 'content': 'be brief'}, {'role': 'user', 'content': 'hi'}]"
+    )
 
 
 def test_a_message_with_an_image_comes_as_a_list_of_parts(tmp_path):
@@ -48,7 +63,9 @@ def test_a_message_with_an_image_comes_as_a_list_of_parts(tmp_path):
         """,
     )
 
-    [output] = build_model(f"{file}:generate").generate([ask(Message.of("user", Image(b"abcd"), " what?"))])
+    [output] = build_model(f"{file}:generate").generate(
+        [ask(Message.of("user", Image(b"abcd"), " what?"))]
+    )
 
     assert output.text == "image4 what?"
 
@@ -65,7 +82,9 @@ def test_a_message_with_an_image_comes_as_a_list_of_parts(tmp_path):
         ("turns: 'list[Message]'", "turns[0].text", "hello"),
     ],
 )
-def test_the_first_parameter_says_what_it_gets(tmp_path, parameter, expression, expected):
+def test_the_first_parameter_says_what_it_gets(
+    tmp_path, parameter, expression, expected
+):
     file = write(tmp_path, f"def generate({parameter}):\n    return {expression}")
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
@@ -86,7 +105,9 @@ def test_options_and_seed_are_passed_to_those_who_name_them(tmp_path):
     source = "def generate(messages, *, options, seed, tail='.'):\n    return f'{options.n} {seed}{tail}'"
     file = write(tmp_path, source)
 
-    [output] = build_model(f"{file}:generate", {"tail": "!"}).generate([ask(Message.of("user", "x"), seed=7)])
+    [output] = build_model(f"{file}:generate", {"tail": "!"}).generate(
+        [ask(Message.of("user", "x"), seed=7)]
+    )
 
     assert output.text == "1 7!"
 
@@ -94,7 +115,9 @@ def test_options_and_seed_are_passed_to_those_who_name_them(tmp_path):
 def test_an_unknown_option_of_a_function_is_answered_with_the_nearest(tmp_path):
     file = write(tmp_path, "def generate(messages, tail='.'):\n    return tail")
 
-    with pytest.raises(UsageError, match="has no option 'tial'; fix: did you mean 'tail'"):
+    with pytest.raises(
+        UsageError, match="has no option 'tial'; fix: did you mean 'tail'"
+    ):
         build_model(f"{file}:generate", {"tial": "!"})
 
 
@@ -110,7 +133,10 @@ def test_a_failing_sample_does_not_hurt_its_neighbours_and_names_the_line(tmp_pa
 
 
 def test_out_of_memory_is_told_apart(tmp_path):
-    file = write(tmp_path, "def generate(text):\n    raise RuntimeError('CUDA out of memory: 3 GiB')")
+    file = write(
+        tmp_path,
+        "def generate(text):\n    raise RuntimeError('CUDA out of memory: 3 GiB')",
+    )
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
@@ -130,7 +156,10 @@ def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, val
 @pytest.mark.parametrize(
     ("value", "advice"),
     [
-        ("{'choices': [{'message': {'content': 'x'}}]}", 'reply["choices"][0]["message"]["content"]'),
+        (
+            "{'choices': [{'message': {'content': 'x'}}]}",
+            'reply["choices"][0]["message"]["content"]',
+        ),
         ("{'role': 'assistant', 'content': 'x'}", 'return what stands under "content"'),
         ("[{'generated_text': 'x'}]", 'return what stands under "generated_text"'),
         ("{'boxes': [1, 2]}", "a structured answer is given as assay.core.Json(value)"),
@@ -139,33 +168,49 @@ def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, val
     ],
     ids=["chat", "message", "pipeline", "other", "no-words", "no-picture"],
 )
-@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
-def test_a_dictionary_of_unknown_shape_is_a_fault_of_the_model(tmp_path, head, value, advice):
+@pytest.mark.parametrize(
+    "head", ["def generate(text)", "async def generate(text)", "def generate(requests)"]
+)
+def test_a_dictionary_of_unknown_shape_is_a_fault_of_the_model(
+    tmp_path, head, value, advice
+):
     answers = f"[{value} for _ in requests]" if "requests" in head else value
     file = write(tmp_path, f"{head}:\n    return {answers}")
 
     outputs = build_model(f"{file}:generate").generate([HELLO])
     [output] = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
 
-    assert "mine.py:generate returned" in output.error.message and advice in output.error.message
+    assert (
+        "mine.py:generate returned" in output.error.message
+        and advice in output.error.message
+    )
     assert "\n" not in output.error.message
 
 
 def test_a_dictionary_with_words_is_an_answer(tmp_path):
-    file = write(tmp_path, "def generate(text):\n    return {'type': 'text', 'text': 'yes'}")
+    file = write(
+        tmp_path, "def generate(text):\n    return {'type': 'text', 'text': 'yes'}"
+    )
 
     assert build_model(f"{file}:generate").generate([HELLO])[0].text == "yes"
 
 
 def test_an_output_without_candidates_is_a_fault_of_the_model(tmp_path):
-    file = write(tmp_path, "from assay import Output\ndef generate(text):\n    return Output(())")
+    file = write(
+        tmp_path, "from assay import Output\ndef generate(text):\n    return Output(())"
+    )
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
-    assert "returned an Output without candidates and without an error; it must return" in output.error.message
+    assert (
+        "returned an Output without candidates and without an error; it must return"
+        in output.error.message
+    )
 
 
-@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
+@pytest.mark.parametrize(
+    "head", ["def generate(text)", "async def generate(text)", "def generate(requests)"]
+)
 def test_an_image_where_text_is_asked_for_is_a_fault_of_the_model(tmp_path, head):
     picture = "PIL.Image.new('RGB', (2, 2))"
     answers = f"[{picture} for _ in requests]" if "requests" in head else picture
@@ -194,18 +239,28 @@ def test_an_image_beside_words_is_an_answer(tmp_path):
     [
         ("def generate(a, b)", "b", "-a b=VALUE, or give it a default"),
         ("def generate(a, *, b)", "b", "-a b=VALUE, or give it a default"),
-        ("def generate(requests, options)", "options", "each request has its own: request.options"),
+        (
+            "def generate(requests, options)",
+            "options",
+            "each request has its own: request.options",
+        ),
     ],
 )
-def test_a_parameter_that_nobody_gives_is_refused_before_the_run(tmp_path, head, name, fix):
+def test_a_parameter_that_nobody_gives_is_refused_before_the_run(
+    tmp_path, head, name, fix
+):
     file = write(tmp_path, f"{head}:\n    return ''")
 
-    with pytest.raises(UsageError, match=f"needs a parameter '{name}' that nobody gives; fix: {fix}"):
+    with pytest.raises(
+        UsageError, match=f"needs a parameter '{name}' that nobody gives; fix: {fix}"
+    ):
         build_model(f"{file}:generate")
 
 
 @pytest.mark.parametrize("method", ["generate", "likelihood"])
-def test_a_method_with_a_parameter_that_nobody_gives_is_refused_before_the_run(tmp_path, method):
+def test_a_method_with_a_parameter_that_nobody_gives_is_refused_before_the_run(
+    tmp_path, method
+):
     more = {"generate": "", "likelihood": ""} | {method: ", extra"}
     file = write(
         tmp_path,
@@ -219,12 +274,17 @@ def test_a_method_with_a_parameter_that_nobody_gives_is_refused_before_the_run(t
         """,
     )
 
-    with pytest.raises(UsageError, match=f"`{method}` of .* needs a parameter 'extra' .*; fix: give it a default"):
+    with pytest.raises(
+        UsageError,
+        match=f"`{method}` of .* needs a parameter 'extra' .*; fix: give it a default",
+    ):
         build_model(f"{file}:Mine")
 
 
 def test_a_parameter_that_the_command_gives_is_not_missing(tmp_path):
-    file = write(tmp_path, "def generate(text, b, seed, *rest, **more):\n    return text + b")
+    file = write(
+        tmp_path, "def generate(text, b, seed, *rest, **more):\n    return text + b"
+    )
 
     [output] = build_model(f"{file}:generate", {"b": "!"}).generate([HELLO])
 
@@ -233,21 +293,44 @@ def test_a_parameter_that_the_command_gives_is_not_missing(tmp_path):
 
 @pytest.mark.parametrize("wait", ["", "async "])
 def test_a_batch_that_is_no_list_says_what_to_return(tmp_path, wait):
-    file = write(tmp_path, f"{wait}def generate(requests):\n    {'yield' if wait else 'return'} 5")
+    file = write(
+        tmp_path,
+        f"{wait}def generate(requests):\n    {'yield' if wait else 'return'} 5",
+    )
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
-    came = "an async generator; return one for each in a list, as in [answer async for" if wait else "5; return one"
+    came = (
+        "an async generator; return one for each in a list, as in [answer async for"
+        if wait
+        else "5; return one"
+    )
     assert f"was given 1 request and returned {came}" in output.error.message
 
 
 @pytest.mark.parametrize(
     ("value", "kind", "said"),
     [
-        ("float('nan')", "non_finite", "returned nan for continuation 2 of 2; a log-probability is a number up to 0"),
-        ("1.0", "exception", "returned 1 for continuation 2 of 2; a log-probability is at most 0: take math.log"),
-        ("'much'", "exception", "returned [-1.0, 'much'] for one request; return one log-probability"),
-        ("()", "exception", "returned [-1.0, ()] for one request; return one log-probability"),
+        (
+            "float('nan')",
+            "non_finite",
+            "returned nan for continuation 2 of 2; a log-probability is a number up to 0",
+        ),
+        (
+            "1.0",
+            "exception",
+            "returned 1 for continuation 2 of 2; a log-probability is at most 0: take math.log",
+        ),
+        (
+            "'much'",
+            "exception",
+            "returned [-1.0, 'much'] for one request; return one log-probability",
+        ),
+        (
+            "()",
+            "exception",
+            "returned [-1.0, ()] for one request; return one log-probability",
+        ),
     ],
 )
 def test_a_number_that_is_no_log_probability_is_refused(tmp_path, value, kind, said):
@@ -270,12 +353,16 @@ def test_rounding_and_impossible_continuations_are_weighed(tmp_path, value):
 
 
 @pytest.mark.parametrize("more", ["", "    abilities = assay.Abilities()\n"])
-def test_a_class_with_an_identity_of_its_own_is_told_apart_by_its_options(tmp_path, more):
+def test_a_class_with_an_identity_of_its_own_is_told_apart_by_its_options(
+    tmp_path, more
+):
     source = "import assay\nclass Mine:\n    identity = {'mine': 1}\n"
     method = "    def __init__(self, times=1):\n        pass\n    def generate(self, requests):\n        return []\n"
     file = write(tmp_path, source + more + method)
 
-    one, two = (build_model(f"{file}:Mine", {"times": times}).identity for times in (1, 2))
+    one, two = (
+        build_model(f"{file}:Mine", {"times": times}).identity for times in (1, 2)
+    )
 
     assert one != two
     assert build_model(f"{file}:Mine").identity == {"mine": 1}
@@ -296,37 +383,66 @@ def test_a_class_that_cannot_be_told_apart_is_refused(tmp_path):
         """,
     )
 
-    with pytest.raises(UsageError, match="has the same identity with all options; fix: make `identity` a property"):
+    with pytest.raises(
+        UsageError,
+        match="has the same identity with all options; fix: make `identity` a property",
+    ):
         build_model(f"{file}:Mine", {"times": 2})
 
 
 def test_a_secret_option_is_in_the_identity_as_a_digest(tmp_path):
     file = write(tmp_path, "def generate(text, api_key=''):\n    return text")
 
-    one, two = (build_model(f"{file}:generate", {"api_key": key}).identity["args"] for key in ("1234", "5678"))
+    one, two = (
+        build_model(f"{file}:generate", {"api_key": key}).identity["args"]
+        for key in ("1234", "5678")
+    )
 
-    assert one != two and "1234" not in str(one) and one["api_key"].startswith("[redacted:")
+    assert (
+        one != two
+        and "1234" not in str(one)
+        and one["api_key"].startswith("[redacted:")
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "came", "advice"),
     [
-        ("(piece for piece in 'ab')", "a generator", 'join the pieces first, as in "".join(pieces)'),
+        (
+            "(piece for piece in 'ab')",
+            "a generator",
+            'join the pieces first, as in "".join(pieces)',
+        ),
         ("b'RIFF'", "b'RIFF'", "assay.Image(data) or assay.Audio(data)"),
-        ("numpy.zeros(16000)", "an array of shape (16000,)", "assay.media.audio_from(array, rate)"),
-        ("(16000, numpy.zeros(9))", "(16000, array(", "assay.media.audio_from(array, rate)"),
+        (
+            "numpy.zeros(16000)",
+            "an array of shape (16000,)",
+            "assay.media.audio_from(array, rate)",
+        ),
+        (
+            "(16000, numpy.zeros(9))",
+            "(16000, array(",
+            "assay.media.audio_from(array, rate)",
+        ),
     ],
     ids=["generator", "bytes", "array", "rate-and-array"],
 )
-def test_what_nobody_can_guess_the_meaning_of_is_refused_with_advice(tmp_path, value, came, advice):
+def test_what_nobody_can_guess_the_meaning_of_is_refused_with_advice(
+    tmp_path, value, came, advice
+):
     file = write(tmp_path, f"import numpy\ndef generate(text):\n    return {value}")
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
-    assert f"mine.py:generate returned {came}" in output.error.message and advice in output.error.message
+    assert (
+        f"mine.py:generate returned {came}" in output.error.message
+        and advice in output.error.message
+    )
 
 
-@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
+@pytest.mark.parametrize(
+    "head", ["def generate(text)", "async def generate(text)", "def generate(requests)"]
+)
 def test_code_that_ends_the_process_fails_its_sample_and_not_the_run(tmp_path, head):
     file = write(tmp_path, f"import sys\n{head}:\n    sys.exit('no weights')")
 
@@ -337,15 +453,23 @@ def test_code_that_ends_the_process_fails_its_sample_and_not_the_run(tmp_path, h
 
 
 def test_a_batch_may_be_yielded_one_by_one(tmp_path):
-    file = write(tmp_path, "def generate(requests):\n    for request in requests:\n        yield 'yes'")
+    file = write(
+        tmp_path,
+        "def generate(requests):\n    for request in requests:\n        yield 'yes'",
+    )
 
-    assert [o.text for o in build_model(f"{file}:generate").generate([HELLO, HELLO])] == ["yes", "yes"]
+    assert [
+        o.text for o in build_model(f"{file}:generate").generate([HELLO, HELLO])
+    ] == ["yes", "yes"]
 
 
 def test_a_class_whose_generate_is_no_method_is_refused(tmp_path):
     file = write(tmp_path, "class Mine:\n    generate = 5")
 
-    with pytest.raises(UsageError, match=r"`generate` of model .* is no method, but 5; fix: write def generate"):
+    with pytest.raises(
+        UsageError,
+        match=r"`generate` of model .* is no method, but 5; fix: write def generate",
+    ):
         build_model(f"{file}:Mine")
 
 
@@ -374,21 +498,35 @@ def ask_for(*kinds, n=1):
         "[{'text': 'one', 'audio': Audio(b'RIFF'), 'image': Image(b'PNG')}]",
     ],
 )
-def test_parts_of_several_kinds_are_one_candidate_and_none_is_dropped(tmp_path, returned):
+def test_parts_of_several_kinds_are_one_candidate_and_none_is_dropped(
+    tmp_path, returned
+):
     file = write(tmp_path, MIXED + returned)
 
-    [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", "image")])
+    [output] = build_model(f"{file}:generate").generate(
+        [ask_for("text", "audio", "image")]
+    )
 
     [candidate] = output.candidates
-    assert candidate.text == "one" and candidate.media == (Audio(b"RIFF"), Image(b"PNG"))
+    assert candidate.text == "one" and candidate.media == (
+        Audio(b"RIFF"),
+        Image(b"PNG"),
+    )
 
 
 def test_a_list_of_mixed_answers_has_a_candidate_for_each(tmp_path):
-    file = write(tmp_path, MIXED + "[{'text': str(n), 'audio': Audio(b'RIFF')} for n in range(3)]")
+    file = write(
+        tmp_path,
+        MIXED + "[{'text': str(n), 'audio': Audio(b'RIFF')} for n in range(3)]",
+    )
 
     [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", n=3)])
 
-    assert [(one.text, len(one.media)) for one in output.candidates] == [("0", 1), ("1", 1), ("2", 1)]
+    assert [(one.text, len(one.media)) for one in output.candidates] == [
+        ("0", 1),
+        ("1", 1),
+        ("2", 1),
+    ]
 
 
 def test_a_mixed_list_where_candidates_are_asked_for_is_an_error(tmp_path):
@@ -396,10 +534,15 @@ def test_a_mixed_list_where_candidates_are_asked_for_is_an_error(tmp_path):
 
     [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", n=2)])
 
-    assert "returned a list of text and audio where 2 candidates are asked for" in output.error.message
+    assert (
+        "returned a list of text and audio where 2 candidates are asked for"
+        in output.error.message
+    )
 
 
-@pytest.mark.parametrize("returned", ["{'text': 'one', 'score': 1}", "{'text': 5}", "{'text': None}", "{}"])
+@pytest.mark.parametrize(
+    "returned", ["{'text': 'one', 'score': 1}", "{'text': 5}", "{'text': None}", "{}"]
+)
 def test_what_would_be_dropped_is_an_error(tmp_path, returned):
     file = write(tmp_path, MIXED + returned)
 
@@ -409,7 +552,9 @@ def test_what_would_be_dropped_is_an_error(tmp_path, returned):
 
 
 @pytest.mark.parametrize("head", ["def", "async def"])
-def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(tmp_path, head):
+def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(
+    tmp_path, head
+):
     file = write(tmp_path, f"{head} generate(text, seed=None):\n    return f'{{seed}}'")
     request = replace(ask_for("text", n=4), seed=7, draw="7/a")
 
@@ -420,7 +565,9 @@ def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(tmp_
     assert texts[0] == "7" and len(set(texts)) == 4
 
 
-def test_a_function_of_two_answers_at_a_time_gives_no_more_candidates_than_asked_for(tmp_path):
+def test_a_function_of_two_answers_at_a_time_gives_no_more_candidates_than_asked_for(
+    tmp_path,
+):
     file = write(tmp_path, "def generate(text):\n    return ['a', 'b']\n")
 
     [output] = build_model(f"{file}:generate").generate([ask_for("text", n=3)])
@@ -431,15 +578,26 @@ def test_a_function_of_two_answers_at_a_time_gives_no_more_candidates_than_asked
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ('{"text": "hi", "picture": b"x"}', "an answer has no part 'picture'; its parts are text, image, audio"),
+        (
+            '{"text": "hi", "picture": b"x"}',
+            "an answer has no part 'picture'; its parts are text, image, audio",
+        ),
         ('{"text": 5}', "text must be a str"),
-        ('{"text": "hi", "image": np.zeros((2, 2))}', r"for arrays: assay\.media\.image_from\(array\)"),
-        ('{"audio": {"array": np.zeros(9), "sampling_rate": 8000}}', r"assay\.media\.audio_from\(array, rate\)"),
+        (
+            '{"text": "hi", "image": np.zeros((2, 2))}',
+            r"for arrays: assay\.media\.image_from\(array\)",
+        ),
+        (
+            '{"audio": {"array": np.zeros(9), "sampling_rate": 8000}}',
+            r"assay\.media\.audio_from\(array, rate\)",
+        ),
         ('[{"text": "hi", "sound": 1}]', "an answer has no part 'sound'"),
     ],
 )
 def test_parts_that_cannot_be_read_are_named_with_the_reason(tmp_path, given, said):
-    file = write(tmp_path, f"import numpy as np\n\n\ndef generate(text):\n    return {given}\n")
+    file = write(
+        tmp_path, f"import numpy as np\n\n\ndef generate(text):\n    return {given}\n"
+    )
 
     [output] = build_model(f"{file}:generate").generate([ask_for("text")])
 
@@ -448,17 +606,25 @@ def test_parts_that_cannot_be_read_are_named_with_the_reason(tmp_path, given, sa
 
 
 def test_a_batch_function_is_asked_again_for_those_that_lack_candidates(tmp_path):
-    file = write(tmp_path, "calls = []\ndef generate(requests):\n    calls.append(len(requests))\n"
-                 "    return [f'{len(calls)}' for r in requests]")  # fmt: skip
+    file = write(
+        tmp_path,
+        "calls = []\ndef generate(requests):\n    calls.append(len(requests))\n"
+        "    return [f'{len(calls)}' for r in requests]",
+    )
 
-    first, second = build_model(f"{file}:generate").generate([ask_for("text", n=3), HELLO])
+    first, second = build_model(f"{file}:generate").generate(
+        [ask_for("text", n=3), HELLO]
+    )
 
     assert [one.text for one in first.candidates] == ["1", "2", "3"]
     assert [one.text for one in second.candidates] == ["1"]
 
 
 def test_an_image_or_a_sound_may_be_returned(tmp_path):
-    file = write(tmp_path, "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')")
+    file = write(
+        tmp_path,
+        "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')",
+    )
 
     model = build_model(f"{file}:generate")
     [output] = model.generate([Request(Prompt(HELLO.messages, produces=("audio",)))])
@@ -469,7 +635,9 @@ def test_an_image_or_a_sound_may_be_returned(tmp_path):
 
 
 def test_an_async_function_makes_an_async_model_and_fails_alone(tmp_path):
-    file = write(tmp_path, "async def generate(text):\n    return {'hello': 'yes'}[text]")
+    file = write(
+        tmp_path, "async def generate(text):\n    return {'hello': 'yes'}[text]"
+    )
     model = build_model(f"{file}:generate")
 
     good, bad = asyncio.run(model.generate([HELLO, ask(Message.of("user", "x"))]))
@@ -480,7 +648,10 @@ def test_an_async_function_makes_an_async_model_and_fails_alone(tmp_path):
 
 
 def test_a_function_that_forgot_async_is_told_so(tmp_path):
-    file = write(tmp_path, "async def later():\n    return 'x'\ndef generate(text):\n    return later()")
+    file = write(
+        tmp_path,
+        "async def later():\n    return 'x'\ndef generate(text):\n    return later()",
+    )
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
@@ -517,7 +688,10 @@ def test_a_class_is_built_from_its_options_and_declares_itself(tmp_path):
     assert model.abilities.produces == {"text"}
     assert model.abilities.likelihood
     assert model.prompt(None, 3) == 3
-    assert [output.text for output in model.generate([HELLO, HELLO])] == ["hello!", "hello!"]
+    assert [output.text for output in model.generate([HELLO, HELLO])] == [
+        "hello!",
+        "hello!",
+    ]
 
 
 def test_a_batch_that_raises_is_halved_until_the_culprit_is_alone(tmp_path):
@@ -538,9 +712,13 @@ def test_a_batch_of_the_wrong_length_is_an_error(tmp_path):
     assert "was given 1 request and returned 2 answers" in output.error.message
 
 
-@pytest.mark.parametrize("returned", ["['one']", "[]", "['x'] * 7"], ids=("one", "none", "too many"))
+@pytest.mark.parametrize(
+    "returned", ["['one']", "[]", "['x'] * 7"], ids=("one", "none", "too many")
+)
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_answers_that_do_not_fit_a_batch_fail_the_whole_batch_and_it_is_not_asked_again(tmp_path, returned, kind):
+def test_answers_that_do_not_fit_a_batch_fail_the_whole_batch_and_it_is_not_asked_again(
+    tmp_path, returned, kind
+):
     file = write(
         tmp_path,
         f"""
@@ -579,14 +757,22 @@ def test_weighing_too_few_continuations_is_an_error(tmp_path):
 
 
 def test_an_unknown_kind_in_accepts_is_refused(tmp_path):
-    file = write(tmp_path, "class Mine:\n    accepts = {'smell'}\n    def generate(self, messages):\n        return ''")
+    file = write(
+        tmp_path,
+        "class Mine:\n    accepts = {'smell'}\n    def generate(self, messages):\n        return ''",
+    )
 
-    with pytest.raises(UsageError, match="`accepts` names 'smell'; fix: known kinds: audio, image"):
+    with pytest.raises(
+        UsageError, match="`accepts` names 'smell'; fix: known kinds: audio, image"
+    ):
         build_model(f"{file}:Mine")
 
 
 def test_identity_follows_the_files_that_the_source_imports(tmp_path):
-    file = write(tmp_path, "from words_of_mine import WORD\ndef generate(messages):\n    return WORD")
+    file = write(
+        tmp_path,
+        "from words_of_mine import WORD\ndef generate(messages):\n    return WORD",
+    )
     (tmp_path / "words_of_mine.py").write_text("WORD = 'one'\n")
     before = build_model(f"{file}:generate").identity
 
@@ -600,7 +786,9 @@ def test_partials_are_told_apart_by_what_they_hold():
     def say(messages, word, words=()):
         return word
 
-    made = [partial(say, word=word) for word in ("one", "one", "two")] + [partial(say, word="one", words={"a", "b"})]
+    made = [partial(say, word=word) for word in ("one", "one", "two")] + [
+        partial(say, word="one", words={"a", "b"})
+    ]
 
     one, same, two, more = (adapt_model(function).identity for function in made)
 
@@ -615,7 +803,10 @@ def test_identity_follows_the_source_and_the_options_but_not_the_folder(tmp_path
     source = "def generate(text, tail='.'):\n    return text"
     one, two = write(tmp_path / "a", source), write(tmp_path / "b", source)
 
-    same = build_model(f"{one}:generate").identity == build_model(f"{two}:generate").identity
+    same = (
+        build_model(f"{one}:generate").identity
+        == build_model(f"{two}:generate").identity
+    )
     options = build_model(f"{one}:generate", {"tail": "!"}).identity["args"]
     two.write_text(source + "  # changed")
     changed = build_model(f"{two}:generate").identity["sha256"]
@@ -651,7 +842,9 @@ DRAWS = Prompt((Message.of("user", "draw"),), produces=("image",))
 
 
 @pytest.mark.parametrize(
-    "given", ["return canvas", "canvas.save(FILE)\n    return assay.Image(FILE)"], ids=["one canvas", "one file"]
+    "given",
+    ["return canvas", "canvas.save(FILE)\n    return assay.Image(FILE)"],
+    ids=["one canvas", "one file"],
 )
 def test_an_image_is_what_it_was_when_it_was_given_back(given, tmp_path):
     file = write(
@@ -679,7 +872,9 @@ def test_an_image_that_is_not_there_fails_its_sample_alone(tmp_path):
         """,
     )
 
-    outputs = build_model(f"{file}:generate").generate([Request(DRAWS), Request(DRAWS), Request(DRAWS)])
+    outputs = build_model(f"{file}:generate").generate(
+        [Request(DRAWS), Request(DRAWS), Request(DRAWS)]
+    )
 
     assert [output.error is None for output in outputs] == [True, False, True]
     assert "cannot open image" in outputs[1].error.message
@@ -687,8 +882,12 @@ def test_an_image_that_is_not_there_fails_its_sample_alone(tmp_path):
 
 
 @pytest.mark.parametrize("wait", ["", "async "], ids=["called", "awaited"])
-@pytest.mark.parametrize("source", ["'gone.png'", "open('/dev/null')", "1, read=lambda source: 1 / 0"])
-def test_an_image_that_cannot_be_opened_does_not_make_a_batch_draw_again(tmp_path, source, wait):
+@pytest.mark.parametrize(
+    "source", ["'gone.png'", "open('/dev/null')", "1, read=lambda source: 1 / 0"]
+)
+def test_an_image_that_cannot_be_opened_does_not_make_a_batch_draw_again(
+    tmp_path, source, wait
+):
     file = write(
         tmp_path,
         f"""
@@ -713,8 +912,13 @@ def test_an_image_that_is_given_back_is_not_kept_in_the_prompt(tmp_path):
     picture = tmp_path / "in.png"
     picture.write_bytes(b"first")
     given = Image(picture)
-    asked = Request(Prompt((Message.of("user", given, "turn it"),), produces=("image",)))
-    file = write(tmp_path, "def generate(request):\n    return [request.messages[0].media[0], 'as it was']\n")
+    asked = Request(
+        Prompt((Message.of("user", given, "turn it"),), produces=("image",))
+    )
+    file = write(
+        tmp_path,
+        "def generate(request):\n    return [request.messages[0].media[0], 'as it was']\n",
+    )
 
     [output] = build_model(f"{file}:generate").generate([asked])
     picture.write_bytes(b"second")
@@ -730,7 +934,10 @@ def test_a_class_that_cannot_be_built_is_not_tried_for_every_sample(tmp_path):
 
     outputs = model.generate([HELLO, HELLO, HELLO])
 
-    assert all("could not be built: OSError: no weights (mine.py:7)" in output.error.message for output in outputs)
+    assert all(
+        "could not be built: OSError: no weights (mine.py:7)" in output.error.message
+        for output in outputs
+    )
     assert len(load_attribute(f"{file}:built")) == 1
     with pytest.raises(ModelError, match="could not be built: OSError: no weights"):
         model.load()
@@ -756,7 +963,9 @@ def test_a_class_of_which_only_one_method_is_async_is_refused(tmp_path):
         """,
     )
 
-    with pytest.raises(UsageError, match="has only one of `generate` and `likelihood` async"):
+    with pytest.raises(
+        UsageError, match="has only one of `generate` and `likelihood` async"
+    ):
         build_model(f"{file}:Mine")
 
 
@@ -781,7 +990,11 @@ def test_a_callable_class_and_an_async_class_are_models_too(tmp_path):
 
 
 def test_closing_closes_what_was_built(tmp_path):
-    file = write(tmp_path, BROKEN.replace('raise OSError("no weights")', "pass") + "\n        close = built.clear")
+    file = write(
+        tmp_path,
+        BROKEN.replace('raise OSError("no weights")', "pass")
+        + "\n        close = built.clear",
+    )
     model = build_model(f"{file}:Mine")
     model.close()
     model.load()

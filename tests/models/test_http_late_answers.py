@@ -9,7 +9,9 @@ from assay.models.http import Client, HttpFailure
 
 
 def answer(id, text):
-    body = json.dumps({"id": id, "text": text} if id is not None else {"text": text}).encode()
+    body = json.dumps(
+        {"id": id, "text": text} if id is not None else {"text": text}
+    ).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -57,7 +59,9 @@ def late(make):
 
     def reply(question, before, write):
         if before:
-            write(before)  # taken for the answer to this question; the right one is still to come
+            write(
+                before
+            )  # taken for the answer to this question; the right one is still to come
         else:
             write(make(question))
         return make(question)
@@ -66,7 +70,9 @@ def late(make):
 
 
 def test_an_answer_that_comes_again_for_the_next_question_is_not_counted():
-    texts, failures = asked(range(50), late(lambda q: answer(f"chatcmpl-{q}", f"answer {q}")))
+    texts, failures = asked(
+        range(50), late(lambda q: answer(f"chatcmpl-{q}", f"answer {q}"))
+    )
 
     assert texts == [f"answer {q}" for q in range(50)] and not failures
 
@@ -85,16 +91,24 @@ def test_ids_are_known_by_the_names_that_services_use(name):
 @pytest.mark.parametrize("id", ["chatcmpl-0", "", None, 7, ["x"]], ids=repr)
 def test_a_server_that_gives_all_answers_one_id_or_none_is_believed(id):
     seen = []
-    texts, failures = asked(range(50), lambda q, before, write: seen.append(q) or write(answer(id, f"answer {q}")))
+    texts, failures = asked(
+        range(50),
+        lambda q, before, write: seen.append(q) or write(answer(id, f"answer {q}")),
+    )
 
     assert texts == [f"answer {q}" for q in range(50)] and not failures
-    assert len(seen) <= 51  # one once more, to see that a new connection has the same id
+    assert (
+        len(seen) <= 51
+    )  # one once more, to see that a new connection has the same id
 
 
 def test_a_server_that_draws_ids_from_few_is_believed():
     seen = []
     texts, failures = asked(
-        range(60), lambda q, before, write: seen.append(q) or write(answer(f"chatcmpl-{q * 7 % 5}", f"answer {q}"))
+        range(60),
+        lambda q, before, write: (
+            seen.append(q) or write(answer(f"chatcmpl-{q * 7 % 5}", f"answer {q}"))
+        ),
     )
 
     assert texts == [f"answer {q}" for q in range(60)] and not failures
@@ -103,10 +117,16 @@ def test_a_server_that_draws_ids_from_few_is_believed():
 
 def test_two_answers_at_once_to_a_later_question_are_none():
     def reply(question, before, write):
-        write(before + answer(None, f"answer {question}") if before else answer(None, f"answer {question}"))
+        write(
+            before + answer(None, f"answer {question}")
+            if before
+            else answer(None, f"answer {question}")
+        )
         return answer(None, f"answer {question}")
 
     texts, failures = asked(range(20), reply)
 
     assert texts == [f"answer {q}" for q in range(20)]
-    assert failures and all("more than one answer came at once" in said for said in failures)
+    assert failures and all(
+        "more than one answer came at once" in said for said in failures
+    )

@@ -38,7 +38,9 @@ def drained(memory, sizes, steps, seed):
             done.append(number)
 
         async with asyncio.timeout(30):
-            await asyncio.gather(*[one(number, size) for number, size in enumerate(sizes)])
+            await asyncio.gather(
+                *[one(number, size) for number, size in enumerate(sizes)]
+            )
 
     asyncio.run(main())
     return most, sorted(done)
@@ -80,7 +82,9 @@ def test_large_answers_wait_for_one_another_and_all_come(monkeypatch, no_service
     async def talk():
         async def serve(reader, writer):
             await reader.readuntil(b"{}")
-            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked)
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked
+            )
             await reader.read()
             writer.close()
 
@@ -88,7 +92,9 @@ def test_large_answers_wait_for_one_another_and_all_come(monkeypatch, no_service
         client = Client(Limits())
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
         taken = Memory.take
-        monkeypatch.setattr(Memory, "take", lambda *asked: pauses.append(taken(*asked)) or pauses[-1])
+        monkeypatch.setattr(
+            Memory, "take", lambda *asked: pauses.append(taken(*asked)) or pauses[-1]
+        )
         got = await asyncio.gather(*[client.post(url, {}, {}) for _ in range(12)])
         await client.close()
         listening.close()

@@ -13,13 +13,22 @@ LOGIN = "Basic bWU6cGFzcyB3b3Jk"
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch):
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy", "REQUEST_METHOD"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+        "ftp_proxy",
+        "REQUEST_METHOD",
+    ):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
-def test_a_proxy_is_named_in_large_or_small_letters_for_one_scheme_or_all(monkeypatch, name):
+def test_a_proxy_is_named_in_large_or_small_letters_for_one_scheme_or_all(
+    monkeypatch, name
+):
     monkeypatch.setenv(name, "http://me:pass%20word@proxy.test:3128")
 
     proxy = proxy_for("http", "server.test", 80)
@@ -36,15 +45,26 @@ def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch):
     assert proxy_for("http", "server.test", 80) == Proxy("all.test", 1)
 
 
-@pytest.mark.parametrize("url", ["socks5://me:secret-word@proxy.test:1080", "https://proxy.test", "socks5h://[::1]:9"])
-def test_a_proxy_of_another_kind_is_refused_in_words_without_its_password(monkeypatch, url):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "socks5://me:secret-word@proxy.test:1080",
+        "https://proxy.test",
+        "socks5h://[::1]:9",
+    ],
+)
+def test_a_proxy_of_another_kind_is_refused_in_words_without_its_password(
+    monkeypatch, url
+):
     monkeypatch.setenv("ALL_PROXY", url)
 
     with pytest.raises(HttpFailure) as caught:
         proxy_for("https", "server.test", 443)
 
     assert not caught.value.retryable
-    assert "only http:// proxies are spoken to; fix: correct or unset" in str(caught.value)
+    assert "only http:// proxies are spoken to; fix: correct or unset" in str(
+        caught.value
+    )
     assert "secret-word" not in str(caught.value)
 
 
@@ -111,15 +131,23 @@ class RealProxy:
             self.lines.append(head.split("\r\n")[0])
             self.heads.append(head)
             if self.login and f"Proxy-Authorization: {self.login}\r\n" not in head:
-                writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+                writer.write(
+                    b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+                )
                 return
-            inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self.behind)
+            inner_reader, inner_writer = await asyncio.open_connection(
+                "127.0.0.1", self.behind
+            )
             if head.startswith("CONNECT"):
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                own = [line for line in head.split("\r\n") if not line.startswith("Proxy-")]
+                own = [
+                    line for line in head.split("\r\n") if not line.startswith("Proxy-")
+                ]
                 inner_writer.write("\r\n".join(own).encode())
-            await asyncio.gather(copied(reader, inner_writer), copied(inner_reader, writer))
+            await asyncio.gather(
+                copied(reader, inner_writer), copied(inner_reader, writer)
+            )
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -134,7 +162,15 @@ async def copied(reader, writer):
         writer.close()
 
 
-def through(monkeypatch, url, *, login="me:pass%20word@", wanted=LOGIN, context=None, variable="all_proxy"):
+def through(
+    monkeypatch,
+    url,
+    *,
+    login="me:pass%20word@",
+    wanted=LOGIN,
+    context=None,
+    variable="all_proxy",
+):
     """What comes of a question to `url`, with the proxy and what the server saw."""
     seen = []
 
@@ -153,7 +189,9 @@ def through(monkeypatch, url, *, login="me:pass%20word@", wanted=LOGIN, context=
         behind = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         proxy = RealProxy(behind.sockets[0].getsockname()[1], wanted)
         listening = await asyncio.start_server(proxy, "127.0.0.1", 0)
-        monkeypatch.setenv(variable, f"http://{login}127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+        monkeypatch.setenv(
+            variable, f"http://{login}127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        )
         client = Client(Limits(connect=10))
         try:
             return await client.post(url, {}, {}), proxy
@@ -169,7 +207,9 @@ def through(monkeypatch, url, *, login="me:pass%20word@", wanted=LOGIN, context=
 
 @pytest.mark.parametrize("variable", ["http_proxy", "ALL_PROXY"])
 def test_a_proxy_gets_its_login_and_the_server_does_not(monkeypatch, variable):
-    answer, proxy, seen = through(monkeypatch, "http://server.test:8000/v1/x", variable=variable)
+    answer, proxy, seen = through(
+        monkeypatch, "http://server.test:8000/v1/x", variable=variable
+    )
 
     assert answer == {"a": 1}
     assert proxy.lines == ["POST http://server.test:8000/v1/x HTTP/1.1"]
@@ -179,30 +219,43 @@ def test_a_proxy_gets_its_login_and_the_server_does_not(monkeypatch, variable):
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize(
-    ("login", "said"), [("", "asks for a login"), ("me:other@", "refuses the login of its URL")], ids=["none", "wrong"]
+    ("login", "said"),
+    [("", "asks for a login"), ("me:other@", "refuses the login of its URL")],
+    ids=["none", "wrong"],
 )
-def test_a_proxy_that_wants_another_login_says_how_to_name_it(monkeypatch, scheme, login, said):
+def test_a_proxy_that_wants_another_login_says_how_to_name_it(
+    monkeypatch, scheme, login, said
+):
     error, _, seen = through(monkeypatch, f"{scheme}://server.test/v1", login=login)
 
     assert not seen and not error.retryable
     assert said in error.message and "http://user:password@host:port" in error.message
 
 
-def test_a_tunnel_names_the_server_with_its_port_and_only_the_proxy_gets_the_login(monkeypatch, certificate):
+def test_a_tunnel_names_the_server_with_its_port_and_only_the_proxy_gets_the_login(
+    monkeypatch, certificate
+):
     context, file = certificate
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
 
-    answer, proxy, seen = through(monkeypatch, "https://localhost/v1/x", context=context)
+    answer, proxy, seen = through(
+        monkeypatch, "https://localhost/v1/x", context=context
+    )
 
     assert answer == {"a": 1}
-    assert proxy.lines == ["CONNECT localhost:443 HTTP/1.1"] and f"Proxy-Authorization: {LOGIN}" in proxy.heads[0]
+    assert (
+        proxy.lines == ["CONNECT localhost:443 HTTP/1.1"]
+        and f"Proxy-Authorization: {LOGIN}" in proxy.heads[0]
+    )
     assert "Proxy-Authorization" not in seen[0]
 
 
 def test_a_tunnel_to_an_ipv6_address_has_it_in_brackets(monkeypatch, certificate):
     context, _ = certificate
 
-    error, proxy, _ = through(monkeypatch, "https://[2001:db8::1]/v1/x", context=context)
+    error, proxy, _ = through(
+        monkeypatch, "https://[2001:db8::1]/v1/x", context=context
+    )
 
     assert proxy.lines == ["CONNECT [2001:db8::1]:443 HTTP/1.1"]
     assert "Host: [2001:db8::1]:443\r\n" in proxy.heads[0]
@@ -218,4 +271,6 @@ def test_a_proxy_that_is_not_there_is_named_instead_of_the_server(monkeypatch):
     with pytest.raises(HttpFailure) as caught:
         asyncio.run(ask())
 
-    assert str(caught.value).startswith("cannot connect to the proxy 127.0.0.1:1: Connection refused; fix: correct or")
+    assert str(caught.value).startswith(
+        "cannot connect to the proxy 127.0.0.1:1: Connection refused; fix: correct or"
+    )

@@ -66,7 +66,10 @@ def test_members_that_hold_nothing_are_refused_before_they_cost_anything(count):
 def test_as_many_members_as_anybody_sends_are_read():
     assert inflate(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
     for size in (2**20, 2**20 + 1, 3 * 2**20):  # more than is unpacked at once
-        assert inflate(gzip.compress(bytes(size)) + gzip.compress(b"tail"), 2**23) == bytes(size) + b"tail"
+        assert (
+            inflate(gzip.compress(bytes(size)) + gzip.compress(b"tail"), 2**23)
+            == bytes(size) + b"tail"
+        )
 
 
 def test_what_unpacks_to_too_much_is_given_up_at_the_limit():
@@ -165,9 +168,18 @@ def test_five_bombs_at_once_take_less_than_two_hundred_mebibytes():
 
         listening = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = str(listening.sockets[0].getsockname()[1])
-        environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if "proxy" not in name.lower()
+        }
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", FIVE_AT_ONCE, port, stdout=subprocess.PIPE, env=environment
+            sys.executable,
+            "-c",
+            FIVE_AT_ONCE,
+            port,
+            stdout=subprocess.PIPE,
+            env=environment,
         )
         said, _ = await child.communicate()
         listening.close()

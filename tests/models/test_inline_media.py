@@ -14,7 +14,9 @@ from assay.store import RunReader
 
 PNG = b"\x89PNG\r\n\x1a\n...."
 needs_litellm = [
-    pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="needs litellm"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("litellm") is None, reason="needs litellm"
+    ),
     pytest.mark.xdist_group("litellm"),  # its import takes seconds: once
 ]
 
@@ -26,7 +28,14 @@ def environment(no_service, monkeypatch):
 
 
 def chat(**message):
-    return {"choices": [{"message": {"role": "assistant", "content": "x", **message}, "finish_reason": "stop"}]}
+    return {
+        "choices": [
+            {
+                "message": {"role": "assistant", "content": "x", **message},
+                "finish_reason": "stop",
+            }
+        ]
+    }
 
 
 def images(url):
@@ -38,7 +47,10 @@ def pieces(url):
 
 
 def response(data):
-    return {"status": "completed", "output": [{"type": "image_generation_call", "result": data}]}
+    return {
+        "status": "completed",
+        "output": [{"type": "image_generation_call", "result": data}],
+    }
 
 
 def message(source):
@@ -54,18 +66,48 @@ ANSWERS = {
     "openai pieces": ("openai/m", {}, pieces),
     "openai audio": ("openai/m", {}, lambda name: chat(audio={"data": name})),
     "responses": ("openai/m", {"api": "responses"}, response),
-    "images endpoint": ("openai/m", {"api": "images"}, lambda name: {"data": [{"b64_json": name}]}),
-    "anthropic data": ("anthropic/m", {}, lambda name: message({"type": "base64", "data": name})),
-    "anthropic url": ("anthropic/m", {}, lambda name: message({"type": "url", "url": name})),
-    "gemini data": ("gemini/m", {}, lambda name: parts({"inlineData": {"mimeType": "image/png", "data": name}})),
-    "gemini file": ("gemini/m", {}, lambda name: parts({"fileData": {"mimeType": "image/png", "fileUri": name}})),
+    "images endpoint": (
+        "openai/m",
+        {"api": "images"},
+        lambda name: {"data": [{"b64_json": name}]},
+    ),
+    "anthropic data": (
+        "anthropic/m",
+        {},
+        lambda name: message({"type": "base64", "data": name}),
+    ),
+    "anthropic url": (
+        "anthropic/m",
+        {},
+        lambda name: message({"type": "url", "url": name}),
+    ),
+    "gemini data": (
+        "gemini/m",
+        {},
+        lambda name: parts({"inlineData": {"mimeType": "image/png", "data": name}}),
+    ),
+    "gemini file": (
+        "gemini/m",
+        {},
+        lambda name: parts({"fileData": {"mimeType": "image/png", "fileUri": name}}),
+    ),
     "litellm": ("litellm/openai/m", {}, images),
-}  # fmt: skip
-NAMES = ["FILE", "file://FILE", "https://example.org/x.png", "data:image/png;base64,@@@", "data:image/png,raw", "@@@@x"]
+}
+NAMES = [
+    "FILE",
+    "file://FILE",
+    "https://example.org/x.png",
+    "data:image/png;base64,@@@",
+    "data:image/png,raw",
+    "@@@@x",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("answer", [pytest.param(a, marks=needs_litellm if a == "litellm" else ()) for a in ANSWERS])
+@pytest.mark.parametrize(
+    "answer",
+    [pytest.param(a, marks=needs_litellm if a == "litellm" else ()) for a in ANSWERS],
+)
 def test_an_answer_that_names_a_file_or_a_place_is_a_bad_response_and_nothing_is_opened(
     service, put_to, tmp_path, answer, name
 ):
@@ -73,18 +115,31 @@ def test_an_answer_that_names_a_file_or_a_place_is_a_bad_response_and_nothing_is
     model, options, body = ANSWERS[answer]
     asked = Request(Prompt((Message.of("user", "draw"),)), GenerateOptions())
 
-    [output] = put_to(service(body(name.replace("FILE", str(tmp_path / "private")))), model, asked, **options)
+    [output] = put_to(
+        service(body(name.replace("FILE", str(tmp_path / "private")))),
+        model,
+        asked,
+        **options,
+    )
 
     assert output.error is not None and output.error.kind == "bad_response", output
     assert "\n" not in output.error.message and not output.candidates
 
 
-@pytest.mark.parametrize("answer", [pytest.param(a, marks=needs_litellm if a == "litellm" else ()) for a in ANSWERS])
+@pytest.mark.parametrize(
+    "answer",
+    [pytest.param(a, marks=needs_litellm if a == "litellm" else ()) for a in ANSWERS],
+)
 def test_bytes_that_come_with_an_answer_are_taken(service, put_to, answer):
     model, options, body = ANSWERS[answer]
     url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
 
-    [output] = put_to(service(body(url)), model, Request(Prompt((Message.of("user", "draw"),))), **options)
+    [output] = put_to(
+        service(body(url)),
+        model,
+        Request(Prompt((Message.of("user", "draw"),))),
+        **options,
+    )
 
     assert [medium.data() for medium in output.media] == [PNG]
 
@@ -103,7 +158,10 @@ def test_what_is_no_text_is_no_medium(wrong):
         from_data_url(Audio, wrong)
 
 
-@pytest.mark.parametrize("first", [b"BM", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xd8\xff\x00", b"ID3\x7f"])
+@pytest.mark.parametrize(
+    "first",
+    [b"BM", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xd8\xff\x00", b"ID3\x7f"],
+)
 def test_samples_that_begin_like_a_file_are_samples_where_samples_were_asked_for(first):
     samples = first + b"\x01\x00" * 20
 
@@ -114,7 +172,13 @@ def test_samples_that_begin_like_a_file_are_samples_where_samples_were_asked_for
 
 
 @pytest.mark.parametrize(
-    "file", [b"RIFF\x00\x00\x00\x00WAVEfmt ", b"fLaC\x00\x00\x00\x22", b"OggS\x00\x02", b"ID3\x04\x00\x00"]
+    "file",
+    [
+        b"RIFF\x00\x00\x00\x00WAVEfmt ",
+        b"fLaC\x00\x00\x00\x22",
+        b"OggS\x00\x02",
+        b"ID3\x04\x00\x00",
+    ],
 )
 def test_a_file_that_came_where_samples_were_asked_for_is_played_as_it_is(file):
     assert playable(Audio(file), "pcm").data() == file
@@ -127,22 +191,35 @@ def test_a_file_an_endpoint_names_never_leaves_this_machine(service, tmp_path):
     (tmp_path / "private").write_text("the user's own words")
     server = service(images(str(tmp_path / "private")))
     rows = [{"id": "a", "question": "draw", "turns": ["again"], "answer": "x"}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
 
     async def run():
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", server.answer)
         async with TestServer(app) as running:
             url = str(running.make_url("/v1"))
-            task = assay.Task("t", dataset=str(tmp_path / "rows.jsonl"), scorers="exact_match")
-            settings = {"model_args": {"base_url": url}, "on_error": "continue", "output": str(tmp_path / "run")}
+            task = assay.Task(
+                "t", dataset=str(tmp_path / "rows.jsonl"), scorers="exact_match"
+            )
+            settings = {
+                "model_args": {"base_url": url},
+                "on_error": "continue",
+                "output": str(tmp_path / "run"),
+            }
             return await asyncio.to_thread(assay.run, task, "openai/m", **settings)
 
     result = asyncio.run(run())
 
     assert result[0].outcomes == {"model_error": 1}
     [record] = RunReader(tmp_path / "run").outputs()
-    assert "names an image instead of holding it, which is not opened" in record.output["error"]["message"]
+    assert (
+        "names an image instead of holding it, which is not opened"
+        in record.output["error"]["message"]
+    )
     assert len(server.asked) == 1
-    written = b"".join(path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file())
+    written = b"".join(
+        path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
+    )
     assert b"the user's own words" not in written

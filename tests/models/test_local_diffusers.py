@@ -7,7 +7,16 @@ import json
 import pytest
 
 import assay
-from assay.core import Image, Message, Meter, ModelError, Prompt, Request, Text, UsageError
+from assay.core import (
+    Image,
+    Message,
+    Meter,
+    ModelError,
+    Prompt,
+    Request,
+    Text,
+    UsageError,
+)
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
@@ -17,7 +26,10 @@ from assay.store import RunReader
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(
-        any(importlib.util.find_spec(name) is None for name in ("torch", "transformers", "diffusers")),
+        any(
+            importlib.util.find_spec(name) is None
+            for name in ("torch", "transformers", "diffusers")
+        ),
         reason="pip install torch transformers diffusers",
     ),
 ]
@@ -27,9 +39,16 @@ def tokenizer(folder):
     from transformers import CLIPTokenizer
 
     letters = [chr(code) for code in range(33, 127)]
-    words = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
+    words = [
+        *letters,
+        *(f"{letter}</w>" for letter in letters),
+        "<|startoftext|>",
+        "<|endoftext|>",
+    ]
     folder.mkdir()
-    (folder / "vocab.json").write_text(json.dumps({word: number for number, word in enumerate(words)}))
+    (folder / "vocab.json").write_text(
+        json.dumps({word: number for number, word in enumerate(words)})
+    )
     (folder / "merges.txt").write_text("#version: 0.2\n")
     made = CLIPTokenizer.from_pretrained(str(folder))
     made.model_max_length = 32
@@ -41,36 +60,61 @@ def parts(words, channels):
     from transformers import CLIPTextConfig, CLIPTextModel
 
     unet = UNet2DConditionModel(
-        sample_size=8, in_channels=channels, out_channels=4, layers_per_block=1, block_out_channels=(8, 16),
-        norm_num_groups=4, down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"), cross_attention_dim=16, attention_head_dim=2,
-    )  # fmt: skip
+        sample_size=8,
+        in_channels=channels,
+        out_channels=4,
+        layers_per_block=1,
+        block_out_channels=(8, 16),
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        cross_attention_dim=16,
+        attention_head_dim=2,
+    )
     vae = AutoencoderKL(
-        block_out_channels=(8, 8), norm_num_groups=4, down_block_types=("DownEncoderBlock2D",) * 2,
+        block_out_channels=(8, 8),
+        norm_num_groups=4,
+        down_block_types=("DownEncoderBlock2D",) * 2,
         up_block_types=("UpDecoderBlock2D",) * 2,
-    )  # fmt: skip
+    )
     text = CLIPTextConfig(
-        vocab_size=len(words), hidden_size=16, intermediate_size=16, num_attention_heads=2, num_hidden_layers=1,
-        max_position_embeddings=32, bos_token_id=0, eos_token_id=len(words) - 1,
-    )  # fmt: skip
+        vocab_size=len(words),
+        hidden_size=16,
+        intermediate_size=16,
+        num_attention_heads=2,
+        num_hidden_layers=1,
+        max_position_embeddings=32,
+        bos_token_id=0,
+        eos_token_id=len(words) - 1,
+    )
     return {
-        "vae": vae, "text_encoder": CLIPTextModel(text), "tokenizer": words, "unet": unet,
-        "scheduler": DDIMScheduler(clip_sample=False, steps_offset=1), "safety_checker": None,
-        "feature_extractor": None, "requires_safety_checker": False,
-    }  # fmt: skip
+        "vae": vae,
+        "text_encoder": CLIPTextModel(text),
+        "tokenizer": words,
+        "unet": unet,
+        "scheduler": DDIMScheduler(clip_sample=False, steps_offset=1),
+        "safety_checker": None,
+        "feature_extractor": None,
+        "requires_safety_checker": False,
+    }
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     import torch
-    from diffusers import StableDiffusionInstructPix2PixPipeline, StableDiffusionPipeline
+    from diffusers import (
+        StableDiffusionInstructPix2PixPipeline,
+        StableDiffusionPipeline,
+    )
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     root = tmp_path_factory.mktemp("pipelines")
     words = tokenizer(root / "words")
     StableDiffusionPipeline(**parts(words, 4)).save_pretrained(root / "draws")
-    StableDiffusionInstructPix2PixPipeline(**parts(words, 8)).save_pretrained(root / "edits")
+    StableDiffusionInstructPix2PixPipeline(**parts(words, 8)).save_pretrained(
+        root / "edits"
+    )
     return root
 
 
@@ -86,7 +130,11 @@ def drawing(folders):
 
 def ask(text, n=1, draw="", picture=None):
     said = (Text(text),) if picture is None else (picture, Text(text))
-    return Request(Prompt((Message("user", said),), produces=("image",)), GenerateOptions(n=n), draw=draw)
+    return Request(
+        Prompt((Message("user", said),), produces=("image",)),
+        GenerateOptions(n=n),
+        draw=draw,
+    )
 
 
 def pixels(output, index=0):
@@ -94,7 +142,9 @@ def pixels(output, index=0):
 
 
 def test_it_says_what_it_takes_and_makes_without_loading_weights(folders):
-    draws, edits = (build_model(f"diffusers/{folders}/{name}") for name in ("draws", "edits"))
+    draws, edits = (
+        build_model(f"diffusers/{folders}/{name}") for name in ("draws", "edits")
+    )
 
     assert (draws.abilities.accepts, draws.abilities.produces) == ({"text"}, {"image"})
     assert edits.abilities.accepts == {"text", "image"}
@@ -107,36 +157,57 @@ def test_a_candidate_is_the_same_image_however_many_are_asked_for(drawing):
 
     assert len({pixels(three, index) for index in range(3)}) == 3
     assert pixels(one) == pixels(three, 0)
-    assert len(three.details["seeds"]) == 3 and one.details["seeds"] == three.details["seeds"][:1]
+    assert (
+        len(three.details["seeds"]) == 3
+        and one.details["seeds"] == three.details["seeds"][:1]
+    )
 
 
 def test_neighbours_do_not_change_an_image(drawing):
     alone = [drawing.generate([ask(text)])[0] for text in ("a cat", "a dog", "a boat")]
     together = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
 
-    assert [pixels(output) for output in together] == [pixels(output) for output in alone]
+    assert [pixels(output) for output in together] == [
+        pixels(output) for output in alone
+    ]
 
 
 def test_another_sample_is_another_image_of_the_same_words(drawing):
-    first, other = drawing.generate([ask("a cat", draw="7/0/0/a"), ask("a cat", draw="7/0/0/b")])
+    first, other = drawing.generate(
+        [ask("a cat", draw="7/0/0/a"), ask("a cat", draw="7/0/0/b")]
+    )
 
     assert pixels(first) != pixels(other)
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-def test_a_run_with_more_candidates_begins_with_the_same_images_and_no_two_are_alike(folders, tmp_path, seed):
+def test_a_run_with_more_candidates_begins_with_the_same_images_and_no_two_are_alike(
+    folders, tmp_path, seed
+):
     rows = [{"id": str(n), "question": "Draw a cat."} for n in range(2)]
     task = assay.Task(
-        "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)
+        "drawn",
+        dataset=rows,
+        template="{{ question }}",
+        produces=("image",),
+        scorers=(lambda s, o: len(o.media),),
     )
     drawn = {}
     for n in (2, 3):
         assay.run(
-            task, f"diffusers/{folders}/draws", model_args=SMALL, generation={"n": n}, seed=seed, epochs=2,
+            task,
+            f"diffusers/{folders}/draws",
+            model_args=SMALL,
+            generation={"n": n},
+            seed=seed,
+            epochs=2,
             output=str(tmp_path / str(n)),
-        )  # fmt: skip
+        )
         drawn[n] = [
-            [candidate["parts"][0]["sha256"] for candidate in record.output["candidates"]]
+            [
+                candidate["parts"][0]["sha256"]
+                for candidate in record.output["candidates"]
+            ]
             for record in RunReader(tmp_path / str(n)).outputs()
         ]
 
@@ -151,7 +222,9 @@ def test_an_image_that_is_not_finite_is_a_failure(folders, part):
     model = build_model(f"diffusers/{folders}/draws", SMALL)
     model.load()
     with torch.no_grad():
-        {"unet": model._pipe.unet.conv_out, "vae": model._pipe.vae.decoder.conv_out}[part].weight.fill_(float("nan"))
+        {"unet": model._pipe.unet.conv_out, "vae": model._pipe.vae.decoder.conv_out}[
+            part
+        ].weight.fill_(float("nan"))
 
     [output] = model.generate([ask("a cat", n=2)])
 
@@ -165,7 +238,13 @@ def test_the_images_are_those_the_pipeline_itself_makes(drawing):
     [made] = drawing.generate([ask("a red cat")])
     generator = torch.Generator("cpu").manual_seed(made.details["seeds"][0])
     with torch.inference_mode():
-        own = drawing._pipe(prompt="a red cat", generator=generator, num_inference_steps=2, height=16, width=16)
+        own = drawing._pipe(
+            prompt="a red cat",
+            generator=generator,
+            num_inference_steps=2,
+            height=16,
+            width=16,
+        )
 
     assert image_from(own.images[0]).data() == pixels(made)
 
@@ -192,7 +271,10 @@ def test_a_hub_that_cannot_be_reached_is_one_line_after_one_attempt(monkeypatch)
 
 
 def test_the_precision_that_is_taken_is_part_of_the_identity(folders):
-    full, half = (build_model(f"diffusers/{folders}/draws", {"device": device}) for device in ("cpu", "cuda"))
+    full, half = (
+        build_model(f"diffusers/{folders}/draws", {"device": device})
+        for device in ("cpu", "cuda")
+    )
 
     assert (full.identity["dtype"], half.identity["dtype"]) == ("float32", "bfloat16")
 
@@ -225,7 +307,9 @@ def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
 
     whole = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
     monkeypatch.setattr(type(drawing._pipe), "__call__", small_memory)
-    halved, fits = call_in_halves(drawing, [ask(text) for text in ("a cat", "a dog", "a boat")])
+    halved, fits = call_in_halves(
+        drawing, [ask(text) for text in ("a cat", "a dog", "a boat")]
+    )
 
     assert [pixels(output) for output in halved] == [pixels(output) for output in whole]
     assert fits == 1  # so that the next batch is smaller
@@ -241,22 +325,37 @@ def test_an_image_is_changed_by_words(folders):
     from PIL import Image as pillow
 
     model = build_model(f"diffusers/{folders}/edits", {"steps": 2})
-    red, blue = (image_from(pillow.new("RGB", (16, 16), color)) for color in ("red", "blue"))
+    red, blue = (
+        image_from(pillow.new("RGB", (16, 16), color)) for color in ("red", "blue")
+    )
 
-    [first, other] = model.generate([ask("make it green", picture=red), ask("make it green", picture=blue)])
+    [first, other] = model.generate(
+        [ask("make it green", picture=red), ask("make it green", picture=blue)]
+    )
 
     assert isinstance(first.media[0], Image) and first.error is None
     assert pixels(first) != pixels(other)
 
 
 def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
-    rows = [{"id": str(n), "question": f"Draw {thing}."} for n, thing in enumerate(("a cat", "a dog"))]
+    rows = [
+        {"id": str(n), "question": f"Draw {thing}."}
+        for n, thing in enumerate(("a cat", "a dog"))
+    ]
     task = assay.Task(
-        "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)
+        "drawn",
+        dataset=rows,
+        template="{{ question }}",
+        produces=("image",),
+        scorers=(lambda s, o: len(o.media),),
     )
 
     result = assay.run(
-        task, f"diffusers/{folders}/draws", model_args=SMALL, generation={"n": 2}, output=str(tmp_path / "run")
+        task,
+        f"diffusers/{folders}/draws",
+        model_args=SMALL,
+        generation={"n": 2},
+        output=str(tmp_path / "run"),
     )
 
     assert result.status == "complete" and result.results[0].n == 2
@@ -268,14 +367,35 @@ def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
     [
         ("nowhere", {}, "no such pipeline folder"),
         ("words", {}, "the folder holds no model_index.json"),
-        ("draws", {"pipeline": "NoSuchPipeline"}, "diffusers knows no pipeline 'NoSuchPipeline'"),
-        ("draws", {"strength": 0.5}, "StableDiffusionPipeline has no setting 'strength'"),
+        (
+            "draws",
+            {"pipeline": "NoSuchPipeline"},
+            "diffusers knows no pipeline 'NoSuchPipeline'",
+        ),
+        (
+            "draws",
+            {"strength": 0.5},
+            "StableDiffusionPipeline has no setting 'strength'",
+        ),
         ("draws", {"dtype": "float3"}, "unknown dtype 'float3'"),
         ("draws", {"steps": 0}, "steps=0 is no count; fix: a whole number from 1 on"),
         ("draws", {"height": -8}, "height=-8 is no count"),
-        ("draws", {"pictures": -1}, "pictures=-1 is no count; fix: a whole number from 0 on"),
+        (
+            "draws",
+            {"pictures": -1},
+            "pictures=-1 is no count; fix: a whole number from 0 on",
+        ),
     ],
-    ids=("missing", "not a pipeline", "class", "setting", "dtype", "steps", "height", "pictures"),
+    ids=(
+        "missing",
+        "not a pipeline",
+        "class",
+        "setting",
+        "dtype",
+        "steps",
+        "height",
+        "pictures",
+    ),
 )
 def test_what_is_wrong_is_said(folders, change, args, words):
     with pytest.raises(UsageError, match=words):
@@ -285,11 +405,20 @@ def test_what_is_wrong_is_said(folders, change, args, words):
         raise UsageError(output.error.message)
 
 
-@pytest.mark.parametrize("option", [{"temperature": 0.3}, {"stop": ("x",)}, {"max_tokens": 4}, {"logprobs": 0}])
+@pytest.mark.parametrize(
+    "option",
+    [{"temperature": 0.3}, {"stop": ("x",)}, {"max_tokens": 4}, {"logprobs": 0}],
+)
 def test_options_of_models_that_write_are_refused(drawing, option):
-    asked = Request(Prompt((Message.of("user", "a cat"),), produces=("image",)), GenerateOptions(**option))
+    asked = Request(
+        Prompt((Message.of("user", "a cat"),), produces=("image",)),
+        GenerateOptions(**option),
+    )
 
-    with pytest.raises(UsageError, match=f"which draws, has no generation option '{next(iter(option))}'; fix: "):
+    with pytest.raises(
+        UsageError,
+        match=f"which draws, has no generation option '{next(iter(option))}'; fix: ",
+    ):
         drawing.generate([asked])
 
 
@@ -302,12 +431,21 @@ def lacking(folder, into, part, name):
     shutil.copytree(folder, into)
     [file] = (into / part).glob("*.safetensors")
     weights = load_file(file)
-    save_file({own: tensor for own, tensor in weights.items() if not own.endswith(name)}, file, {"format": "pt"})
+    save_file(
+        {own: tensor for own, tensor in weights.items() if not own.endswith(name)},
+        file,
+        {"format": "pt"},
+    )
     return str(into)
 
 
 @pytest.mark.parametrize(
-    ("part", "name"), [("unet", "conv_in.weight"), ("vae", "quant_conv.bias"), ("text_encoder", "q_proj.weight")]
+    ("part", "name"),
+    [
+        ("unet", "conv_in.weight"),
+        ("vae", "quant_conv.bias"),
+        ("text_encoder", "q_proj.weight"),
+    ],
 )
 def test_a_pipeline_that_lacks_a_tensor_names_it(folders, tmp_path, capfd, part, name):
     folder = lacking(folders / "draws", tmp_path / "lacking", part, name)
@@ -328,7 +466,10 @@ def test_a_pipeline_says_how_far_it_is_inside_a_batch(drawing):
     meter, seen = Meter(), []
     usual = drawing._pipe.scheduler.step
     drawing.report_to(meter)
-    drawing._pipe.scheduler.step = lambda *args, **more: (seen.append(meter.ended), usual(*args, **more))[1]
+    drawing._pipe.scheduler.step = lambda *args, **more: (
+        seen.append(meter.ended),
+        usual(*args, **more),
+    )[1]
     try:
         drawing.generate([ask("a"), ask("b")])
     finally:

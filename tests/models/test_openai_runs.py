@@ -14,9 +14,23 @@ from assay.core import GenerateOptions, Message, Prompt, Request
 from assay.models import build_model, embedded
 
 FAULTS = (
-    "wait", "busy", "broken", "away", "reset", "cut", "truncated", "incomplete", "page", "letters", "elsewhere",
-    "none", "empty", "bomb", "large", "filtered",
-)  # fmt: skip
+    "wait",
+    "busy",
+    "broken",
+    "away",
+    "reset",
+    "cut",
+    "truncated",
+    "incomplete",
+    "page",
+    "letters",
+    "elsewhere",
+    "none",
+    "empty",
+    "bomb",
+    "large",
+    "filtered",
+)
 PASSING = FAULTS[:10]
 """Those after which another try brings the answer."""
 
@@ -27,7 +41,14 @@ def environment(no_service):
 
 
 def reply(content, finish="stop"):
-    return {"choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": finish}]}
+    return {
+        "choices": [
+            {
+                "message": {"role": "assistant", "content": content},
+                "finish_reason": finish,
+            }
+        ]
+    }
 
 
 class Faulty:
@@ -41,8 +62,12 @@ class Faulty:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-                question = json.loads(await reader.readexactly(length))["messages"][0]["content"]
+                length = int(
+                    head.lower().split(b"content-length:")[1].split(b"\r\n")[0]
+                )
+                question = json.loads(await reader.readexactly(length))["messages"][0][
+                    "content"
+                ]
                 self.asked[question] = self.asked.get(question, 0) + 1
                 fault, number = question.split()
                 persists = fault in FAULTS and fault not in PASSING
@@ -66,18 +91,28 @@ class Faulty:
             "incomplete": whole({"choices": [{}]}),
             "page": whole(b"<html>Bad gateway</html>"),
             "letters": whole(b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'),
-            "elsewhere": whole(b"", "307 Temporary Redirect", "Location: http://169.254.169.254/\r\n"),
+            "elsewhere": whole(
+                b"", "307 Temporary Redirect", "Location: http://169.254.169.254/\r\n"
+            ),
             "none": whole(reply(None, "length")),
             "empty": whole(reply("")),
-            "bomb": whole(gzip.compress(b"0" * 10_000_000), more="Content-Encoding: gzip\r\n"),
+            "bomb": whole(
+                gzip.compress(b"0" * 10_000_000), more="Content-Encoding: gzip\r\n"
+            ),
             "large": whole(error, "413 Content Too Large"),
-            "filtered": whole({"error": {"code": "content_filter", "message": "no"}}, "400 Bad Request"),
+            "filtered": whole(
+                {"error": {"code": "content_filter", "message": "no"}},
+                "400 Bad Request",
+            ),
         }[name]
 
 
 def whole(body, status="200 OK", more=""):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return f"HTTP/1.1 {status}\r\n{more}Content-Length: {len(data)}\r\n\r\n".encode() + data
+    return (
+        f"HTTP/1.1 {status}\r\n{more}Content-Length: {len(data)}\r\n\r\n".encode()
+        + data
+    )
 
 
 @contextlib.contextmanager
@@ -112,7 +147,10 @@ def serving(handler):
 
 def test_every_fault_that_passes_is_survived_and_none_becomes_a_wrong_answer(tmp_path):
     kinds = [*FAULTS, "fine", "fine"]
-    rows = [{"id": f"{kind}-{n}", "question": f"{kind} {n}", "answer": str(n)} for n, kind in enumerate(kinds)]
+    rows = [
+        {"id": f"{kind}-{n}", "question": f"{kind} {n}", "answer": str(n)}
+        for n, kind in enumerate(kinds)
+    ]
     server = Faulty()
 
     with serving(server) as url:
@@ -125,15 +163,29 @@ def test_every_fault_that_passes_is_survived_and_none_becomes_a_wrong_answer(tmp
             output=str(tmp_path / "run"),
         )
 
-    lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()
+    ]
     scored = [line for line in lines if line["kind"] == "score"]
-    outcomes = {line["id"]: (line["outcome"], next(iter(line["values"].values()), None)) for line in scored}
+    outcomes = {
+        line["id"]: (line["outcome"], next(iter(line["values"].values()), None))
+        for line in scored
+    }
     right = {name for name, outcome in outcomes.items() if outcome == ("scored", 1.0)}
     assert {name.split("-")[0] for name in right} == {*PASSING, "fine"}
-    failed = {name.split("-")[0] for name, (outcome, _) in outcomes.items() if outcome == "model_error"}
+    failed = {
+        name.split("-")[0]
+        for name, (outcome, _) in outcomes.items()
+        if outcome == "model_error"
+    }
     assert failed == {"elsewhere", "bomb", "large"}
     assert all(server.asked[f"{kind} {n}"] == 2 for n, kind in enumerate(PASSING))
-    assert all(server.asked[f"{kind} {n}"] == 1 for n, kind in enumerate(kinds) if kind in ("large", "filtered"))
+    assert all(
+        server.asked[f"{kind} {n}"] == 1
+        for n, kind in enumerate(kinds)
+        if kind in ("large", "filtered")
+    )
     assert result.status == "partial"
 
 
@@ -141,7 +193,12 @@ def test_every_fault_that_passes_is_survived_and_none_becomes_a_wrong_answer(tmp
 def rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps({"id": n, "question": f"q {n}", "answer": "x"}) + "\n" for n in range(40)))
+    file.write_text(
+        "".join(
+            json.dumps({"id": n, "question": f"q {n}", "answer": "x"}) + "\n"
+            for n in range(40)
+        )
+    )
     return str(file)
 
 
@@ -150,7 +207,9 @@ def said_by(capsys, rows, *arguments):
     code = main(["run", rows, "--scorer", "exact_match", *arguments])
     printed = capsys.readouterr()
     assert "Traceback" not in printed.out + printed.err
-    return code, [line for line in (printed.out + printed.err).splitlines() if line.strip()]
+    return code, [
+        line for line in (printed.out + printed.err).splitlines() if line.strip()
+    ]
 
 
 class Refusing:
@@ -163,7 +222,9 @@ class Refusing:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+                await reader.readexactly(
+                    int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+                )
                 self.asked += 1
                 writer.write(self.reply)
 
@@ -171,16 +232,35 @@ class Refusing:
 @pytest.mark.parametrize(
     ("status", "body", "path", "expected"),
     [
-        ("404 Not Found", {"detail": "Not Found"}, "", "fix: base_url may lack the version, as in http://127.0.0.1:"),
-        ("401 Unauthorized", {"error": {"message": "who?"}}, "/v1", "the server refused the key 3 times in a row"),
-        ("400 Bad Request", {"error": {"message": "no such model"}}, "/v1", "HTTP 400: no such model"),
+        (
+            "404 Not Found",
+            {"detail": "Not Found"},
+            "",
+            "fix: base_url may lack the version, as in http://127.0.0.1:",
+        ),
+        (
+            "401 Unauthorized",
+            {"error": {"message": "who?"}},
+            "/v1",
+            "the server refused the key 3 times in a row",
+        ),
+        (
+            "400 Bad Request",
+            {"error": {"message": "no such model"}},
+            "/v1",
+            "HTTP 400: no such model",
+        ),
     ],
 )
-def test_an_endpoint_that_refuses_stops_the_run_with_one_clear_line(capsys, rows, status, body, path, expected):
+def test_an_endpoint_that_refuses_stops_the_run_with_one_clear_line(
+    capsys, rows, status, body, path, expected
+):
     server = Refusing(status, body)
 
     with serving(server) as url:
-        code, lines = said_by(capsys, rows, "--model", "openai/m", "--base_url", url + path)
+        code, lines = said_by(
+            capsys, rows, "--model", "openai/m", "--base_url", url + path
+        )
 
     assert code == 1
     assert [line for line in lines if "stopped" in line and expected in line]
@@ -190,15 +270,37 @@ def test_an_endpoint_that_refuses_stops_the_run_with_one_clear_line(capsys, rows
 @pytest.mark.parametrize(
     ("url", "code", "expected"),
     [
-        ("http://127.0.0.1:1/v1", 1, "cannot connect to 127.0.0.1:1: Connection refused; fix: start the server"),
-        ("ftp://example.org/v1", 2, "base_url must start with http:// or https://, got 'ftp://example.org/v1'"),
-        ("localhost:8000/v1", 2, "got 'localhost:8000/v1'; fix: http://localhost:8000/v1"),
-        ("http://localhost:99999/v1", 2, "base_url localhost: Port out of range 0-65535; fix: http://host:port/v1"),
-        ("http://h/v1/chat/completions", 2, "the path of one API, chat/completions; fix: --base_url http://h/v1"),
+        (
+            "http://127.0.0.1:1/v1",
+            1,
+            "cannot connect to 127.0.0.1:1: Connection refused; fix: start the server",
+        ),
+        (
+            "ftp://example.org/v1",
+            2,
+            "base_url must start with http:// or https://, got 'ftp://example.org/v1'",
+        ),
+        (
+            "localhost:8000/v1",
+            2,
+            "got 'localhost:8000/v1'; fix: http://localhost:8000/v1",
+        ),
+        (
+            "http://localhost:99999/v1",
+            2,
+            "base_url localhost: Port out of range 0-65535; fix: http://host:port/v1",
+        ),
+        (
+            "http://h/v1/chat/completions",
+            2,
+            "the path of one API, chat/completions; fix: --base_url http://h/v1",
+        ),
     ],
 )
 def test_a_wrong_address_is_one_clear_line(capsys, rows, url, code, expected):
-    left, lines = said_by(capsys, rows, "--model", "openai/m", "--base_url", url, "-a", "start_timeout=0")
+    left, lines = said_by(
+        capsys, rows, "--model", "openai/m", "--base_url", url, "-a", "start_timeout=0"
+    )
 
     assert left == code
     assert [line for line in lines if expected in line]
@@ -214,26 +316,39 @@ def test_no_key_is_one_clear_line_before_anything_is_asked(capsys, rows, scheme)
 
 
 @pytest.mark.embedded
-@pytest.mark.skipif(bool(embedded.CATALOGUE["smollm2"].missing), reason=embedded.CATALOGUE["smollm2"].pip)
+@pytest.mark.skipif(
+    bool(embedded.CATALOGUE["smollm2"].missing),
+    reason=embedded.CATALOGUE["smollm2"].pip,
+)
 def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
     import xllamacpp
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
     local = build_model("smollm2", {"context": 512})
     params = xllamacpp.CommonParams()
-    params.model.path, params.n_ctx, params.n_parallel, params.verbosity = local.path, 512, 2, -1
+    params.model.path, params.n_ctx, params.n_parallel, params.verbosity = (
+        local.path,
+        512,
+        2,
+        -1,
+    )
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.api_keys = ["sk-test-0123456789abcdef"]
     server = xllamacpp.Server(params)
     address = server.listening_address
 
     def ask(text, **options):
-        return Request(Prompt((Message.of("user", text),)), GenerateOptions(temperature=0.0, **options))
+        return Request(
+            Prompt((Message.of("user", text),)),
+            GenerateOptions(temperature=0.0, **options),
+        )
 
     async def put(base, *requests, **options):
         model = build_model("openai/smollm2", {"base_url": base, **options})
         try:
-            return await asyncio.gather(*[model.generate([request]) for request in requests])
+            return await asyncio.gather(
+                *[model.generate([request]) for request in requests]
+            )
         finally:
             await model.close()
 
@@ -246,7 +361,9 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
         )
     )
     [[lost]] = asyncio.run(put(f"{address}/v9", ask("hi", max_tokens=1)))
-    [[responded]] = asyncio.run(put(f"{address}/v1", ask("Say hi.", max_tokens=4), api="responses"))
+    [[responded]] = asyncio.run(
+        put(f"{address}/v1", ask("Say hi.", max_tokens=4), api="responses")
+    )
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-0123456789")
     [[locked]] = asyncio.run(put(f"{address}/v1", ask("hi", max_tokens=1)))
 
@@ -267,17 +384,45 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
     [
         (("--concurrency", "0"), "--concurrency is 0; fix: at least 1"),
         (("-b", "-2"), "--batch_size is -2; fix: at least 1"),
-        (("-a", "total_timeout=-1"), "total_timeout of model 'openai/m' is -1; fix: seconds, above 0"),
-        (("-a", "idle_timeout=abc"), "idle_timeout of model 'openai/m' is 'abc'; fix: seconds, above 0"),
-        (("-a", "connect_timeout=true"), "connect_timeout of model 'openai/m' is True; fix: seconds, above 0"),
-        (("-a", "max_response_bytes=many"), "max_response_bytes of model 'openai/m' is 'many'"),
+        (
+            ("-a", "total_timeout=-1"),
+            "total_timeout of model 'openai/m' is -1; fix: seconds, above 0",
+        ),
+        (
+            ("-a", "idle_timeout=abc"),
+            "idle_timeout of model 'openai/m' is 'abc'; fix: seconds, above 0",
+        ),
+        (
+            ("-a", "connect_timeout=true"),
+            "connect_timeout of model 'openai/m' is True; fix: seconds, above 0",
+        ),
+        (
+            ("-a", "max_response_bytes=many"),
+            "max_response_bytes of model 'openai/m' is 'many'",
+        ),
         (("-a", "think_tags=maybe"), "think_tags must be true or false, got 'maybe'"),
-        (("-a", "max_tokens_field=foo"), "max_tokens_field must be one of auto, max_tokens, max_completion_tokens"),
+        (
+            ("-a", "max_tokens_field=foo"),
+            "max_tokens_field must be one of auto, max_tokens, max_completion_tokens",
+        ),
         (("-a", "audio_format=16"), "audio_format takes a name, got 16"),
-        (("-a", "price_input=abc"), "price_input is 'abc'; fix: the price of a million tokens"),
+        (
+            ("-a", "price_input=abc"),
+            "price_input is 'abc'; fix: the price of a million tokens",
+        ),
     ],
 )
-def test_a_number_that_makes_no_sense_is_refused_before_the_run(capsys, rows, flags, expected):
-    left, lines = said_by(capsys, rows, "--model", "openai/m", "--base_url", "http://127.0.0.1:1/v1", *flags)
+def test_a_number_that_makes_no_sense_is_refused_before_the_run(
+    capsys, rows, flags, expected
+):
+    left, lines = said_by(
+        capsys,
+        rows,
+        "--model",
+        "openai/m",
+        "--base_url",
+        "http://127.0.0.1:1/v1",
+        *flags,
+    )
 
     assert left == 2 and any(expected in line for line in lines)

@@ -14,14 +14,39 @@ from assay.registry import models
 @pytest.mark.parametrize(
     ("name", "args", "ours", "rest"),
     [
-        ("hf", {"pretrained": "o/m", "dtype": "half", "revision": "r"}, "hf/o/m", {"dtype": "half", "revision": "r"}),
-        ("huggingface", {"pretrained": "/m", "peft": "/a", "max_length": 9}, "hf//m", {"adapter": "/a", "context": 9}),
-        ("hf", {"pretrained": "m", "parallelize": True}, "hf/m", {"device_map": "auto"}),
+        (
+            "hf",
+            {"pretrained": "o/m", "dtype": "half", "revision": "r"},
+            "hf/o/m",
+            {"dtype": "half", "revision": "r"},
+        ),
+        (
+            "huggingface",
+            {"pretrained": "/m", "peft": "/a", "max_length": 9},
+            "hf//m",
+            {"adapter": "/a", "context": 9},
+        ),
+        (
+            "hf",
+            {"pretrained": "m", "parallelize": True},
+            "hf/m",
+            {"device_map": "auto"},
+        ),
         ("hf", {"pretrained": "m", "parallelize": False}, "hf/m", {}),
         ("hf", {"pretrained": "/w", "gguf_file": "m.gguf"}, "hf//w/m.gguf", {}),
         ("hf/local", {"model_path": "/w/m"}, "hf//w/m", {}),
-        ("vllm", {"pretrained": "m", "tensor_parallel_size": 2}, "vllm/m", {"tensor_parallel": 2}),
-        ("vllm", {"pretrained": "m", "gpu_memory_utilization": 0.8}, "vllm/m", {"memory": 0.8}),
+        (
+            "vllm",
+            {"pretrained": "m", "tensor_parallel_size": 2},
+            "vllm/m",
+            {"tensor_parallel": 2},
+        ),
+        (
+            "vllm",
+            {"pretrained": "m", "gpu_memory_utilization": 0.8},
+            "vllm/m",
+            {"memory": 0.8},
+        ),
         (
             "local-completions",
             {"model": "m", "base_url": "http://h/v1/completions"},
@@ -30,7 +55,12 @@ from assay.registry import models
         ),
         (
             "local-chat-completions",
-            {"model": "m", "base_url": "http://h/v1/chat/completions", "num_concurrent": 8, "max_retries": 3},
+            {
+                "model": "m",
+                "base_url": "http://h/v1/chat/completions",
+                "num_concurrent": 8,
+                "max_retries": 3,
+            },
             "openai/m",
             {"api": "chat", "base_url": "http://h/v1", "concurrency": 8},
         ),
@@ -39,11 +69,21 @@ from assay.registry import models
         ("google/gemma-3-4b-it", {}, "hf/google/gemma-3-4b-it", {}),
         ("Qwen/Qwen3-8B", {}, "hf/Qwen/Qwen3-8B", {}),
         ("openai-community/gpt2", {}, "hf/openai-community/gpt2", {}),
-        ("Qwen/Qwen3-8B", {"base_url": "http://h/v1"}, "openai/Qwen/Qwen3-8B", {"base_url": "http://h/v1"}),
-        ("gpt-x", {"base_url": "http://h/v1/chat/completions/"}, "openai/gpt-x", {"base_url": "http://h/v1"}),
+        (
+            "Qwen/Qwen3-8B",
+            {"base_url": "http://h/v1"},
+            "openai/Qwen/Qwen3-8B",
+            {"base_url": "http://h/v1"},
+        ),
+        (
+            "gpt-x",
+            {"base_url": "http://h/v1/chat/completions/"},
+            "openai/gpt-x",
+            {"base_url": "http://h/v1"},
+        ),
         ("mockllm/model", {}, "scripted", {}),
     ],
-)  # fmt: skip
+)
 def test_a_name_of_another_tool_has_one_in_assay(name, args, ours, rest):
     naming = in_our_words(name, args)
 
@@ -51,14 +91,25 @@ def test_a_name_of_another_tool_has_one_in_assay(name, args, ours, rest):
     assert naming.note
 
 
-@each("name", [*models.names(), "hf/org/name", "openai/gpt-x", "replay/runs/one", "litellm/groq/x"])
+@each(
+    "name",
+    [
+        *models.names(),
+        "hf/org/name",
+        "openai/gpt-x",
+        "replay/runs/one",
+        "litellm/groq/x",
+    ],
+)
 def test_a_name_of_assays_own_stays_as_it_is(name):
     args = {"path": "x"} if name in ("hf", "vllm") else {}
 
     assert in_our_words(name, args) == type(in_our_words("scripted"))(name, args, "")
 
 
-@pytest.mark.parametrize("name", ["openay/gpt-x", "gguff/x", "weights/model.safetensors", "nothing", "a/b/c"])
+@pytest.mark.parametrize(
+    "name", ["openay/gpt-x", "gguff/x", "weights/model.safetensors", "nothing", "a/b/c"]
+)
 def test_what_may_be_a_slip_or_a_file_is_not_taken_for_a_model_of_the_hub(name):
     assert in_our_words(name).name == name
 
@@ -67,7 +118,12 @@ def test_what_may_be_a_slip_or_a_file_is_not_taken_for_a_model_of_the_hub(name):
 
 
 def test_what_lm_eval_says_to_an_endpoint_and_assay_does_not_need_is_named():
-    args = {"model": "m", "base_url": "http://h/v1", "tokenizer_backend": "huggingface", "tokenized_requests": False}
+    args = {
+        "model": "m",
+        "base_url": "http://h/v1",
+        "tokenizer_backend": "huggingface",
+        "tokenized_requests": False,
+    }
 
     naming = in_our_words("local-chat-completions", args)
 
@@ -76,7 +132,10 @@ def test_what_lm_eval_says_to_an_endpoint_and_assay_does_not_need_is_named():
 
 @pytest.mark.parametrize(
     ("file", "content", "ours"),
-    [("config.json", {}, "hf"), ("model_index.json", {"_class_name": "X"}, "diffusers")],
+    [
+        ("config.json", {}, "hf"),
+        ("model_index.json", {"_class_name": "X"}, "diffusers"),
+    ],
 )
 def test_a_folder_is_the_kind_of_model_its_files_say(tmp_path, file, content, ours):
     (tmp_path / file).write_text(json.dumps(content))
@@ -87,7 +146,9 @@ def test_a_folder_is_the_kind_of_model_its_files_say(tmp_path, file, content, ou
 def test_a_folder_of_gguf_files_is_answered_with_one_of_them(tmp_path):
     (tmp_path / "small.gguf").write_bytes(b"GGUF")
 
-    with pytest.raises(UsageError, match=r"no config.json .*; fix: --model .*/small\.gguf"):
+    with pytest.raises(
+        UsageError, match=r"no config.json .*; fix: --model .*/small\.gguf"
+    ):
         in_our_words(str(tmp_path))
 
 
@@ -97,7 +158,8 @@ def test_options_in_place_of_a_model_are_answered_with_their_own_flag():
 
 
 @pytest.mark.parametrize(
-    ("name", "has_choice"), [("hf", True), ("Qwen/Qwen3-8B", True), ("smollm2", False), ("openai/x", False)]
+    ("name", "has_choice"),
+    [("hf", True), ("Qwen/Qwen3-8B", True), ("smollm2", False), ("openai/x", False)],
 )
 def test_only_models_with_a_choice_of_device_take_one(name, has_choice):
     assert takes_device(name) is has_choice

@@ -10,7 +10,9 @@ RATE = 16_000
 RANDOM = np.random.default_rng(7)
 
 
-def speech(*seconds: float, pause: float = 0.4, random: np.random.Generator = RANDOM) -> np.ndarray:
+def speech(
+    *seconds: float, pause: float = 0.4, random: np.random.Generator = RANDOM
+) -> np.ndarray:
     """Noise for speech, with a faint hiss in the pauses."""
     parts = []
     for length in seconds:
@@ -47,7 +49,10 @@ def test_every_cut_is_in_a_pause():
 
 
 def test_a_recording_without_a_pause_is_refused_and_not_cut_through_a_word():
-    with pytest.raises(ModelError, match="cannot hear 40 s at once, and finds no pause to cut at between 15 and 30 s"):
+    with pytest.raises(
+        ModelError,
+        match="cannot hear 40 s at once, and finds no pause to cut at between 15 and 30 s",
+    ):
         in_pieces(speech(40, pause=0), RATE, 30)
 
 
@@ -77,7 +82,9 @@ def test_a_recording_in_which_hardly_anybody_speaks_is_cut_all_the_same(hiss):
     pieces = in_pieces(samples, RATE, 30)
 
     [loud] = [piece for piece in pieces if np.abs(piece).max() > 0.1]
-    assert np.count_nonzero(np.abs(loud) > 0.05) == np.count_nonzero(np.abs(samples) > 0.05)
+    assert np.count_nonzero(np.abs(loud) > 0.05) == np.count_nonzero(
+        np.abs(samples) > 0.05
+    )
 
 
 def test_a_recording_that_is_shifted_off_zero_is_cut_at_the_same_pauses():
@@ -85,7 +92,10 @@ def test_a_recording_that_is_shifted_off_zero_is_cut_at_the_same_pauses():
     random = np.random.default_rng(5)
     samples = speech(*random.uniform(0.5, 2, 60), random=random)
 
-    pieces, shifted = in_pieces(samples, RATE, 30), in_pieces(samples + np.float32(0.1), RATE, 30)
+    pieces, shifted = (
+        in_pieces(samples, RATE, 30),
+        in_pieces(samples + np.float32(0.1), RATE, 30),
+    )
 
     assert [len(piece) for piece in shifted] == [len(piece) for piece in pieces]
 

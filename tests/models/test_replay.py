@@ -6,7 +6,16 @@ from zlib import crc32
 
 import pytest
 
-from assay.core import Image, Likelihood, Message, Output, Prompt, Request, StoreError, UsageError
+from assay.core import (
+    Image,
+    Likelihood,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    StoreError,
+    UsageError,
+)
 from assay.core.record import output_to_plain, prompt_to_plain
 from assay.models import build_model
 
@@ -17,9 +26,16 @@ def ask(text: str, **more) -> Request:
 
 def record(request: Request, output: Output, **more) -> str:
     line = {
-        "kind": "output", "task": "t", "model": "m", "id": request.id, "key": request.key, "epoch": request.repeat,
-        "prompt": prompt_to_plain(request.prompt), "output": output_to_plain(output), **more,
-    }  # fmt: skip
+        "kind": "output",
+        "task": "t",
+        "model": "m",
+        "id": request.id,
+        "key": request.key,
+        "epoch": request.repeat,
+        "prompt": prompt_to_plain(request.prompt),
+        "output": output_to_plain(output),
+        **more,
+    }
     body = json.dumps(line)
     return f'{body[:-1]},"crc":"{crc32(body.encode()):08x}"}}\n'
 
@@ -69,10 +85,15 @@ def test_of_two_tasks_with_the_same_ids_the_one_with_the_same_prompt_answers(tmp
 def test_a_prompt_never_asked_is_one_clear_error_and_hurts_no_neighbour(tmp_path):
     model = run_folder(tmp_path, record(ask("q", key="k1", id="a"), Output.of("one")))
 
-    known, other, unknown = model.generate([ask("q", id="a"), ask("changed", id="a"), ask("q", id="b")])
+    known, other, unknown = model.generate(
+        [ask("q", id="a"), ask("changed", id="a"), ask("q", id="b")]
+    )
 
     assert known.text == "one"
-    assert "sample 'a' was asked something else in that run; fix: give the model" in other.error.message
+    assert (
+        "sample 'a' was asked something else in that run; fix: give the model"
+        in other.error.message
+    )
     assert "sample 'b' was never asked in that run" in unknown.error.message
     assert (unknown.error.kind, unknown.error.retryable) == ("not_recorded", False)
 
@@ -84,12 +105,19 @@ def test_an_answer_counts_more_than_a_failure_before_or_after_it(tmp_path):
 
     model = run_folder(tmp_path, failed, good, failed)
 
-    assert [output.text for output in model.generate([request, ask("q", id="a")])] == ["fine", "fine"]
+    assert [output.text for output in model.generate([request, ask("q", id="a")])] == [
+        "fine",
+        "fine",
+    ]
 
 
 def test_likelihoods_are_replayed(tmp_path):
-    request = Request(Prompt((Message.of("user", "q"),), continuations=("x", "y")), id="a")
-    weighed = Output(likelihoods=(Likelihood(-1.0, True, 1), Likelihood(-2.0, False, 1)))
+    request = Request(
+        Prompt((Message.of("user", "q"),), continuations=("x", "y")), id="a"
+    )
+    weighed = Output(
+        likelihoods=(Likelihood(-1.0, True, 1), Likelihood(-2.0, False, 1))
+    )
     model = run_folder(tmp_path, record(request, weighed, continuations=["x", "y"]))
 
     [output] = model.likelihood([request])
@@ -128,14 +156,20 @@ def test_a_run_of_two_models_is_refused_until_one_is_named(tmp_path):
         record(ask("q", id="a", key="k2"), Output.of("of n"), model="n"),
     )
 
-    with pytest.raises(UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"):
+    with pytest.raises(
+        UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"
+    ):
         model.load()
 
 
 def test_a_model_that_the_run_did_not_ask_is_refused_with_those_it_asked(tmp_path):
-    (tmp_path / "records.jsonl").write_text(record(ask("q", id="a", key="k1"), Output.of("of m")))
+    (tmp_path / "records.jsonl").write_text(
+        record(ask("q", id="a", key="k1"), Output.of("of m"))
+    )
 
-    with pytest.raises(UsageError, match=r"the run asked no model 'o'; fix: .*one of m$"):
+    with pytest.raises(
+        UsageError, match=r"the run asked no model 'o'; fix: .*one of m$"
+    ):
         build_model("replay", {"run": str(tmp_path), "model": "o"}).load()
 
 
@@ -151,7 +185,9 @@ def test_a_judge_beside_the_model_is_no_second_model(tmp_path):
     assert [output.text for output in outputs] == ["of m", "5"]
 
 
-@pytest.mark.parametrize("more", [(), ("t#2",)], ids=["alone", "beside the task it is named after"])
+@pytest.mark.parametrize(
+    "more", [(), ("t#2",)], ids=["alone", "beside the task it is named after"]
+)
 def test_a_mark_in_the_name_of_a_task_makes_no_judge_of_its_models(tmp_path, more):
     lines = [
         record(ask("q", id="a", key="k1"), Output.of("of m"), task="t#2"),
@@ -159,10 +195,16 @@ def test_a_mark_in_the_name_of_a_task_makes_no_judge_of_its_models(tmp_path, mor
     ]
     if more:
         lines.append(record(ask("r", id="b", key="k3"), Output.of("of m"), task="t"))
-        cells = [{"task": task, "model": model} for task in ("t", "t#2") for model in ("m", "n")]
+        cells = [
+            {"task": task, "model": model}
+            for task in ("t", "t#2")
+            for model in ("m", "n")
+        ]
         (tmp_path / "run.json").write_text(json.dumps({"cells": cells, "options": {}}))
 
-    with pytest.raises(UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"):
+    with pytest.raises(
+        UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"
+    ):
         run_folder(tmp_path, *lines).load()
 
 
@@ -178,7 +220,9 @@ def test_a_judge_of_a_task_with_a_mark_in_its_name_is_no_second_model(tmp_path, 
     assert model.generate([ask("q", id="a")])[0].text == "of m"
 
 
-@pytest.mark.parametrize("manifest", ['{"cells": [{"task": "t", "model": "m"}]}', "{", '{"cells": 3}', None])
+@pytest.mark.parametrize(
+    "manifest", ['{"cells": [{"task": "t", "model": "m"}]}', "{", '{"cells": 3}', None]
+)
 def test_the_judges_task_may_be_known_from_the_manifest_alone(tmp_path, manifest):
     if manifest is not None:
         (tmp_path / "run.json").write_text(manifest)
@@ -207,5 +251,7 @@ def test_a_torn_last_line_is_passed_over_and_a_damaged_one_is_located(tmp_path):
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"it has no records\.jsonl; fix: give the folder of a run"):
+    with pytest.raises(
+        UsageError, match=r"it has no records\.jsonl; fix: give the folder of a run"
+    ):
         build_model("replay", {"run": str(tmp_path)})

@@ -19,7 +19,9 @@ def test_a_registered_name_is_built_from_its_options():
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(UnknownName, match=r"unknown model 'scriptd'; fix: did you mean 'scripted'\?"):
+    with pytest.raises(
+        UnknownName, match=r"unknown model 'scriptd'; fix: did you mean 'scripted'\?"
+    ):
         build_model("scriptd")
 
 
@@ -29,7 +31,10 @@ def test_an_embedded_name_is_among_the_suggestions():
 
 
 def test_an_unknown_option_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"model 'scripted' has no option 'answer'; fix: did you mean 'answers'\?"):
+    with pytest.raises(
+        UsageError,
+        match=r"model 'scripted' has no option 'answer'; fix: did you mean 'answers'\?",
+    ):
         build_model("scripted", {"answer": "x"})
 
 
@@ -40,7 +45,9 @@ def test_what_follows_the_slash_goes_to_the_field_the_class_names():
 
 
 def test_a_model_that_takes_nothing_after_the_slash_says_so():
-    with pytest.raises(UsageError, match="model 'scripted' takes nothing after the slash"):
+    with pytest.raises(
+        UsageError, match="model 'scripted' takes nothing after the slash"
+    ):
         build_model("scripted/what")
 
 
@@ -49,7 +56,11 @@ def test_weights_are_found_in_all_three_spellings(tmp_path, form):
     pytest.importorskip("xllamacpp", reason="pip install xllamacpp")
     file = tmp_path / "tiny.gguf"
     file.write_bytes(b"GGUF....")
-    spelled = {"path": (str(file), {}), "gguf/path": (f"gguf/{file}", {}), "gguf + path": ("gguf", {"path": str(file)})}
+    spelled = {
+        "path": (str(file), {}),
+        "gguf/path": (f"gguf/{file}", {}),
+        "gguf + path": ("gguf", {"path": str(file)}),
+    }
 
     model = build_model(*spelled[form])
 
@@ -69,7 +80,10 @@ def test_a_file_without_generate_asks_for_a_name(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def answer(text):\n    return text")
 
-    with pytest.raises(UsageError, match=r"mine\.py does not say which model; fix: write .*mine\.py:name"):
+    with pytest.raises(
+        UsageError,
+        match=r"mine\.py does not say which model; fix: write .*mine\.py:name",
+    ):
         build_model(str(file))
 
 
@@ -114,7 +128,10 @@ class HalfAsync:
 
 @pytest.mark.parametrize("thing", [HalfAsync, HalfAsync()], ids=["class", "object"])
 def test_a_ready_model_is_asked_in_one_way(thing):
-    with pytest.raises(UsageError, match="model 'HalfAsync' has only one of `generate` and `likelihood` async"):
+    with pytest.raises(
+        UsageError,
+        match="model 'HalfAsync' has only one of `generate` and `likelihood` async",
+    ):
         adapt_model(thing)
 
 
@@ -125,11 +142,15 @@ FAULTS = {
     'batch_size = "8"': ("batch_size='8' is no count", COUNTED),
     "concurrency = -1": ("concurrency=-1 is no count", COUNTED),
     "concurrency = True": ("concurrency=True is no count", COUNTED),
-    'abilities = {"accepts": ["text"]}': ("`abilities` of model", r"write abilities = Abilities\(accepts"),
-    'identity, abilities = "x", assay.core.Abilities()': (
-        "`identity` of model .* is 'x'", "write identity = a dictionary"
+    'abilities = {"accepts": ["text"]}': (
+        "`abilities` of model",
+        r"write abilities = Abilities\(accepts",
     ),
-}  # fmt: skip
+    'identity, abilities = "x", assay.core.Abilities()': (
+        "`identity` of model .* is 'x'",
+        "write identity = a dictionary",
+    ),
+}
 
 
 @pytest.mark.parametrize("attribute", FAULTS)
@@ -144,11 +165,19 @@ def test_what_a_class_says_of_itself_is_checked_when_it_is_built(tmp_path, attri
 
 
 @pytest.mark.parametrize(
-    "attribute", ["batch_size = 8", "concurrency = None", "abilities = None", 'identity = "my-model-v1"']
+    "attribute",
+    [
+        "batch_size = 8",
+        "concurrency = None",
+        "abilities = None",
+        'identity = "my-model-v1"',
+    ],
 )
 def test_what_can_be_is_taken_as_it_is_said(tmp_path, attribute):
     file = tmp_path / "mine.py"
-    file.write_text(f"class M:\n    {attribute}\n    def generate(self, requests): return ['4'] * len(requests)\n")
+    file.write_text(
+        f"class M:\n    {attribute}\n    def generate(self, requests): return ['4'] * len(requests)\n"
+    )
 
     assert build_model(f"{file}:M").generate([ASK])[0].text == "4"
 
@@ -162,19 +191,30 @@ def test_a_count_of_numpy_is_a_count(tmp_path):
 
     model = build_model(f"{file}:M")
 
-    assert [(type(count), count) for count in (model.batch_size, model.concurrency)] == [(int, 4), (int, 2)]
+    assert [
+        (type(count), count) for count in (model.batch_size, model.concurrency)
+    ] == [(int, 4), (int, 2)]
 
 
-def test_an_identity_that_is_no_dictionary_is_not_what_tells_an_adapted_class_apart(tmp_path):
+def test_an_identity_that_is_no_dictionary_is_not_what_tells_an_adapted_class_apart(
+    tmp_path,
+):
     file = tmp_path / "mine.py"
-    file.write_text("class M:\n    identity = 'v1'\n    def generate(self, requests): return ['4'] * len(requests)\n")
+    file.write_text(
+        "class M:\n    identity = 'v1'\n    def generate(self, requests): return ['4'] * len(requests)\n"
+    )
 
     assert build_model(f"{file}:M").identity["file"] == "mine.py"
 
 
 def test_an_option_that_is_no_count_is_refused_before_anything_is_asked():
-    with pytest.raises(UsageError, match=r"model 'openai': concurrency=-1 is no count; fix: a whole number from 1 on"):
-        build_model("openai/name", {"base_url": "http://127.0.0.1:9/v1", "concurrency": -1})
+    with pytest.raises(
+        UsageError,
+        match=r"model 'openai': concurrency=-1 is no count; fix: a whole number from 1 on",
+    ):
+        build_model(
+            "openai/name", {"base_url": "http://127.0.0.1:9/v1", "concurrency": -1}
+        )
 
 
 def test_a_model_given_as_an_object_is_checked_too():

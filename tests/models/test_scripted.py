@@ -17,7 +17,11 @@ def test_a_list_is_said_in_turn_and_starts_again():
 
 
 def test_it_echoes_the_last_turn_by_default():
-    request = Request(Prompt((Message.of("system", "s"), Message.of("user", "q"), Message("assistant"))))
+    request = Request(
+        Prompt(
+            (Message.of("system", "s"), Message.of("user", "q"), Message("assistant"))
+        )
+    )
 
     [output] = Scripted().generate([request])
 
@@ -38,7 +42,9 @@ def test_a_function_sees_the_request():
 
 
 def test_outputs_media_and_accidents_can_be_scripted():
-    script = Scripted([Output.failed("timeout", "slow"), Image(b"x"), ValueError("broken")])
+    script = Scripted(
+        [Output.failed("timeout", "slow"), Image(b"x"), ValueError("broken")]
+    )
 
     failed, drawn, raised = script.generate([ask("1"), ask("2"), ask("3")])
 
@@ -52,7 +58,10 @@ def test_it_weighs_earlier_continuations_higher():
 
     [output] = Scripted().likelihood([request])
 
-    assert [(w.logprob, w.greedy) for w in output.likelihoods] == [(-1.0, True), (-2.0, False)]
+    assert [(w.logprob, w.greedy) for w in output.likelihoods] == [
+        (-1.0, True),
+        (-2.0, False),
+    ]
 
 
 def test_it_remembers_what_it_was_asked():

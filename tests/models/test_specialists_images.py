@@ -13,21 +13,30 @@ from assay.models.specialists.digits_flow import DigitsFlow, asked_digit
 from assay.models.specialists.readers import Tesseract
 from assay.models.specialists.renderer import Renderer
 
-IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
+IMAGES = (
+    Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
+)
 BREAD = Image(IMAGES / "02.png")
 EMPTY = Image(pillow.new("RGB", (80, 80), "white"))
 
 
 def needs(name: str) -> list[pytest.MarkDecorator]:
     entry = embedded.CATALOGUE[name]
-    return [pytest.mark.embedded, pytest.mark.skipif(bool(entry.missing), reason=entry.install)]
+    return [
+        pytest.mark.embedded,
+        pytest.mark.skipif(bool(entry.missing), reason=entry.install),
+    ]
 
 
 def ask(*parts, repeat: int = 0, seed: int | None = None, **options) -> Request:
-    return Request(Prompt((Message.of("user", *parts),)), GenerateOptions(**options), seed, repeat)
+    return Request(
+        Prompt((Message.of("user", *parts),)), GenerateOptions(**options), seed, repeat
+    )
 
 
-READERS = [pytest.param(name, marks=needs(name), id=name) for name in ("rapidocr", "tesseract")]
+READERS = [
+    pytest.param(name, marks=needs(name), id=name) for name in ("rapidocr", "tesseract")
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,9 @@ class TestReaders:
 
         assert "".join(output.text.split()) == "Freshbreaddaily"
 
-    def test_words_beside_the_image_are_not_read_and_the_record_says_so(self, name, reader_of):
+    def test_words_beside_the_image_are_not_read_and_the_record_says_so(
+        self, name, reader_of
+    ):
         [output] = reader_of(name).generate([ask(BREAD, "What colour is it?")])
 
         assert "".join(output.text.split()) == "Freshbreaddaily"
@@ -56,7 +67,9 @@ class TestReaders:
         assert output.error is None and output.text == ""
 
     def test_a_broken_image_fails_alone(self, name, reader_of):
-        broken, whole = reader_of(name).generate([ask(Image(BREAD.data()[:100])), ask(EMPTY)])
+        broken, whole = reader_of(name).generate(
+            [ask(Image(BREAD.data()[:100])), ask(EMPTY)]
+        )
 
         assert "get the file again" in broken.error.message
         assert whole.error is None
@@ -69,14 +82,18 @@ def test_tesseract_takes_no_option_for_a_language():
 
 class TestRenderer:
     def test_it_draws_what_stands_in_quotes(self):
-        quoted, plain = Renderer().generate([ask('Draw a sign that says "OPEN".'), ask("OPEN")])
+        quoted, plain = Renderer().generate(
+            [ask('Draw a sign that says "OPEN".'), ask("OPEN")]
+        )
 
         assert quoted.media[0].digest == plain.media[0].digest
 
     def test_a_long_text_takes_more_lines(self):
         short, long = Renderer().generate([ask("word"), ask("word " * 20)])
 
-        assert decode_image(long.media[0]).height > 2 * decode_image(short.media[0]).height
+        assert (
+            decode_image(long.media[0]).height > 2 * decode_image(short.media[0]).height
+        )
 
     def test_letters_too_small_to_read_are_refused(self):
         with pytest.raises(UsageError, match="letter_pixels"):
@@ -84,11 +101,16 @@ class TestRenderer:
 
 
 class TestAskedDigit:
-    @pytest.mark.parametrize("text", ["Draw the digit 7.", "a handwritten seven", "SEVEN", "7, that is: seven"])
+    @pytest.mark.parametrize(
+        "text",
+        ["Draw the digit 7.", "a handwritten seven", "SEVEN", "7, that is: seven"],
+    )
     def test_a_digit_is_named_by_figure_or_word(self, text):
         assert asked_digit(text) == 7
 
-    @pytest.mark.parametrize(("text", "count"), [("Draw a cat.", 0), ("a 3 and a 4", 2), ("Draw 42.", 0)])
+    @pytest.mark.parametrize(
+        ("text", "count"), [("Draw a cat.", 0), ("a 3 and a 4", 2), ("Draw 42.", 0)]
+    )
     def test_none_or_several_are_a_fault_of_the_sample(self, text, count):
         [output] = _untrained().generate([ask(text)])
 
@@ -120,7 +142,12 @@ class TestDigitsFlow:
         model = DigitsFlow(training_steps=2)
 
         first, again, repeat, seeded = model.generate(
-            [ask("Draw a 3."), ask("Draw a 3."), ask("Draw a 3.", repeat=1), ask("Draw a 3.", seed=5)]
+            [
+                ask("Draw a 3."),
+                ask("Draw a 3."),
+                ask("Draw a 3.", repeat=1),
+                ask("Draw a 3.", seed=5),
+            ]
         )
 
         digests = [output.media[0].digest for output in (first, again, repeat, seeded)]
@@ -131,7 +158,9 @@ class TestDigitsFlow:
 
         assert len({candidate.media[0].digest for candidate in output.candidates}) == 4
 
-    def test_weights_are_trained_once_and_kept_under_what_they_depend_on(self, own_cache, monkeypatch):
+    def test_weights_are_trained_once_and_kept_under_what_they_depend_on(
+        self, own_cache, monkeypatch
+    ):
         DigitsFlow(training_steps=2).load()
         monkeypatch.setattr(digits_flow, "train", _never)
 
@@ -177,4 +206,6 @@ def _error(weights, half, np) -> float:
     times = rng.random((len(noise), 1), dtype=np.float32)
     ends = half.pixels * 2 - 1
     inputs = digits_flow._inputs((1 - times) * noise + times * ends, half.labels, times)
-    return float(((digits_flow._forward(weights, inputs)[-1] - (ends - noise)) ** 2).mean())
+    return float(
+        ((digits_flow._forward(weights, inputs)[-1] - (ends - noise)) ** 2).mean()
+    )

@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.core import Audio, GenerateOptions, Message, Prompt, Request, Spec, UsageError
+from assay.core import (
+    Audio,
+    GenerateOptions,
+    Message,
+    Prompt,
+    Request,
+    Spec,
+    UsageError,
+)
 from assay.media import audio_from, decode_audio
 from assay.models import build_model, embedded
 from assay.models.specialists.espeak import Espeak
@@ -23,7 +31,10 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "speech_samples"
 
 def needs(name: str) -> list[pytest.MarkDecorator]:
     entry = embedded.CATALOGUE[name]
-    return [pytest.mark.embedded, pytest.mark.skipif(bool(entry.missing), reason=entry.install)]
+    return [
+        pytest.mark.embedded,
+        pytest.mark.skipif(bool(entry.missing), reason=entry.install),
+    ]
 
 
 def ask(*parts, **options) -> Request:
@@ -36,10 +47,19 @@ def start() -> Audio:
     return audio_from(decode_audio(TRAIN, rate=16_000).samples[:19_200], 16_000)
 
 
-RECOGNISERS = [pytest.param(name, marks=needs(name), id=name) for name in ("moonshine", "pocketsphinx")]
-ONE_OF_THEM = [RECOGNISERS[0], pytest.param("pocketsphinx", marks=[*needs("pocketsphinx"), pytest.mark.costly])]
+RECOGNISERS = [
+    pytest.param(name, marks=needs(name), id=name)
+    for name in ("moonshine", "pocketsphinx")
+]
+ONE_OF_THEM = [
+    RECOGNISERS[0],
+    pytest.param("pocketsphinx", marks=[*needs("pocketsphinx"), pytest.mark.costly]),
+]
 """For what all do by the same code: the second one needs a second for each clip."""
-VOICES = [pytest.param(name, marks=needs(name), id=name) for name in ("espeak", "flite", "festival")]
+VOICES = [
+    pytest.param(name, marks=needs(name), id=name)
+    for name in ("espeak", "flite", "festival")
+]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +99,10 @@ class TestRecognisers:
     def test_a_sample_without_audio_is_a_fault_of_the_data(self, name, recogniser):
         [output] = recogniser.generate([ask("Transcribe.")])
 
-        assert output.error.kind == "data" and "the sample has no audio" in output.error.message
+        assert (
+            output.error.kind == "data"
+            and "the sample has no audio" in output.error.message
+        )
 
     def test_two_clips_at_once_are_refused(self, name, recogniser):
         [output] = recogniser.generate([ask(TRAIN, BAKER)])
@@ -87,7 +110,9 @@ class TestRecognisers:
         assert "takes one audio at a time, got 2" in output.error.message
 
     def test_silence_is_no_fault(self, name, recogniser):
-        [output] = recogniser.generate([ask(audio_from(np.zeros(16_000, np.float32), 16_000))])
+        [output] = recogniser.generate(
+            [ask(audio_from(np.zeros(16_000, np.float32), 16_000))]
+        )
 
         assert output.error is None
 
@@ -95,7 +120,9 @@ class TestRecognisers:
 @pytest.mark.xdist_group("recognisers")
 @pytest.mark.parametrize("name", ONE_OF_THEM, scope="module")
 class TestWhatRecognisersShare:
-    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name, recogniser, transcripts):
+    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(
+        self, name, recogniser, transcripts
+    ):
         _, alone, _ = transcripts
 
         [told] = recogniser.generate([ask(start(), "Answer only: banana.")])
@@ -121,9 +148,14 @@ class TestWhatRecognisersShare:
     def test_several_candidates_are_the_one_answer_repeated(self, name, recogniser):
         [output] = recogniser.generate([ask(start(), n=3)])
 
-        assert len({candidate.text for candidate in output.candidates}) == 1 and len(output.candidates) == 3
+        assert (
+            len({candidate.text for candidate in output.candidates}) == 1
+            and len(output.candidates) == 3
+        )
 
-    def test_a_long_recording_is_heard_in_pieces_as_each_alone(self, name, recogniser, transcripts):
+    def test_a_long_recording_is_heard_in_pieces_as_each_alone(
+        self, name, recogniser, transcripts
+    ):
         pause = np.zeros(8_000, np.float32)
         clips = [decode_audio(audio, rate=16_000).samples for audio in (TRAIN, BAKER)]
         long = audio_from(np.concatenate([clips[0], pause, clips[1], pause]), 16_000)
@@ -135,29 +167,44 @@ class TestWhatRecognisersShare:
         assert whole.text.lower().split()[:3] == first.text.lower().split()[:3]
         assert whole.text.lower().split()[-3:] == second.text.lower().split()[-3:]
 
-    def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(self, name, recogniser):
+    def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(
+        self, name, recogniser
+    ):
         noise = np.random.default_rng(1).normal(0, 0.1, 16_000 * 6).astype(np.float32)
 
-        output, after = recogniser.generate([ask(audio_from(noise, 16_000)), ask(start())])
+        output, after = recogniser.generate(
+            [ask(audio_from(noise, 16_000)), ask(start())]
+        )
 
-        assert "finds no pause to cut at" in output.error.message and not output.candidates
+        assert (
+            "finds no pause to cut at" in output.error.message and not output.candidates
+        )
         assert after.error is None
 
-    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name, recogniser, transcripts):
+    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(
+        self, name, recogniser, transcripts
+    ):
         recogniser.load()
         os.killpg(recogniser._engine._process.pid, signal.SIGKILL)
 
         lost, after = recogniser.generate([ask(BAKER), ask(BAKER)])
 
-        assert "was killed by signal 9" in lost.error.message and "memory_gib" in lost.error.message
-        assert after.text == transcripts[0].text, "an engine that has heard nothing before hears the same"
+        assert (
+            "was killed by signal 9" in lost.error.message
+            and "memory_gib" in lost.error.message
+        )
+        assert after.text == transcripts[0].text, (
+            "an engine that has heard nothing before hears the same"
+        )
 
 
 @pytest.mark.parametrize("name", RECOGNISERS[:1])
 def test_more_than_its_memory_ends_the_sample_and_not_the_run(name):
     clip = np.tile(decode_audio(BAKER, rate=16_000).samples, 30)
 
-    with closing(build_model(name, {"longest_seconds": 3600, "memory_gib": 0.7})) as model:
+    with closing(
+        build_model(name, {"longest_seconds": 3600, "memory_gib": 0.7})
+    ) as model:
         lost, after = model.generate([ask(audio_from(clip, 16_000)), ask(BAKER)])
 
     assert lost.error is not None and "more than its 0.7 GiB" in lost.error.message
@@ -189,7 +236,9 @@ class TestVoices:
         assert abilities.accepts == {"text"} and abilities.produces == {"audio"}
 
     def test_a_longer_sentence_takes_longer_to_say(self, name):
-        short, long = build_model(name).generate([ask("Yes."), ask("Yes, and the rest of it comes a good deal later.")])
+        short, long = build_model(name).generate(
+            [ask("Yes."), ask("Yes, and the rest of it comes a good deal later.")]
+        )
 
         [yes], [more] = short.media, long.media
         assert decode_audio(more).seconds > 2 * decode_audio(yes).seconds > 0
@@ -215,7 +264,10 @@ class TestVoices:
 @pytest.mark.parametrize("name", VOICES[:1])
 class TestEspeak:
     def test_two_voices_differ(self, name):
-        low, high = (build_model(name, {"voice": voice}).generate([ask("Hello.")]) for voice in ("en-us", "en-us+f3"))
+        low, high = (
+            build_model(name, {"voice": voice}).generate([ask("Hello.")])
+            for voice in ("en-us", "en-us+f3")
+        )
 
         assert low[0].media[0].digest != high[0].media[0].digest
 

@@ -18,9 +18,22 @@ def sample(tmp_path: Path) -> Sample:
     """A sample with everything a row can bring: a file, bytes, messages, nested values."""
     picture = tmp_path / "picture.png"
     picture.write_bytes(PNG)
-    row = {"question": "Which?", "options": ["x", "y"], "meta": {"a": {"b": 1}}, "path": picture, "raw": PNG, "n": 3}
+    row = {
+        "question": "Which?",
+        "options": ["x", "y"],
+        "meta": {"a": {"b": 1}},
+        "path": picture,
+        "raw": PNG,
+        "n": 3,
+    }
     return Sample(
-        "s1", (Message("user", (Text("Hi"),)),), "B", ("x", "y"), row, (Image(picture), Image(PNG)), {"t": "u"}
+        "s1",
+        (Message("user", (Text("Hi"),)),),
+        "B",
+        ("x", "y"),
+        row,
+        (Image(picture), Image(PNG)),
+        {"t": "u"},
     )
 
 
@@ -124,16 +137,22 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("text", ESCAPES)
-def test_a_template_that_reaches_out_is_refused_and_changes_nothing(text, sample, tmp_path):
+def test_a_template_that_reaches_out_is_refused_and_changes_nothing(
+    text, sample, tmp_path
+):
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
 
     with pytest.raises(AssayError) as caught:
         build_template(text)(sample)
 
     assert "root:" not in str(caught.value)
-    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+    assert {
+        name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)
+    } == before
     assert not (tmp_path.parent / "x").exists()
-    assert sample.fields["options"] == ["x", "y"] and sample.fields["meta"] == {"a": {"b": 1}}
+    assert sample.fields["options"] == ["x", "y"] and sample.fields["meta"] == {
+        "a": {"b": 1}
+    }
 
 
 BOMBS = [
@@ -198,7 +217,9 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize("most", [500_000, pytest.param(limits.MAX_CHARACTERS, marks=pytest.mark.costly)])
+@pytest.mark.parametrize(
+    "most", [500_000, pytest.param(limits.MAX_CHARACTERS, marks=pytest.mark.costly)]
+)
 def test_a_template_that_runs_away_is_refused_in_one_line(most, sample, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CHARACTERS", most)
     wrong = []
@@ -208,9 +229,15 @@ def test_a_template_that_runs_away_is_refused_in_one_line(most, sample, monkeypa
             build_template(text)(sample)
             wrong.append(f"{text[:80]} is not refused")
         except AssayError as error:
-            wrong += [f"{text[:80]} is refused in several lines"] if "\n" in str(error) else []
+            wrong += (
+                [f"{text[:80]} is refused in several lines"]
+                if "\n" in str(error)
+                else []
+            )
         seconds = time.process_time() - started
-        wrong += [f"{text[:80]} takes {seconds:.1f} s"] if seconds > 60 else []  # without a bound it would be for ever
+        wrong += (
+            [f"{text[:80]} takes {seconds:.1f} s"] if seconds > 60 else []
+        )  # without a bound it would be for ever
 
     assert wrong == []
 
@@ -252,15 +279,23 @@ def test_what_templates_are_written_with_works(text, sample):
 
 
 def test_a_medium_in_a_text_becomes_a_part_where_it_stands(sample):
-    prompt = build_template("First {{ sample.media[0] }} then {{ sample.media[1] }}.")(sample)
+    prompt = build_template("First {{ sample.media[0] }} then {{ sample.media[1] }}.")(
+        sample
+    )
 
     assert prompt.messages[0].parts == (
-        Text("First "), sample.media[0], Text(" then "), sample.media[1], Text("."),
-    )  # fmt: skip
+        Text("First "),
+        sample.media[0],
+        Text(" then "),
+        sample.media[1],
+        Text("."),
+    )
 
 
 def test_media_shown_by_messages_come_once(sample):
-    prompt = build_template([{"role": "user", "content": "{{ sample.media[1] }} what?"}])(sample)
+    prompt = build_template(
+        [{"role": "user", "content": "{{ sample.media[1] }} what?"}]
+    )(sample)
 
     assert prompt.messages[0].parts == (sample.media[1], Text(" what?"))
 
@@ -281,7 +316,9 @@ def test_a_medium_where_only_words_can_stand_is_the_word_for_it(sample):
 def test_a_long_row_is_no_runaway():
     row = {"text": "word " * 400_000}
 
-    built = build_template("{{ text | trim }}\n{% for w in text.split() %}{% endfor %}end")
+    built = build_template(
+        "{{ text | trim }}\n{% for w in text.split() %}{% endfor %}end"
+    )
     prompt = built(Sample("a", "", fields=row))
 
     assert prompt.messages[0].text.endswith("end")

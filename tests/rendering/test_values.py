@@ -43,24 +43,46 @@ class Record:
 
 
 LEAVES = st.one_of(
-    st.text(max_size=5), st.integers(), st.floats(allow_nan=True), st.booleans(), st.none(), st.binary(max_size=5),
-    st.builds(Path, st.just("/tmp/x")), st.builds(Word, st.text(max_size=3)), st.just(Colour.RED), st.just(Level.LOW),
-    st.builds(Image, st.binary(max_size=3)), st.builds(lambda: Audio(Path("a.wav"))), st.just(io.BytesIO(b"x")),
-    st.just(decimal.Decimal("1.5")), st.just(datetime.date(2020, 1, 2)), st.just(open), st.just(object()),
-    st.just(Path), st.just(AllOf(("a", ("b", "c")))), st.just(Text("x")),
-    st.builds(lambda m: Message("user", (Text("see"), m)), st.builds(Image, st.binary(max_size=3))),
-)  # fmt: skip
+    st.text(max_size=5),
+    st.integers(),
+    st.floats(allow_nan=True),
+    st.booleans(),
+    st.none(),
+    st.binary(max_size=5),
+    st.builds(Path, st.just("/tmp/x")),
+    st.builds(Word, st.text(max_size=3)),
+    st.just(Colour.RED),
+    st.just(Level.LOW),
+    st.builds(Image, st.binary(max_size=3)),
+    st.builds(lambda: Audio(Path("a.wav"))),
+    st.just(io.BytesIO(b"x")),
+    st.just(decimal.Decimal("1.5")),
+    st.just(datetime.date(2020, 1, 2)),
+    st.just(open),
+    st.just(object()),
+    st.just(Path),
+    st.just(AllOf(("a", ("b", "c")))),
+    st.just(Text("x")),
+    st.builds(
+        lambda m: Message("user", (Text("see"), m)),
+        st.builds(Image, st.binary(max_size=3)),
+    ),
+)
 VALUES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(st.one_of(st.text(max_size=3), st.integers()), inner, max_size=3),
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(
+            st.one_of(st.text(max_size=3), st.integers()), inner, max_size=3
+        ),
         st.dictionaries(st.text(max_size=3), inner, max_size=3).map(MappingProxyType),
         st.dictionaries(st.text(max_size=3), inner, max_size=3).map(OrderedDict),
-        st.builds(Record, st.just(Path("/x")), inner), st.builds(Point, inner, inner),
+        st.builds(Record, st.just(Path("/x")), inner),
+        st.builds(Point, inner, inner),
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 def types_in(value: Any) -> set[type]:
@@ -74,10 +96,26 @@ def types_in(value: Any) -> set[type]:
     return found
 
 
-@given(cell=VALUES, target=VALUES, turns=st.lists(VALUES, max_size=2), media=st.lists(st.builds(Image, st.binary())))
+@given(
+    cell=VALUES,
+    target=VALUES,
+    turns=st.lists(VALUES, max_size=2),
+    media=st.lists(st.builds(Image, st.binary())),
+)
 def test_everything_reachable_from_a_template_is_plain(cell, target, turns, media):
     messages = (Message("user", (Text("a"), *media)), Message("assistant", None))
-    sample = Sample("s", messages, target, ("x", "y"), {"cell": cell}, tuple(media), {"t": "u"}, "g", "c", tuple(turns))
+    sample = Sample(
+        "s",
+        messages,
+        target,
+        ("x", "y"),
+        {"cell": cell},
+        tuple(media),
+        {"t": "u"},
+        "g",
+        "c",
+        tuple(turns),
+    )
 
     seen = variables_of(sample, NAMES, Shown(sample.media))
 
@@ -116,7 +154,9 @@ def test_media_printed_as_a_list_or_as_json_are_words_and_no_code_points():
     template = compiled_text("{{ sample.media }} {{ sample.media | tojson }}", "t")[0]
     shown = Shown()
 
-    text = template.render(variables_of(Sample("1", "x", media=(Image(b"x"),)), ["sample"], shown))
+    text = template.render(
+        variables_of(Sample("1", "x", media=(Image(b"x"),)), ["sample"], shown)
+    )
 
     assert shown.parts(text) == (Text("('[image]',) [\"[image]\"]"),)
     assert "ufdd0" not in shown.words(text)

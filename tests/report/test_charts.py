@@ -22,8 +22,12 @@ SURE = [DRAW.random() for _ in range(200)]
 RIGHT = [float(DRAW.random() < sure) for sure in SURE]
 POINTS = [Point("law", 0.2, 0.5, 10), Point("maths", 0.9, 0.4, 40)]
 CASES = {
-    "intervalDot({value: 0.4, ci: [0.3, 0.55]}, [0, 1])": charts.interval_dot(0.4, (0.3, 0.55), (0, 1)),
-    "intervalDot({value: null, ci: null}, [0, 1], 90)": charts.interval_dot(None, None, (0, 1), 90),
+    "intervalDot({value: 0.4, ci: [0.3, 0.55]}, [0, 1])": charts.interval_dot(
+        0.4, (0.3, 0.55), (0, 1)
+    ),
+    "intervalDot({value: null, ci: null}, [0, 1], 90)": charts.interval_dot(
+        None, None, (0, 1), 90
+    ),
     "outcomeStrip({unparsed: 2, scored: 95, model_error: 3})": charts.outcome_strip(
         {"unparsed": 2, "scored": 95, "model_error": 3}
     ),
@@ -31,12 +35,18 @@ CASES = {
     f"histogram({json.dumps(SECONDS)}, {{label: 's', log: true, unit: ' s'}})": charts.histogram(
         SECONDS, "s", log=True, unit=" s"
     ),
-    "histogram([0, 1, 1, null, 0.5], {label: 'few'})": charts.histogram([0, 1, 1, None, 0.5], "few"),
+    "histogram([0, 1, 1, null, 0.5], {label: 'few'})": charts.histogram(
+        [0, 1, 1, None, 0.5], "few"
+    ),
     "bars([{name: 'a', n: 3}, {name: 'b', n: 12000}], {label: 'bars'})": charts.bars(
         [Bar("a", 3), Bar("b", 12000)], "bars"
     ),
-    f"calibration({json.dumps(SURE)}, {json.dumps(RIGHT)})": charts.calibration(SURE, RIGHT),
-    f"scatter({json.dumps([point._asdict() for point in POINTS])})": charts.scatter(POINTS),
+    f"calibration({json.dumps(SURE)}, {json.dumps(RIGHT)})": charts.calibration(
+        SURE, RIGHT
+    ),
+    f"scatter({json.dumps([point._asdict() for point in POINTS])})": charts.scatter(
+        POINTS
+    ),
     "differenceDot({difference: -0.1, ci: [-0.3, 0.1], verdict: 'worse'}, 0.4)": charts.difference_dot(
         -0.1, (-0.3, 0.1), "worse", 0.4
     ),
@@ -55,29 +65,53 @@ for (const one of cases) found[one] = plain(new Function("c", `with (c) { return
 console.log(JSON.stringify(found));
 """
 PAINT = (
-    "class", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
-)  # fmt: skip
+    "class",
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "opacity",
+    "font-size",
+    "font-family",
+    "font-weight",
+)
 
 
 def shape(tag, attributes, children):
     """An element without its colours."""
-    return tag, {name: value for name, value in sorted(attributes.items()) if name not in (*PAINT, "xmlns")}, children
+    return (
+        tag,
+        {
+            name: value
+            for name, value in sorted(attributes.items())
+            if name not in (*PAINT, "xmlns")
+        },
+        children,
+    )
 
 
 def apart(tree):
     """A drawing as text without its numbers, and these."""
     text = json.dumps(tree)
     number = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-    return re.sub(number, "#", text), [float(found) for found in re.findall(number, text)]
+    return re.sub(number, "#", text), [
+        float(found) for found in re.findall(number, text)
+    ]
 
 
 def of_python(element):
     text = [element.text] if element.text else []
-    return shape(element.tag.removeprefix(SVG), element.attrib, [*text, *map(of_python, element)])
+    return shape(
+        element.tag.removeprefix(SVG), element.attrib, [*text, *map(of_python, element)]
+    )
 
 
 def of_script(node):
-    return node if isinstance(node, str) else shape(node[0], node[1], [of_script(child) for child in node[2]])
+    return (
+        node
+        if isinstance(node, str)
+        else shape(node[0], node[1], [of_script(child) for child in node[2]])
+    )
 
 
 @pytest.fixture(scope="module")
@@ -85,31 +119,58 @@ def drawn_by_the_app():
     if shutil.which("node") is None:
         pytest.skip("no node here: the two are compared where there is one")
     command = ["node", "--input-type=module", "-e", STUB, str(APP / "charts.js")]
-    done = subprocess.run(command, input=json.dumps(list(CASES)), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        input=json.dumps(list(CASES)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.partition("(")[0])
 def test_the_app_draws_the_same(drawn_by_the_app, case):
-    ours, theirs = apart(of_python(ElementTree.fromstring(CASES[case]))), apart(of_script(drawn_by_the_app[case]))
+    ours, theirs = (
+        apart(of_python(ElementTree.fromstring(CASES[case]))),
+        apart(of_script(drawn_by_the_app[case])),
+    )
 
     assert ours[0] == theirs[0]
-    assert ours[1] == pytest.approx(theirs[1], abs=0.006)  # ours are written with two digits
+    assert ours[1] == pytest.approx(
+        theirs[1], abs=0.006
+    )  # ours are written with two digits
 
 
 def test_every_look_of_a_drawing_has_the_colours_of_the_app():
     from assay.report import svg
 
     style = (APP / "style.css").read_text("utf-8").partition("}")[0]
-    for name in ("INK", "MUTED", "LINE", "BED", "CARD", "GOOD", "BAD", "MID", "PURPLE", "DOT", "CI"):
+    for name in (
+        "INK",
+        "MUTED",
+        "LINE",
+        "BED",
+        "CARD",
+        "GOOD",
+        "BAD",
+        "MID",
+        "PURPLE",
+        "DOT",
+        "CI",
+    ):
         assert f"--{name.lower()}: {getattr(svg, name)};" in style
 
 
 def test_rows_of_intervals_share_one_scale():
-    svg = charts.interval_rows([Interval("a", 0.25, (0.1, 0.4)), Interval("b", None, None)], "two")
+    svg = charts.interval_rows(
+        [Interval("a", 0.25, (0.1, 0.4)), Interval("b", None, None)], "two"
+    )
 
     circles = list(ElementTree.fromstring(svg).iter(f"{SVG}circle"))
-    assert [float(circle.attrib["cx"]) for circle in circles] == pytest.approx([6 + 0.25 * (210 - 12)])
+    assert [float(circle.attrib["cx"]) for circle in circles] == pytest.approx(
+        [6 + 0.25 * (210 - 12)]
+    )
 
 
 def test_nothing_to_draw_is_no_drawing():
@@ -121,4 +182,6 @@ def test_nothing_to_draw_is_no_drawing():
 def test_numbers_beyond_all_bounds_are_drawn_without_fail():
     for values in ([1e300, -1e300], [5.0], [0.0, 1e-300], [float("inf"), 1.0, 2.0]):
         assert charts.histogram(values, "x") is not None
-        ElementTree.fromstring(charts.interval_rows([Interval("a", value, None) for value in values], "x"))
+        ElementTree.fromstring(
+            charts.interval_rows([Interval("a", value, None) for value in values], "x")
+        )

@@ -12,7 +12,15 @@ from assay.cli.main import main
 from assay.core import Message, Output, Prompt, Result, Text
 from assay.core.record import output_to_plain, prompt_to_plain
 from assay.report import html_table, markdown_table, plain_table
-from assay.report.charts import Bar, Interval, Point, bars, interval_rows, outcome_strip, scatter
+from assay.report.charts import (
+    Bar,
+    Interval,
+    Point,
+    bars,
+    interval_rows,
+    outcome_strip,
+    scatter,
+)
 from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
 from assay.store.export import COLUMNS, NUMBER_COLUMNS, plain_cell, write_csv
 
@@ -56,7 +64,7 @@ PAYLOADS = [
     "back\x08\x08space\x7f",
     "first\r\nsecond | third\nfourth",
     "[bold red]markup[/bold red]",
-    "=HYPERLINK(\"https://example.org\")",
+    '=HYPERLINK("https://example.org")',
     "+cmd|' /C calc'!A0",
     "-2+3+cmd|' /C calc'!A0",
     "@SUM(1+1)*cmd|' /C calc'!A0",
@@ -70,14 +78,45 @@ PAYLOADS = [
 TAGS = {"table", "thead", "tbody", "tr", "th", "td"}
 DRAWN = {"svg", "line", "rect", "circle", "title"}
 LOOKS = {
-    "xmlns", "viewbox", "role", "aria-label", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "rx", "cx", "cy",
-    "r", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
-}  # fmt: skip
+    "xmlns",
+    "viewbox",
+    "role",
+    "aria-label",
+    "width",
+    "height",
+    "x",
+    "y",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "rx",
+    "cx",
+    "cy",
+    "r",
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "opacity",
+    "font-size",
+    "font-family",
+    "font-weight",
+}
 """The attributes of a drawing: none of them runs or loads anything."""
 
 
 def result(payload: str) -> Result:
-    return Result(payload, payload, payload, 0.5, 1, n_expected=2, outcomes={"scored": 1, payload: 1}, flags=(payload,))
+    return Result(
+        payload,
+        payload,
+        payload,
+        0.5,
+        1,
+        n_expected=2,
+        outcomes={"scored": 1, payload: 1},
+        flags=(payload,),
+    )
 
 
 @pytest.fixture(params=PAYLOADS, ids=range(len(PAYLOADS)))
@@ -89,13 +128,49 @@ def payload(request):
 def run(payload, tmp_path):
     """A run in which the payload stands in every field; nobody's own, so its manifest says it too."""
     prompt = prompt_to_plain(Prompt((Message("user", (Text(payload),)),)))
-    verdict = {"answer": payload, "details": {"reason": payload, "error": payload}, "tags": {payload: payload}}
+    verdict = {
+        "answer": payload,
+        "details": {"reason": payload, "error": payload},
+        "tags": {payload: payload},
+    }
     with RunWriter(tmp_path / "run") as writer:
-        answer, failure = output_to_plain(Output.of(payload)), output_to_plain(Output.failed("http", payload))
-        writer.write(OutputLine(payload, payload, payload, "key", prompt=prompt, output=answer, target=payload))
-        writer.write(OutputLine(payload, payload, f"{payload}2", "key2", prompt=prompt, output=failure))
-        writer.write(ScoreLine(payload, payload, payload, payload, "d", {payload: 1.0}, payload, **verdict))
-        numbers = {"status": payload, "results": [result(payload).to_plain()], "notes": [payload]}
+        answer, failure = (
+            output_to_plain(Output.of(payload)),
+            output_to_plain(Output.failed("http", payload)),
+        )
+        writer.write(
+            OutputLine(
+                payload,
+                payload,
+                payload,
+                "key",
+                prompt=prompt,
+                output=answer,
+                target=payload,
+            )
+        )
+        writer.write(
+            OutputLine(
+                payload, payload, f"{payload}2", "key2", prompt=prompt, output=failure
+            )
+        )
+        writer.write(
+            ScoreLine(
+                payload,
+                payload,
+                payload,
+                payload,
+                "d",
+                {payload: 1.0},
+                payload,
+                **verdict,
+            )
+        )
+        numbers = {
+            "status": payload,
+            "results": [result(payload).to_plain()],
+            "notes": [payload],
+        }
         writer.finish({"status": payload, "cells": []}, numbers)
     return tmp_path / "run"
 
@@ -116,7 +191,9 @@ def test_a_terminal_is_not_steered(run, payload, capsys, more):
 
     said = "".join(capsys.readouterr())
     assert code == 0 and steers(said) == []
-    assert "".join(c for c in payload if c.isalnum())[:12] in "".join(c for c in said if c.isalnum())
+    assert "".join(c for c in payload if c.isalnum())[:12] in "".join(
+        c for c in said if c.isalnum()
+    )
 
 
 @each("payload", PAYLOADS)
@@ -152,7 +229,9 @@ def test_a_page_holds_the_text_and_no_tag_of_it(payload):
 
     assert {tag for tag, _ in page.tags} == TAGS | DRAWN
     assert not any(attributes for tag, attributes in page.tags if tag in TAGS)
-    assert {name for tag, attributes in page.tags if tag in DRAWN for name, _ in attributes} <= LOOKS
+    assert {
+        name for tag, attributes in page.tags if tag in DRAWN for name, _ in attributes
+    } <= LOOKS
     assert page.texts.count(payload) == 3
 
 
@@ -169,7 +248,9 @@ def test_a_drawing_holds_the_text_and_no_tag_of_it(payload):
         page = Page(drawing)
         ElementTree.fromstring(drawing.encode("utf-8", "replace"))
         assert {tag for tag, _ in page.tags} <= DRAWN | {"text", "g"}
-        assert {name for _, attributes in page.tags for name, _ in attributes} <= LOOKS | {"text-anchor", "transform"}
+        assert {
+            name for _, attributes in page.tags for name, _ in attributes
+        } <= LOOKS | {"text-anchor", "transform"}
 
 
 @each("payload", PAYLOADS)
@@ -179,7 +260,13 @@ def test_a_table_in_markdown_stays_one_row_without_links_or_tags(payload):
     lines = table.split("\n")
     assert len(lines) == 3 and len(table.splitlines()) == 3
     assert lines[2].replace("\\|", "").count("|") == 9
-    bare = lines[2].replace("\\\\", "").replace("\\<", "").replace("\\[", "").replace("\\!", "")
+    bare = (
+        lines[2]
+        .replace("\\\\", "")
+        .replace("\\<", "")
+        .replace("\\[", "")
+        .replace("\\!", "")
+    )
     assert "<" not in bare and "[" not in bare
 
 
@@ -192,6 +279,14 @@ def test_a_spreadsheet_gets_text_that_can_be_read_back(run, payload, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 and set(rows[0]) == set(COLUMNS)
     for row in rows:
-        assert not any(row[name].startswith(("=", "+", "-", "@", "\t", "\r")) for name in COLUMNS
-                       if name not in NUMBER_COLUMNS)
-    assert plain_cell(rows[0]["prompt"]) == plain_cell(rows[0]["answer"]) == plain_cell(rows[0]["id"]) == payload
+        assert not any(
+            row[name].startswith(("=", "+", "-", "@", "\t", "\r"))
+            for name in COLUMNS
+            if name not in NUMBER_COLUMNS
+        )
+    assert (
+        plain_cell(rows[0]["prompt"])
+        == plain_cell(rows[0]["answer"])
+        == plain_cell(rows[0]["id"])
+        == payload
+    )

@@ -74,7 +74,14 @@ def test_no_more_is_said_to_be_done_than_was_begun():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.2, "1 s"), (40, "40 s"), (240, "4 min"), (7800, "2 h 10 min"), (200_000, "56 h")]
+    ("seconds", "said"),
+    [
+        (0.2, "1 s"),
+        (40, "40 s"),
+        (240, "4 min"),
+        (7800, "2 h 10 min"),
+        (200_000, "56 h"),
+    ],
 )
 def test_a_length_of_time_is_said_as_people_say_it(seconds, said):
     assert duration(seconds) == said
@@ -88,7 +95,11 @@ def test_a_log_gets_a_line_with_content_every_half_minute(monkeypatch):
     work.meter.begun = 8
 
     for second in range(65):
-        now[0], work.meter.ended, work.meter.tokens = float(second), second / 10, 50 * second
+        now[0], work.meter.ended, work.meter.tokens = (
+            float(second),
+            second / 10,
+            50 * second,
+        )
         progress.update()
 
     assert stream.getvalue().splitlines() == [

@@ -8,7 +8,10 @@ LONG = "hf//home/somebody/a/very/long/folder/of/weights/model-instruct.gguf"
 
 
 def test_a_long_path_keeps_its_backend_and_its_end():
-    assert short_names({LONG, "smollm2"}) == {LONG: "hf/…/model-instruct.gguf", "smollm2": "smollm2"}
+    assert short_names({LONG, "smollm2"}) == {
+        LONG: "hf/…/model-instruct.gguf",
+        "smollm2": "smollm2",
+    }
 
 
 def test_two_paths_that_would_read_alike_are_shown_whole():
@@ -29,7 +32,14 @@ def test_the_table_shows_the_short_name_and_what_code_reads_stays_whole():
 
 def test_numbers_stay_whole_in_a_narrow_terminal():
     result = Result(
-        "capitals", "my_model.py:generate", "score", 2 / 3, 3, n_expected=3, ci=(0.208, 0.939), interval="wilson"
+        "capitals",
+        "my_model.py:generate",
+        "score",
+        2 / 3,
+        3,
+        n_expected=3,
+        ci=(0.208, 0.939),
+        interval="wilson",
     )
 
     for width in (80, 72, 60):
@@ -41,7 +51,15 @@ def test_numbers_stay_whole_in_a_narrow_terminal():
 
 
 def test_why_there_is_no_interval_may_wrap_and_stays_complete():
-    result = Result("t", "a/long/name/of/a/model.py", "score", 0.5, 3, n_expected=3, interval="none: user summarizer")
+    result = Result(
+        "t",
+        "a/long/name/of/a/model.py",
+        "score",
+        0.5,
+        3,
+        n_expected=3,
+        interval="none: user summarizer",
+    )
 
     shown = plain_table([result], width=60)
 

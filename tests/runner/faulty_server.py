@@ -48,13 +48,26 @@ BOMB = gzip.compress(bytes(1 << 20)) * (64 * 160)
 
 def chat(text: str | None, reason: str = "stop") -> bytes:
     """The body of an answer."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
-    return json.dumps({"choices": [choice], "usage": {"prompt_tokens": 2, "completion_tokens": 1}}).encode()
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": reason,
+    }
+    return json.dumps(
+        {"choices": [choice], "usage": {"prompt_tokens": 2, "completion_tokens": 1}}
+    ).encode()
 
 
-def reply(body: bytes, status: str = "200 OK", *headers: str, kind: str = "application/json") -> bytes:
+def reply(
+    body: bytes, status: str = "200 OK", *headers: str, kind: str = "application/json"
+) -> bytes:
     """A whole answer."""
-    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *headers]
+    lines = [
+        f"HTTP/1.1 {status}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+        *headers,
+    ]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
@@ -99,11 +112,15 @@ class FaultyServer:
         """Takes the place of every server, for as long as `patch` lasts."""
         patch.setattr(http_connecting, "_connected", self._connected)
 
-    async def _connected(self, origin: Origin, make: Callable[[], Connection]) -> Connection:
+    async def _connected(
+        self, origin: Origin, make: Callable[[], Connection]
+    ) -> Connection:
         loop = asyncio.get_running_loop()
         if self.without_tls[0] <= loop.time() < self.without_tls[1]:
             await asyncio.sleep(0.05)
-            raise ssl.SSLError(1, "[SSL: TLSV1_ALERT_INTERNAL_ERROR] alert internal error")
+            raise ssl.SSLError(
+                1, "[SSL: TLSV1_ALERT_INTERNAL_ERROR] alert internal error"
+            )
         if self._is_gone():
             raise ConnectionRefusedError(111, "Connection refused")
         ours, theirs = socket.socketpair()
@@ -117,7 +134,9 @@ class FaultyServer:
     def _is_gone(self) -> bool:
         return self.gone[0] <= asyncio.get_running_loop().time() < self.gone[1]
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -125,7 +144,9 @@ class FaultyServer:
                 body = json.loads(await reader.readexactly(length))
                 if self._is_gone():
                     return
-                if not await self._answer(body["messages"][-1]["content"].split()[-1], writer):
+                if not await self._answer(
+                    body["messages"][-1]["content"].split()[-1], writer
+                ):
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             return
@@ -141,7 +162,9 @@ class FaultyServer:
         if self.revoked_after is not None and self.attempts > self.revoked_after:
             await asyncio.sleep(0.05)
             self._was_refused = True
-            writer.write(reply(b'{"error": {"message": "key revoked"}}', "401 Unauthorized"))
+            writer.write(
+                reply(b'{"error": {"message": "key revoked"}}', "401 Unauthorized")
+            )
             return True
         if self._serving >= self.room:
             await asyncio.sleep(0.02)
@@ -170,11 +193,15 @@ class FaultyServer:
                 return fault
         return "none"
 
-    async def _fail(self, fault: str, number: str, writer: asyncio.StreamWriter) -> bool:
+    async def _fail(
+        self, fault: str, number: str, writer: asyncio.StreamWriter
+    ) -> bool:
         good = chat(number)
         whole = {
             "none": reply(good),
-            "rate_limit_with_wait": reply(b"{}", "429 Too Many Requests", "Retry-After: 2"),
+            "rate_limit_with_wait": reply(
+                b"{}", "429 Too Many Requests", "Retry-After: 2"
+            ),
             "rate_limit": reply(b"{}", "429 Too Many Requests"),
             "http_500": reply(b"{}", "500 Internal Server Error"),
             "http_503": reply(b"{}", "503 Service Unavailable"),
@@ -186,7 +213,9 @@ class FaultyServer:
             "wrong_content_type": reply(good, kind="text/plain"),
             "invalid_utf8": reply(good.replace(b'"content": "', b'"content": "\xff')),
             "reply_twice": reply(good) + reply(chat("another's")),
-            "redirect": reply(b"", "302 Found", "Location: http://169.254.169.254/latest"),
+            "redirect": reply(
+                b"", "302 Found", "Location: http://169.254.169.254/latest"
+            ),
             "http_413": reply(b"{}", "413 Payload Too Large"),
         }
         if fault in whole or fault == "gzip_bomb":

@@ -30,7 +30,10 @@ def kill_at(module: str, name: str, call: int) -> None:
 
 
 if __name__ == "__main__":
-    settings, arguments = sys.argv[1 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :]
+    settings, arguments = (
+        sys.argv[1 : sys.argv.index("--")],
+        sys.argv[sys.argv.index("--") + 1 :],
+    )
     kill_at(settings[0], settings[1], int(settings[2]))
     from assay.cli.main import main
 

@@ -17,7 +17,7 @@ import pytest
 from assay.cli.main import main
 from assay.store import RunReader
 
-MODEL = '''
+MODEL = """
 import asyncio, os, random, time
 
 def asked(messages):
@@ -35,21 +35,36 @@ def in_batches(messages):
     answer, seconds = asked(messages)
     time.sleep(seconds / 25)
     return answer
-'''
+"""
 
 
 class LongRun:
     """A folder with rows and a model, and the command that runs one on the other."""
 
-    def __init__(self, folder: Path, count: int, way: str = "one_by_one", *more: str) -> None:
+    def __init__(
+        self, folder: Path, count: int, way: str = "one_by_one", *more: str
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "calls.log"
         self.run = folder / "run"
-        rows = ({"id": f"s{n}", "question": f"say {n}", "answer": str(n if n % 3 else -1)} for n in range(count))
-        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = (
+            {"id": f"s{n}", "question": f"say {n}", "answer": str(n if n % 3 else -1)}
+            for n in range(count)
+        )
+        (folder / "rows.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
         (folder / "model.py").write_text(MODEL)
         model = f"{folder / 'model.py'}:{way}"
-        self.arguments = ["run", str(folder / "rows.jsonl"), "--model", model, "-o", str(self.run), *more]
+        self.arguments = [
+            "run",
+            str(folder / "rows.jsonl"),
+            "--model",
+            model,
+            "-o",
+            str(self.run),
+            *more,
+        ]
         self.command = [sys.executable, "-m", "assay.cli.main", *self.arguments]
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -58,9 +73,13 @@ class LongRun:
     def start(self) -> subprocess.Popen[str]:
         """The command in a process of its own, its last words kept."""
         return subprocess.Popen(
-            self.command, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            self.command,
+            env=self.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
 
     def started_until(self, point: int) -> subprocess.Popen[str]:
         """The same, once so many different questions have ever been asked."""
@@ -91,7 +110,10 @@ class LongRun:
     def records(self) -> list[str]:
         """What the journal holds, without the times: equal for equal runs."""
         reader = RunReader(self.run)
-        outputs = [(r.id, r.key, r.prompt, _timeless(r.output), r.target) for r in reader.outputs()]
+        outputs = [
+            (r.id, r.key, r.prompt, _timeless(r.output), r.target)
+            for r in reader.outputs()
+        ]
         scores = [
             (r.id, r.scorer, r.digest, dict(r.values), r.outcome, r.answer, r.order)
             for (task, model) in reader.index.cells

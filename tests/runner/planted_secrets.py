@@ -43,7 +43,18 @@ FAILURES = [
 ]
 ANSWERS = [f"my key is {secret}" for secret in BY_VALUE]
 """What a model may write itself: data, in which only secrets of this run are hidden."""
-PLACES = ("build", "load", "raise", "fail", "answer", "template", "scorer", "judge", "summarizer", "budget")
+PLACES = (
+    "build",
+    "load",
+    "raise",
+    "fail",
+    "answer",
+    "template",
+    "scorer",
+    "judge",
+    "summarizer",
+    "budget",
+)
 
 CODE = '''
 import json, os
@@ -129,9 +140,14 @@ summarizers: [mean, "code.py:summarize"]
 def plant(folder: Path) -> Path:
     """Writes code and rows."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "shown.json").write_text(json.dumps({"failures": FAILURES, "answers": ANSWERS}))
+    (folder / "shown.json").write_text(
+        json.dumps({"failures": FAILURES, "answers": ANSWERS})
+    )
     (folder / "code.py").write_text(CODE)
-    rows = [{"id": str(n), "question": f"q{'u' * n}", "answer": "x"} for n in range(len(FAILURES) * 3)]
+    rows = [
+        {"id": str(n), "question": f"q{'u' * n}", "answer": "x"}
+        for n in range(len(FAILURES) * 3)
+    ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "task.yaml").write_text(TASK)
     return folder
@@ -139,6 +155,15 @@ def plant(folder: Path) -> Path:
 
 def forms(secret: str) -> set[bytes]:
     """A secret as it may stand in a file: as it is, in either JSON, in a URL, in a CSV cell, as bytes of base64."""
-    texts = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], quote(secret, safe="")}
-    texts |= {secret.replace('"', '""'), json.dumps(json.dumps(secret)[1:-1])[1:-1], repr(secret)[1:-1]}
+    texts = {
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, safe=""),
+    }
+    texts |= {
+        secret.replace('"', '""'),
+        json.dumps(json.dumps(secret)[1:-1])[1:-1],
+        repr(secret)[1:-1],
+    }
     return {text.encode() for text in texts}

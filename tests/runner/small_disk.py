@@ -32,7 +32,9 @@ def ended(arguments: list[str]) -> dict[str, object]:
 
 
 def mount(*arguments: str) -> None:
-    if subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", *arguments], capture_output=True, check=False
+    ).returncode:
         sys.exit(CANNOT_MOUNT)
 
 
@@ -42,6 +44,19 @@ if __name__ == "__main__":
     mount("-t", "tmpfs", "-o", options, "tmpfs", folder)
     full = ended(arguments)
     journal = Path(folder) / "run" / "records.jsonl"
-    lines = [line is not None for _, line in read_lines(journal)] if journal.exists() else []
+    lines = (
+        [line is not None for _, line in read_lines(journal)]
+        if journal.exists()
+        else []
+    )
     mount("-o", "remount,rw,size=64m,nr_inodes=10000", folder)
-    print(json.dumps({"full": full, "lines": len(lines), "whole": sum(lines), "after": ended(arguments)}))
+    print(
+        json.dumps(
+            {
+                "full": full,
+                "lines": len(lines),
+                "whole": sum(lines),
+                "after": ended(arguments),
+            }
+        )
+    )

@@ -38,7 +38,12 @@ class Drawing:
 
     def generate(self, requests):
         self.asked += [request.id for request in requests]
-        return [Output.of(assay.Text(f"a{r.id}"), Image(b"\x89PNG\r\n\x1a\n" + r.id.encode())) for r in requests]
+        return [
+            Output.of(
+                assay.Text(f"a{r.id}"), Image(b"\x89PNG\r\n\x1a\n" + r.id.encode())
+            )
+            for r in requests
+        ]
 
 
 def run(folder: Path, model: Drawing):
@@ -70,7 +75,11 @@ def how_often(tmp_path: Path, step: str) -> int:
 
 def check_whole(folder: Path) -> None:
     journal = folder / "run" / "records.jsonl"
-    assert all(line is not None for _, line in read_lines(journal)) if journal.exists() else True
+    assert (
+        all(line is not None for _, line in read_lines(journal))
+        if journal.exists()
+        else True
+    )
     for name in ("run.json", "summary.json"):
         if (folder / "run" / name).exists():
             json.loads((folder / "run" / name).read_bytes())
@@ -91,15 +100,22 @@ def test_a_kill_at_any_step_of_writing_loses_nothing(tmp_path, step):
         result = run(folder, model)
 
         assert result.status == "complete"
-        assert [(r.metric, r.value, r.n) for r in result] == [(r.metric, r.value, r.n) for r in undisturbed]
-        assert len(model.asked) <= len(ROWS) + 2  # what was in flight: the one at work, and the one handed over
+        assert [(r.metric, r.value, r.n) for r in result] == [
+            (r.metric, r.value, r.n) for r in undisturbed
+        ]
+        assert (
+            len(model.asked) <= len(ROWS) + 2
+        )  # what was in flight: the one at work, and the one handed over
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(
-    ("code", "kind"), [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EIO, StoreError)]
+    ("code", "kind"),
+    [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EIO, StoreError)],
 )
-def test_a_disk_that_fails_at_any_step_is_one_line_and_the_run_can_go_on(tmp_path, step, code, kind):
+def test_a_disk_that_fails_at_any_step_is_one_line_and_the_run_can_go_on(
+    tmp_path, step, code, kind
+):
     times = how_often(tmp_path, step)
     for at in sorted({1, (times + 1) // 2, times} - {0}):
         folder = tmp_path / f"{step}{at}"
@@ -114,9 +130,14 @@ def test_a_disk_that_fails_at_any_step_is_one_line_and_the_run_can_go_on(tmp_pat
         assert run(folder, Drawing()).status == "complete"
 
 
-def test_a_sync_that_fails_behind_the_scenes_ends_the_run_and_it_can_go_on(tmp_path, monkeypatch):
+def test_a_sync_that_fails_behind_the_scenes_ends_the_run_and_it_can_go_on(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(journal_module, "SYNC_LINES", 1)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(StoreError, match="cannot write: Input/output error"):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(StoreError, match="cannot write: Input/output error"),
+    ):
         Faulty(patch, "fdatasync", 1, OSError(errno.EIO, os.strerror(errno.EIO)))
         run(tmp_path, Drawing())
     check_whole(tmp_path)

@@ -40,7 +40,10 @@ def rows(tmp_path: Path) -> Path:
     (tmp_path / "model.py").write_text(MODEL)
     path = tmp_path / "rows.jsonl"
     path.write_text(
-        "".join(json.dumps({"id": f"s{n}", "question": f"say {n}", "answer": str(n)}) + "\n" for n in range(60))
+        "".join(
+            json.dumps({"id": f"s{n}", "question": f"say {n}", "answer": str(n)}) + "\n"
+            for n in range(60)
+        )
     )
     return path
 
@@ -55,7 +58,12 @@ def started(rows: Path, **settings) -> subprocess.Popen:
     env = {**os.environ, **settings.pop("env", {})}
     program = [sys.executable, "-m", "assay.cli.main", *command(rows)]
     return subprocess.Popen(
-        program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **settings
+        program,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,
     )
 
 
@@ -116,7 +124,9 @@ def test_a_folder_in_use_leaves_with_75_and_is_left_alone_even_by_fresh(rows, ca
 
 
 @pytest.mark.parametrize("size", [300, 4_000, 12_000])
-def test_a_full_disk_leaves_with_74_a_whole_journal_and_a_run_that_can_go_on(rows, size):
+def test_a_full_disk_leaves_with_74_a_whole_journal_and_a_run_that_can_go_on(
+    rows, size
+):
     def fill() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
@@ -149,7 +159,9 @@ class Loaded(Broken):
 
 
 @pytest.mark.parametrize(("name", "line"), [("Built", 10), ("Loaded", 13)])
-def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(rows, name, line, capfd):
+def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(
+    rows, name, line, capfd
+):
     model = rows.parent / "broken.py"
     model.write_text(BROKEN)
 
@@ -158,14 +170,18 @@ def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(rows,
     said = f"model '{model}:{name}' could not be {name.lower()}: ValueError: no weights (broken.py:{line})"
     assert said in one_line(capfd.readouterr().err)
     manifest = rows.parent / "run" / "run.json"
-    assert not manifest.exists() or json.loads(manifest.read_text())["status"] == "failed"
+    assert (
+        not manifest.exists() or json.loads(manifest.read_text())["status"] == "failed"
+    )
 
 
 def test_a_folder_that_may_not_be_written_is_one_line_that_says_what_to_do(rows, capfd):
     closed = rows.parent / "closed"
     closed.mkdir(mode=0o555)
     if os.geteuid() == 0:
-        closed = Path("/sys")  # root may write everywhere, but nobody makes folders here
+        closed = Path(
+            "/sys"
+        )  # root may write everywhere, but nobody makes folders here
 
     assert main(command(rows, "-o", str(closed / "run"))) == 1
 
@@ -194,20 +210,29 @@ def test_a_run_under_nohup_does_not_end_at_a_hang_up(rows):
 @pytest.mark.faults
 @pytest.mark.parametrize("point", drawn("signals", range(1, 41), COUNTS.interruptions))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, point, heeded_hangup):
+def test_one_signal_drains_writes_the_summary_and_leaves_with_130(
+    rows, number, point, heeded_hangup
+):
     code, stderr = interrupted(rows, number, point, "0.02")
 
     assert code == 130 and "Traceback" not in stderr
     lines = [line for _, line in read_lines(rows.parent / "run" / "records.jsonl")]
     assert all(line is not None for line in lines)
     assert summary(rows)["status"] == "interrupted"
-    assert 0 < summary(rows)["results"][0]["n"] < summary(rows)["results"][0]["n_expected"] == 60
+    assert (
+        0
+        < summary(rows)["results"][0]["n"]
+        < summary(rows)["results"][0]["n_expected"]
+        == 60
+    )
     assert main(command(rows)) == 0 and summary(rows)["results"][0]["n"] == 60
 
 
 def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
     log = rows.parent / "calls.log"
-    process = started(rows, env={"CALL_LOG": str(log), "CALL_DELAY": "45"}, start_new_session=True)
+    process = started(
+        rows, env={"CALL_LOG": str(log), "CALL_DELAY": "45"}, start_new_session=True
+    )
     while process.poll() is None and not log.exists():
         time.sleep(0.01)
     begun = time.monotonic()
@@ -224,7 +249,9 @@ def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
 @pytest.mark.faults
 def test_a_run_that_was_put_to_sleep_goes_on_when_it_wakes(tmp_path):
     points = drawn("sleepers", range(5, 45), COUNTS.sleepers)
-    sleepers = {point: LongRun(tmp_path / str(point), 60, "in_batches") for point in points}
+    sleepers = {
+        point: LongRun(tmp_path / str(point), 60, "in_batches") for point in points
+    }
     asleep = {}
     for point, run in sleepers.items():
         asleep[point] = run.started_until(point)

@@ -19,7 +19,7 @@ from assay.runner.flow.drivers import RecordingEngine
 from assay.store import RunReader
 
 COUNT = 12
-MODEL = '''
+MODEL = """
 import json
 from pathlib import Path
 from assay.core import DataError, Output
@@ -55,8 +55,8 @@ class AtEndpoint:
     concurrency = 1
     async def generate(self, requests):
         return [answer(request) for request in requests]
-'''
-SCORER = '''
+"""
+SCORER = """
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from assay.core import Message, Prompt
@@ -72,7 +72,7 @@ class Ask:
         if reply.error is not None:
             raise RuntimeError(reply.error.message)
         return 1.0
-'''
+"""
 FAULTS = {
     "auth": ("auth", False),
     "rate limit": ("rate_limit", True),
@@ -101,7 +101,10 @@ class Came(NamedTuple):
 
 
 def by_rows(model: str, settings: dict[str, Any]) -> Any:
-    rows = [{"id": str(n), "question": f"number {n}", "answer": "fine"} for n in range(COUNT)]
+    rows = [
+        {"id": str(n), "question": f"number {n}", "answer": "fine"}
+        for n in range(COUNT)
+    ]
     return assay.run(assay.Task("t", dataset=rows), model, **settings)
 
 
@@ -109,16 +112,26 @@ def by_driver(model: str, settings: dict[str, Any]) -> Any:
     def driver(engine: RecordingEngine) -> dict[str, float]:
         engine.expect(COUNT)
         prompts = [Prompt((Message.of("user", f"number {n}"),)) for n in range(COUNT)]
-        outputs = [engine.generate([prompt], ids=[str(n)])[0] for n, prompt in enumerate(prompts)]
+        outputs = [
+            engine.generate([prompt], ids=[str(n)])[0]
+            for n, prompt in enumerate(prompts)
+        ]
         return {"value": sum(output.error is None for output in outputs) / COUNT}
 
-    return assay.run(assay.Task("t", dataset=[{"question": "x"}], driver=driver), model, **settings)
+    return assay.run(
+        assay.Task("t", dataset=[{"question": "x"}], driver=driver), model, **settings
+    )
 
 
 def by_judge(model: str, settings: dict[str, Any]) -> Any:
     rows = [{"id": str(n), "question": "q", "answer": "x"} for n in range(COUNT)]
     scorer = f"{Path(model).parent / 'scorer.py'}:Ask"
-    return assay.run(assay.Task("t", dataset=rows, scorers=scorer), lambda text: "x", judge=model, **settings)
+    return assay.run(
+        assay.Task("t", dataset=rows, scorers=scorer),
+        lambda text: "x",
+        judge=model,
+        **settings,
+    )
 
 
 ASKING = {"rows": by_rows, "driver": by_driver, "judge": by_judge}
@@ -132,20 +145,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(folder: Path, who: str, model: str, fault: dict[str, Any], policy: str = "continue") -> Came:
+def run(
+    folder: Path, who: str, model: str, fault: dict[str, Any], policy: str = "continue"
+) -> Came:
     (folder / "fault.json").write_text(json.dumps(fault))
     (folder / "attempts").write_text("")
     settings = {"output": str(folder / f"run-{who}-{model}"), "on_error": policy}
     result = ASKING[who](f"{folder / 'model.py'}:{model}", settings)
     task = "t#judge" if who == "judge" else "t"
     records = list(RunReader(result.folder).outputs(task))
-    number = {r.key: int(re.findall(r"number (\d+)", json.dumps(r.prompt))[0]) for r in records}
+    number = {
+        r.key: int(re.findall(r"number (\d+)", json.dumps(r.prompt))[0])
+        for r in records
+    }
     whose = re.compile(r" of the judge|judge (?=[a-z_]+: )")
     notes = [whose.sub("", note) for note in result.notes]
     tries = Counter(map(int, (folder / "attempts").read_text().split()))
     return Came(
         result.status,
-        next((note.partition(";")[0] for note in notes if note.startswith("stopped")), ""),
+        next(
+            (note.partition(";")[0] for note in notes if note.startswith("stopped")), ""
+        ),
         {number[r.key] for r in records if r.failed},
         {number[r.key] for r in records if not r.failed},
         dict(tries),
@@ -154,7 +174,9 @@ def run(folder: Path, who: str, model: str, fault: dict[str, Any], policy: str =
 
 @pytest.mark.parametrize("model", ["InBatches", "AtEndpoint"])
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_costs_its_own_questions_and_those_are_asked_again(folder: Path, name: str, model: str):
+def test_a_fault_costs_its_own_questions_and_those_are_asked_again(
+    folder: Path, name: str, model: str
+):
     kind, passes = FAULTS[name]
     fault = {"kind": kind, "passes": passes, "always": False}
 
@@ -165,8 +187,13 @@ def test_a_fault_costs_its_own_questions_and_those_are_asked_again(folder: Path,
     lost = set() if kind == "refused" else ODD
     assert (came["rows"].failed, came["rows"].stopped) == (lost, "")
     assert came["rows"].status == ("complete" if kind == "refused" else "partial")
-    assert set(came["rows"].tries.values()) == ({1, RetryPolicy().tries} if passes else {1})
-    assert all(set(later[who].tries) == lost and later[who].status == "complete" for who in ASKING)
+    assert set(came["rows"].tries.values()) == (
+        {1, RetryPolicy().tries} if passes else {1}
+    )
+    assert all(
+        set(later[who].tries) == lost and later[who].status == "complete"
+        for who in ASKING
+    )
 
 
 @pytest.mark.parametrize("model", ["InBatches", "AtEndpoint"])
@@ -177,7 +204,16 @@ def test_a_policy_stops_all_alike_and_faults_of_rows_never_count(
 ):
     kind, passes = FAULTS[name]
 
-    came = {who: run(folder, who, model, {"kind": kind, "passes": passes, "always": False}, policy) for who in ASKING}
+    came = {
+        who: run(
+            folder,
+            who,
+            model,
+            {"kind": kind, "passes": passes, "always": False},
+            policy,
+        )
+        for who in ASKING
+    }
 
     assert {(one.status, one.stopped, len(one.failed)) for one in came.values()} == {
         (came["rows"].status, came["rows"].stopped, len(came["rows"].failed))
@@ -185,14 +221,25 @@ def test_a_policy_stops_all_alike_and_faults_of_rows_never_count(
     if name in NOT_OF_THE_SERVER:
         assert came["rows"].stopped == "" and came["rows"].status != "failed"
     else:
-        assert came["rows"].stopped.startswith(f"stopped after {most + 1} infrastructure error")
+        assert came["rows"].stopped.startswith(
+            f"stopped after {most + 1} infrastructure error"
+        )
         assert (came["rows"].status, len(came["rows"].failed)) == ("failed", most + 1)
 
 
 @pytest.mark.parametrize("model", ["InBatches", "AtEndpoint"])
-def test_a_key_that_is_refused_three_times_in_a_row_stops_all_alike(folder: Path, model: str):
-    came = [run(folder, who, model, {"kind": "auth", "passes": False, "always": True}) for who in ASKING]
+def test_a_key_that_is_refused_three_times_in_a_row_stops_all_alike(
+    folder: Path, model: str
+):
+    came = [
+        run(folder, who, model, {"kind": "auth", "passes": False, "always": True})
+        for who in ASKING
+    ]
 
     assert {(one.status, one.stopped, len(one.failed)) for one in came} == {
-        ("failed", "stopped: the server refused the key 3 times in a row (it is auth)", 3)
+        (
+            "failed",
+            "stopped: the server refused the key 3 times in a row (it is auth)",
+            3,
+        )
     }

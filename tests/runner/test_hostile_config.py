@@ -15,7 +15,9 @@ def place(tmp_path, monkeypatch):
     """A folder with rows and a model; code that must not run lies beside it, not in it."""
     inside = tmp_path / "inside"
     inside.mkdir()
-    (inside / "rows.jsonl").write_text(json.dumps({"id": "1", "question": "q", "answer": "x"}) + "\n")
+    (inside / "rows.jsonl").write_text(
+        json.dumps({"id": "1", "question": "q", "answer": "x"}) + "\n"
+    )
     (tmp_path / "evil.py").write_text(CODE.format(canary=str(tmp_path / "canary")))
     monkeypatch.chdir(inside)
     return inside
@@ -32,14 +34,19 @@ def tried(place, capsys, text, name="task.yaml", *more):
 
 
 LETTERS = "abcdefghijklmnopqrstu"
-BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS))
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)
+)
 
 
 @pytest.mark.parametrize("name", ["task.yaml", "config.yaml"])
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name: !!python/object/apply:os.system ['touch ../canary']\ndataset: rows.jsonl\n", "not valid YAML"),
+        (
+            "name: !!python/object/apply:os.system ['touch ../canary']\ndataset: rows.jsonl\n",
+            "not valid YAML",
+        ),
         ("name: !!python/name:os.system\ndataset: rows.jsonl\n", "not valid YAML"),
         ("name: !function ../evil.score\n", "not valid YAML"),
         (BOMB, "uses an alias"),
@@ -69,7 +76,10 @@ def test_yaml_that_is_more_than_data_is_refused(place, capsys, name, text, said)
         ("scorers: [{../evil.py:score: {}}]", "names code outside its own folder"),
         ("summarizers: ../evil.py:score", "names code outside its own folder"),
         ("template: ../evil.py:score", "names code outside its own folder"),
-        ("fewshot: {num: 1, pick: ../evil.py:score}", "names code outside its own folder"),
+        (
+            "fewshot: {num: 1, pick: ../evil.py:score}",
+            "names code outside its own folder",
+        ),
         ("driver: os.system", "unknown key 'driver'"),
         ("to_sample: os.system", "unknown key 'to_sample'"),
         ("models: {m: os.system}", "unknown key 'models'"),
@@ -78,7 +88,9 @@ def test_yaml_that_is_more_than_data_is_refused(place, capsys, name, text, said)
         ("options: {temperature: hot}", "takes a number"),
     ],
 )
-def test_a_task_file_names_only_what_is_registered_or_beside_it(place, capsys, text, said):
+def test_a_task_file_names_only_what_is_registered_or_beside_it(
+    place, capsys, text, said
+):
     code, error = tried(place, capsys, f"dataset: rows.jsonl\n{text}\n")
 
     assert code == 2 and said in error
@@ -86,12 +98,18 @@ def test_a_task_file_names_only_what_is_registered_or_beside_it(place, capsys, t
 
 
 def test_an_absolute_path_to_code_elsewhere_is_refused(place, capsys):
-    code, error = tried(place, capsys, f"dataset: rows.jsonl\nscorers: {place.parent / 'evil.py'}:score\n")
+    code, error = tried(
+        place,
+        capsys,
+        f"dataset: rows.jsonl\nscorers: {place.parent / 'evil.py'}:score\n",
+    )
 
     assert code == 2 and "names code outside its own folder" in error
 
 
-def test_a_link_out_of_the_folder_is_followed_to_where_it_leads_and_refused(place, capsys):
+def test_a_link_out_of_the_folder_is_followed_to_where_it_leads_and_refused(
+    place, capsys
+):
     (place / "link.py").symlink_to(place.parent / "evil.py")
 
     code, error = tried(place, capsys, "dataset: rows.jsonl\nscorers: link.py:score\n")
@@ -119,14 +137,18 @@ def test_code_beside_the_task_file_is_what_the_user_pointed_at(place, capsys):
     ],
 )
 def test_a_template_does_not_leave_its_sandbox(place, capsys, template):
-    code, _ = tried(place, capsys, f"dataset: rows.jsonl\ntemplate: {json.dumps(template)}\n")
+    code, _ = tried(
+        place, capsys, f"dataset: rows.jsonl\ntemplate: {json.dumps(template)}\n"
+    )
 
     assert code != 0
     journal = place / "run" / "records.jsonl"
     assert not journal.exists() or b"subprocess" not in journal.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["../../escape", "/tmp/escape", "a/../../b", "..", "a\\nb", "x" * 500])
+@pytest.mark.parametrize(
+    "name", ["../../escape", "/tmp/escape", "a/../../b", "..", "a\\nb", "x" * 500]
+)
 def test_a_name_is_never_a_path(place, capsys, name):
     before = {path for path in place.parent.rglob("*") if path.is_file()}
     (place / "task.yaml").write_text(f'name: "{name}"\ndataset: rows.jsonl\n')
@@ -135,22 +157,43 @@ def test_a_name_is_never_a_path(place, capsys, name):
     capsys.readouterr()
 
     new = {path for path in place.parent.rglob("*") if path.is_file()} - before
-    assert all(path == place / "task.yaml" or path.is_relative_to(place / "runs") for path in new)
+    assert all(
+        path == place / "task.yaml" or path.is_relative_to(place / "runs")
+        for path in new
+    )
     assert all(len(path.relative_to(place).parts) <= 3 for path in new)
 
 
 @pytest.mark.parametrize("id", ["../../x", "/etc/passwd", "a\0b", "i" * 5000])
 def test_a_sample_id_is_never_a_path(place, capsys, id):
-    (place / "rows.jsonl").write_text(json.dumps({"id": id, "question": "q", "answer": "x"}) + "\n")
+    (place / "rows.jsonl").write_text(
+        json.dumps({"id": id, "question": "q", "answer": "x"}) + "\n"
+    )
 
     main(["run", "rows.jsonl", "--model", "scripted", "-o", str(place / "run")])
     capsys.readouterr()
 
     names = {path.name for path in place.parent.rglob("*") if path.is_file()}
-    assert names <= {"rows.jsonl", "evil.py", "run.json", "records.jsonl", "summary.json", ".lock"}
+    assert names <= {
+        "rows.jsonl",
+        "evil.py",
+        "run.json",
+        "records.jsonl",
+        "summary.json",
+        ".lock",
+    }
 
 
-@pytest.mark.parametrize("cells", ["[{}]", '[{"task": "rows", "model": "scripted", "digests": 3}]', "3", "[]", "null"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "[{}]",
+        '[{"task": "rows", "model": "scripted", "digests": 3}]',
+        "3",
+        "[]",
+        "null",
+    ],
+)
 def test_a_manifest_of_any_shape_does_not_break_the_run(place, capsys, cells):
     (place / "run").mkdir()
     manifest = f'{{"format": 1, "status": "complete", "config": {{}}, "started": "", "cells": {cells}}}'
@@ -169,11 +212,17 @@ def test_a_journal_line_that_is_whole_but_no_record_is_passed_over(place, capsys
     (place / "run").mkdir()
     wrong = {"kind": "output", "task": [], "model": 1, "id": 1, "key": 1}
     lines = [{"kind": "output"}, {"kind": "score", "id": 3}, wrong]
-    (place / "run" / "records.jsonl").write_bytes(b"".join(seal(line) for line in lines))
+    (place / "run" / "records.jsonl").write_bytes(
+        b"".join(seal(line) for line in lines)
+    )
 
     code = main(["run", "rows.jsonl", "--model", "scripted", "-o", str(place / "run")])
 
     assert code == 0
-    size = (place / "run" / "records.jsonl").read_bytes().index(seal(wrong)) + len(seal(wrong))
-    said = f"3 damaged lines were passed over and will be asked again (bytes 0 to {size})"
+    size = (place / "run" / "records.jsonl").read_bytes().index(seal(wrong)) + len(
+        seal(wrong)
+    )
+    said = (
+        f"3 damaged lines were passed over and will be asked again (bytes 0 to {size})"
+    )
     assert said in capsys.readouterr().err

@@ -11,12 +11,15 @@ from long_runs import LongRun
 pytestmark = pytest.mark.faults
 IN_FLIGHT = {
     "one_by_one": 8,  # as many as are asked at once
-    "in_batches": 2 * 64,  # a hand-over of about 20 ms, and one more whose answers were not written yet
+    "in_batches": 2
+    * 64,  # a hand-over of about 20 ms, and one more whose answers were not written yet
 }
 
 
 @pytest.mark.parametrize("way", IN_FLIGHT)
-def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: Path, way: str):
+def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(
+    tmp_path: Path, way: str
+):
     count = COUNTS.samples_of_killed_runs
     at_once = {"one_by_one": ["--concurrency", "8"], "in_batches": []}[way]
     long = LongRun(tmp_path / "killed", count, way, *at_once)
@@ -30,7 +33,9 @@ def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: Path
         process.communicate()
 
         calls = long.calls()
-        assert not kept & set(calls[before:]), "an answer that was in the journal was asked for again"
+        assert not kept & set(calls[before:]), (
+            "an answer that was in the journal was asked for again"
+        )
         repeated = len(calls) - len(set(calls))
         assert repeated - repeated_before <= IN_FLIGHT[way]
         repeated_before = repeated
@@ -42,9 +47,19 @@ def test_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: Path
 
 def killed_at(long: LongRun, module: str, name: str, call: int) -> int:
     """The exit code of the command, killed at the `call`th call of a function of its own process."""
-    script = [sys.executable, str(Path(__file__).with_name("killed_at.py")), module, name, str(call)]
+    script = [
+        sys.executable,
+        str(Path(__file__).with_name("killed_at.py")),
+        module,
+        name,
+        str(call),
+    ]
     done = subprocess.run(
-        [*script, "--", *long.arguments], env=long.environment(), capture_output=True, check=False, timeout=60
+        [*script, "--", *long.arguments],
+        env=long.environment(),
+        capture_output=True,
+        check=False,
+        timeout=60,
     )
     return done.returncode
 
@@ -60,8 +75,12 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(("module", "name", "call"), drawn("summary", STEPS, COUNTS.kills_while_summing))
-def test_a_kill_at_a_step_of_writing_loses_nothing(tmp_path: Path, module: str, name: str, call: int):
+@pytest.mark.parametrize(
+    ("module", "name", "call"), drawn("summary", STEPS, COUNTS.kills_while_summing)
+)
+def test_a_kill_at_a_step_of_writing_loses_nothing(
+    tmp_path: Path, module: str, name: str, call: int
+):
     long = LongRun(tmp_path, 60, "in_batches", "--batch_size", "8")
 
     code = killed_at(long, module, name, call)
@@ -71,10 +90,17 @@ def test_a_kill_at_a_step_of_writing_loses_nothing(tmp_path: Path, module: str, 
     assert code == -9
     assert not kept & set(long.calls()[before:])
     assert after[0] == ("exact_match", pytest.approx(40 / 60), 60)
-    assert sorted(path.name for path in long.run.iterdir()) == [".lock", "records.jsonl", "run.json", "summary.json"]
+    assert sorted(path.name for path in long.run.iterdir()) == [
+        ".lock",
+        "records.jsonl",
+        "run.json",
+        "summary.json",
+    ]
 
 
-@pytest.mark.parametrize("call", drawn("index", range(1, 60), COUNTS.kills_while_indexing))
+@pytest.mark.parametrize(
+    "call", drawn("index", range(1, 60), COUNTS.kills_while_indexing)
+)
 def test_a_kill_while_the_journal_is_read_changes_nothing(tmp_path: Path, call: int):
     long = LongRun(tmp_path, 60, "in_batches")
     undisturbed = long.finish()

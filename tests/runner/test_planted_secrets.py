@@ -42,19 +42,33 @@ def planted(tmp_path, monkeypatch):
     for name, secret in ENVIRONMENT.items():
         monkeypatch.setenv(name, secret)
     identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for words in (["init", "-q"], ["remote", "add", "origin", f"https://me:{IN_GIT_REMOTE}@host/r.git"],
-                  [*identity, "commit", "-q", "--allow-empty", "-m", "x"]):  # fmt: skip
+    for words in (
+        ["init", "-q"],
+        ["remote", "add", "origin", f"https://me:{IN_GIT_REMOTE}@host/r.git"],
+        [*identity, "commit", "-q", "--allow-empty", "-m", "x"],
+    ):
         subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
     monkeypatch.chdir(folder)
     return folder
 
 
 def options(turn: int) -> list[str]:
-    model = {"api_key": IN_OPTIONS, "headers": {"password": IN_NESTED_OPTIONS}, "turn": turn}
+    model = {
+        "api_key": IN_OPTIONS,
+        "headers": {"password": IN_NESTED_OPTIONS},
+        "turn": turn,
+    }
     return [
-        "task.yaml", "--model", "code.py:Model", "--model_args", json.dumps(model),
-        "--judge", "code.py:Judge", "--judge_args", json.dumps({"judge.token": IN_JUDGE_OPTIONS}),
-    ]  # fmt: skip
+        "task.yaml",
+        "--model",
+        "code.py:Model",
+        "--model_args",
+        json.dumps(model),
+        "--judge",
+        "code.py:Judge",
+        "--judge_args",
+        json.dumps({"judge.token": IN_JUDGE_OPTIONS}),
+    ]
 
 
 def traces(folder: Path, capsys) -> dict[str, bytes]:
@@ -69,12 +83,19 @@ def traces(folder: Path, capsys) -> dict[str, bytes]:
         main(["show", str(run), "--failures", "--limit", "1000"])
         found["looked at"] = "".join(capsys.readouterr()).encode()
     if (run / "summary.json").exists():
-        results = [result_from_plain(row) for row in json.loads((run / "summary.json").read_text())["results"]]
+        results = [
+            result_from_plain(row)
+            for row in json.loads((run / "summary.json").read_text())["results"]
+        ]
         tables = (html_table(results), markdown_table(results), plain_table(results))
         found["tables"] = "".join(tables).encode()
     if (folder / "export.parquet").exists():
-        found["parquet"] = repr(parquet.read_table(folder / "export.parquet").to_pylist()).encode()
-    return found | {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        found["parquet"] = repr(
+            parquet.read_table(folder / "export.parquet").to_pylist()
+        ).encode()
+    return found | {
+        str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def leaks(found: dict[str, bytes]) -> list[tuple[str, str]]:
@@ -87,39 +108,75 @@ def leaks(found: dict[str, bytes]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("first", range(0, COUNTS.runs_with_secrets, RUNS_AT_ONCE))
-def test_no_secret_is_found_in_anything_a_faulted_run_leaves(planted, tmp_path, monkeypatch, capsys, first):
+def test_no_secret_is_found_in_anything_a_faulted_run_leaves(
+    planted, tmp_path, monkeypatch, capsys, first
+):
     codes: Counter[int] = Counter()
     for number in range(first, min(first + RUNS_AT_ONCE, COUNTS.runs_with_secrets)):
         rng = random.Random(number)
-        faults = rng.sample(PLACES[2:], rng.randint(3, 6)) if number % 5 else [PLACES[number // 5 % 2]]
+        faults = (
+            rng.sample(PLACES[2:], rng.randint(3, 6))
+            if number % 5
+            else [PLACES[number // 5 % 2]]
+        )
         monkeypatch.setenv("FAULTS", ",".join(faults))
         folder = tmp_path / f"traces{number}"
         policy = "stop" if "budget" in faults else "continue"
-        out = ["-o", str(folder / "run"), "--cache", str(folder / "cache"), "--on_error", policy]
+        out = [
+            "-o",
+            str(folder / "run"),
+            "--cache",
+            str(folder / "cache"),
+            "--on_error",
+            policy,
+        ]
 
         codes[main(["run", *options(number), *out])] += 1
 
         found = traces(folder, capsys)
         assert leaks(found) == [], faults
-        hidden = {place for place, data in found.items() if b"[redacted]" in data and not place.endswith("run.json")}
+        hidden = {
+            place
+            for place, data in found.items()
+            if b"[redacted]" in data and not place.endswith("run.json")
+        }
         assert hidden, f"nothing was shown: {faults}"
     assert set(codes) <= {0, 1, 2, 3}
 
 
 def test_every_text_that_is_shown_holds_a_secret():
-    assert all(any(form in text.encode() for secret in ALL for form in forms(secret)) for text in (*FAILURES, *ANSWERS))
+    assert all(
+        any(form in text.encode() for secret in ALL for form in forms(secret))
+        for text in (*FAILURES, *ANSWERS)
+    )
     assert len(set(ALL)) >= 12
 
 
 @pytest.mark.parametrize("turn", range(len(FAILURES)))
 def test_an_error_that_is_raised_shows_no_secret(planted, tmp_path, monkeypatch, turn):
     monkeypatch.setenv("FAULTS", "build")
-    model_args = {"api_key": IN_OPTIONS, "headers": {"password": IN_NESTED_OPTIONS}, "turn": turn}
-    judge = {"judges": {"judge": "code.py:Judge"}, "judge_args": {"token": IN_JUDGE_OPTIONS}}
+    model_args = {
+        "api_key": IN_OPTIONS,
+        "headers": {"password": IN_NESTED_OPTIONS},
+        "turn": turn,
+    }
+    judge = {
+        "judges": {"judge": "code.py:Judge"},
+        "judge_args": {"token": IN_JUDGE_OPTIONS},
+    }
 
     with pytest.raises(AssayError) as caught:
-        assay.run("task.yaml", "code.py:Model", model_args=model_args, output=str(tmp_path / "run"), **judge)
+        assay.run(
+            "task.yaml",
+            "code.py:Model",
+            model_args=model_args,
+            output=str(tmp_path / "run"),
+            **judge,
+        )
 
     shown = "".join(traceback.format_exception(caught.value))
-    assert leaks({"line": str(caught.value).encode(), "repr": repr(caught.value).encode()}) == []
+    assert (
+        leaks({"line": str(caught.value).encode(), "repr": repr(caught.value).encode()})
+        == []
+    )
     assert leaks({"traceback": shown.encode()}) == [] and "[redacted]" in shown

@@ -28,7 +28,10 @@ def test_a_notebook_gets_an_escaped_table(result: assay.RunResult):
 
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
-    assert shown.count("<svg") == 2 and 'aria-label="1.000, 95 % interval no interval"' in shown
+    assert (
+        shown.count("<svg") == 2
+        and 'aria-label="1.000, 95 % interval no interval"' in shown
+    )
 
 
 def test_it_prints_as_a_table(result: assay.RunResult):
@@ -44,14 +47,18 @@ def test_it_becomes_a_data_frame(result: assay.RunResult):
     assert list(frame["metric"]) == ["exact_match"]
 
 
-def test_without_pandas_one_line_says_what_to_install(result: assay.RunResult, monkeypatch):
+def test_without_pandas_one_line_says_what_to_install(
+    result: assay.RunResult, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "pandas", None)  # hidden
 
     with pytest.raises(MissingExtra, match="pip install 'assay\\[guests\\]'"):
         result.frame()
 
 
-def test_a_run_inside_a_running_loop_gives_its_result_or_raises_its_fault(tmp_path, monkeypatch):
+def test_a_run_inside_a_running_loop_gives_its_result_or_raises_its_fault(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
 

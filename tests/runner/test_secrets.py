@@ -51,7 +51,11 @@ def written(folder):
 
 
 def forms(secret):
-    return {secret.encode(), json.dumps(secret)[1:-1].encode(), json.dumps(secret, ensure_ascii=False)[1:-1].encode()}
+    return {
+        secret.encode(),
+        json.dumps(secret)[1:-1].encode(),
+        json.dumps(secret, ensure_ascii=False)[1:-1].encode(),
+    }
 
 
 @pytest.fixture
@@ -60,17 +64,36 @@ def planted(tmp_path, monkeypatch):
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "code.py").write_text(SCORER)
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(8)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     return tmp_path
 
 
 def test_no_secret_reaches_the_run_folder_the_cache_or_the_screen(planted, capsys):
-    options = json.dumps({"api_key": IN_OPTIONS, "headers": {"password": IN_NESTED_OPTIONS}})
+    options = json.dumps(
+        {"api_key": IN_OPTIONS, "headers": {"password": IN_NESTED_OPTIONS}}
+    )
     code = main(
-        ["run", str(planted / "rows.jsonl"), "--model", f"{planted / 'model.py'}:Model", "--model_args", options,
-         "--template", f"{planted / 'code.py'}:prompt", "--scorer", f"{planted / 'code.py'}:score",
-         "--on_error", "continue", "--cache", str(planted / "cache"), "-o", str(planted / "run")]
-    )  # fmt: skip
+        [
+            "run",
+            str(planted / "rows.jsonl"),
+            "--model",
+            f"{planted / 'model.py'}:Model",
+            "--model_args",
+            options,
+            "--template",
+            f"{planted / 'code.py'}:prompt",
+            "--scorer",
+            f"{planted / 'code.py'}:score",
+            "--on_error",
+            "continue",
+            "--cache",
+            str(planted / "cache"),
+            "-o",
+            str(planted / "run"),
+        ]
+    )
     shown = "".join(capsys.readouterr()).encode()
 
     assert code == 3
@@ -79,23 +102,36 @@ def test_no_secret_reaches_the_run_folder_the_cache_or_the_screen(planted, capsy
     for place, data in found.items():
         for secret in ALL:
             assert not any(form in data for form in forms(secret)), (place, secret)
-    outcomes = {record.id: record.output.get("error") for record in RunReader(planted / "run").outputs()}
+    outcomes = {
+        record.id: record.output.get("error")
+        for record in RunReader(planted / "run").outputs()
+    }
     assert outcomes["1"]["message"].count("[redacted]") == 2
     assert "https://[redacted]@host/v1" in outcomes["2"]["message"]
 
 
 def test_a_run_with_redacted_lines_goes_on_where_it_stopped(planted):
     model = f"{planted / 'model.py'}:Model"
-    args = {"scorers": ["exact_match"], "model_args": {"api_key": IN_OPTIONS}, "on_error": "continue"}
-    first = assay.run(str(planted / "rows.jsonl"), model, output=str(planted / "run"), **args)
+    args = {
+        "scorers": ["exact_match"],
+        "model_args": {"api_key": IN_OPTIONS},
+        "on_error": "continue",
+    }
+    first = assay.run(
+        str(planted / "rows.jsonl"), model, output=str(planted / "run"), **args
+    )
 
-    again = assay.run(str(planted / "rows.jsonl"), model, output=str(planted / "run"), **args)
+    again = assay.run(
+        str(planted / "rows.jsonl"), model, output=str(planted / "run"), **args
+    )
 
     assert [(r.value, r.n) for r in again] == [(r.value, r.n) for r in first]
 
 
 def test_prompts_and_answers_that_only_look_like_secrets_are_data(tmp_path):
-    question = "What is wrong with https://user:password@example.org and Bearer abcdefghij?"
+    question = (
+        "What is wrong with https://user:password@example.org and Bearer abcdefghij?"
+    )
 
     class Echo:
         abilities = Abilities()
@@ -104,43 +140,75 @@ def test_prompts_and_answers_that_only_look_like_secrets_are_data(tmp_path):
         def generate(self, requests):
             return [Output.of(request.messages[-1].text) for request in requests]
 
-    task = assay.Task("t", dataset=[{"id": "1", "question": question, "answer": question}], scorers="exact_match")
+    task = assay.Task(
+        "t",
+        dataset=[{"id": "1", "question": question, "answer": question}],
+        scorers="exact_match",
+    )
 
     result = assay.run(task, Echo(), output=str(tmp_path / "run"))
 
     (record,) = RunReader(tmp_path / "run").outputs()
     assert result[0].value == 1.0
-    assert record.prompt[0]["content"] == record.output["candidates"][0]["text"] == question
+    assert (
+        record.prompt[0]["content"]
+        == record.output["candidates"][0]["text"]
+        == question
+    )
 
 
 def test_which_variables_and_options_are_secret(tmp_path):
     environment = {
-        "A_KEY": "secret-of-key", "B_TOKEN_X": "secret-of-token", "THE_SECRET": "the-secret", "DB_PASSWORD": "of-a-db1",
-        "SHORT_KEY": "1234567", "HOME_PLACE": "not-a-secret", "KEY_FILE": str(tmp_path),
-    }  # fmt: skip
-    options = {"tokenizer": "some-tokenizer", "max_tokens": 5, "pad_token": "<|endoftext|>", "hf_token": "hf-secret-1"}
+        "A_KEY": "secret-of-key",
+        "B_TOKEN_X": "secret-of-token",
+        "THE_SECRET": "the-secret",
+        "DB_PASSWORD": "of-a-db1",
+        "SHORT_KEY": "1234567",
+        "HOME_PLACE": "not-a-secret",
+        "KEY_FILE": str(tmp_path),
+    }
+    options = {
+        "tokenizer": "some-tokenizer",
+        "max_tokens": 5,
+        "pad_token": "<|endoftext|>",
+        "hf_token": "hf-secret-1",
+    }
 
     redactor = Redactor.of(options, environment=environment)
 
     text = " ".join([*environment.values(), *map(str, options.values())])
-    hidden = "[redacted] " * 4 + f"1234567 not-a-secret {tmp_path} some-tokenizer 5 <|endoftext|> [redacted]"
+    hidden = (
+        "[redacted] " * 4
+        + f"1234567 not-a-secret {tmp_path} some-tokenizer 5 <|endoftext|> [redacted]"
+    )
     assert redactor.text(text) == hidden
 
 
 def test_the_longer_of_two_secrets_is_hidden_whole():
     redactor = Redactor(frozenset({"secret-1", "secret-12345"}))
 
-    assert redactor.line(b'{"a":"secret-12345 secret-1"}') == b'{"a":"[redacted] [redacted]"}'
+    assert (
+        redactor.line(b'{"a":"secret-12345 secret-1"}')
+        == b'{"a":"[redacted] [redacted]"}'
+    )
 
 
 def test_a_secret_is_known_in_a_url_too():
     redactor = Redactor(frozenset({"p/w?d&4712%"}))
 
-    assert redactor.text("GET https://host/p%2Fw%3Fd%264712%25/x") == "GET https://host/[redacted]/x"
+    assert (
+        redactor.text("GET https://host/p%2Fw%3Fd%264712%25/x")
+        == "GET https://host/[redacted]/x"
+    )
 
 
 def test_an_option_for_one_role_is_a_secret_like_any_other():
-    assert Redactor.of({"judge.token": "judge-secret-1"}, environment={}).text("judge-secret-1") == "[redacted]"
+    assert (
+        Redactor.of({"judge.token": "judge-secret-1"}, environment={}).text(
+            "judge-secret-1"
+        )
+        == "[redacted]"
+    )
 
 
 def test_without_secrets_a_line_passes_untouched():
@@ -150,7 +218,11 @@ def test_without_secrets_a_line_passes_untouched():
 
 
 def test_a_word_that_some_variable_holds_changes_no_key_and_no_word_of_the_format():
-    redactor = Redactor(frozenset({"candidates", "exact_match", "assistant", "model_error", "secret-4711"}))
+    redactor = Redactor(
+        frozenset(
+            {"candidates", "exact_match", "assistant", "model_error", "secret-4711"}
+        )
+    )
     line = (
         b'{"kind":"output","prompt":[{"role":"assistant","content":"exact_match"}],'
         b'"output":{"candidates":[{"text":"x"}]},"values":{"exact_match.f1":1},"outcome":"model_error",'
@@ -169,14 +241,26 @@ def test_a_word_that_some_variable_holds_changes_no_key_and_no_word_of_the_forma
 def test_a_line_keeps_what_json_can_hold_beside_a_secret():
     redactor = Redactor(frozenset({"secret-4711"}))
 
-    shown = redactor.line(b'{"a":"secret-4711 \\ud800","n":' + str(1 << 80).encode() + b',"x":[null,1.5e-7]}')
+    shown = redactor.line(
+        b'{"a":"secret-4711 \\ud800","n":'
+        + str(1 << 80).encode()
+        + b',"x":[null,1.5e-7]}'
+    )
 
-    assert json.loads(shown) == {"a": "[redacted] \ud800", "n": 1 << 80, "x": [None, 1.5e-7]}
+    assert json.loads(shown) == {
+        "a": "[redacted] \ud800",
+        "n": 1 << 80,
+        "x": [None, 1.5e-7],
+    }
 
 
-def test_an_answer_that_held_a_secret_is_said_and_marked_and_not_kept_in_the_cache(tmp_path, monkeypatch):
+def test_an_answer_that_held_a_secret_is_said_and_marked_and_not_kept_in_the_cache(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("PGPASSWORD", "password")
-    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "q", "answer": "password"}\n')
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "1", "question": "q", "answer": "password"}\n'
+    )
     (tmp_path / "says.py").write_text("def generate(messages): return 'password'\n")
     settings = {"scorers": ["exact_match"], "cache": str(tmp_path / "cache")}
     data, model = str(tmp_path / "q.jsonl"), f"{tmp_path / 'says.py'}:generate"
@@ -188,7 +272,10 @@ def test_an_answer_that_held_a_secret_is_said_and_marked_and_not_kept_in_the_cac
 
     (record,) = RunReader(tmp_path / "one").outputs()
     assert (first[0].value, other[0].value) == (1.0, 1.0)
-    assert record.output["candidates"][0]["text"] == "[redacted]" and record.details["redacted"] is True
+    assert (
+        record.output["candidates"][0]["text"] == "[redacted]"
+        and record.details["redacted"] is True
+    )
     assert any("1 answer was written with [redacted]" in note for note in first.notes)
     assert any("1 answer was scored with [redacted]" in note for note in again.notes)
     assert other.usage["q/" + model]["asked"] == 1 and not other.notes

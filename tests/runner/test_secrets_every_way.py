@@ -22,11 +22,27 @@ ENVIRONMENT = {
     "HTTP_PROXY": "http://me:proxy%2Fpass-5107@127.0.0.1:9",
     "NO_PROXY": "127.0.0.1",
 }
-WRITTEN = {"header": "written-header-5111", "body": "written-body-5112", "query": "written-query-5113"}
+WRITTEN = {
+    "header": "written-header-5111",
+    "body": "written-body-5112",
+    "query": "written-query-5113",
+}
 SECRETS = (
-    *(ENVIRONMENT[name] for name in ("MY_PAT", "OTHER_PAT", "OPENAI_API_KEY", "GATE", "IN_BODY", "IN_URL")),
-    "proxy/pass-5107", "proxy%2Fpass-5107", *WRITTEN.values(),
-)  # fmt: skip
+    *(
+        ENVIRONMENT[name]
+        for name in (
+            "MY_PAT",
+            "OTHER_PAT",
+            "OPENAI_API_KEY",
+            "GATE",
+            "IN_BODY",
+            "IN_URL",
+        )
+    ),
+    "proxy/pass-5107",
+    "proxy%2Fpass-5107",
+    *WRITTEN.values(),
+)
 UNKNOWN = "sk-" + "a1b2c3d4e5f6"
 """Looks like a key, and nobody gave it."""
 
@@ -54,12 +70,21 @@ def forms(secret: str) -> list[str]:
     """Ways to write a secret that a gateway may have of its own."""
     data = secret.encode()
     return [
-        secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret),
-        json.dumps(secret, ensure_ascii=False), json.dumps(json.dumps(secret)), repr(secret), html.escape(secret),
-        base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode().rstrip("="),
-        base64.b64encode(b"me:" + data).decode(), base64.b64encode(b"Bearer " + data).decode(),
+        secret,
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
+        json.dumps(secret),
+        json.dumps(secret, ensure_ascii=False),
+        json.dumps(json.dumps(secret)),
+        repr(secret),
+        html.escape(secret),
+        base64.b64encode(data).decode(),
+        base64.urlsafe_b64encode(data).decode().rstrip("="),
+        base64.b64encode(b"me:" + data).decode(),
+        base64.b64encode(b"Bearer " + data).decode(),
         base64.b64encode(b'{"key": "' + data + b'"}').decode(),
-    ]  # fmt: skip
+    ]
 
 
 def inner(form: str) -> str:
@@ -79,7 +104,10 @@ class Gateway(BaseHTTPRequestHandler):
         if "q1" in question:
             return self.say(400, {"error": {"message": sent}})
         if "q2" in question:
-            return self.say(400, {"error": {"message": f"Incorrect API key {UNKNOWN}, {self.headers}"}})
+            return self.say(
+                400,
+                {"error": {"message": f"Incorrect API key {UNKNOWN}, {self.headers}"}},
+            )
         return self.say(200, answer)
 
     def say(self, status, plain):
@@ -109,7 +137,9 @@ def place(tmp_path, monkeypatch):
 
 
 def leaks(text: str) -> list[str]:
-    return sorted({form for secret in SECRETS for form in forms(secret) if inner(form) in text})
+    return sorted(
+        {form for secret in SECRETS for form in forms(secret) if inner(form) in text}
+    )
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
@@ -121,38 +151,94 @@ def test_no_secret_comes_out_by_any_way(server, place, capfd, debug):
         f'"body": {{"api_key": "{WRITTEN["body"]}", "note": "${{env:IN_BODY}}"}}}}'
     ]
     judge = json.dumps({"base_url": server, "api_key_env": "OTHER_PAT"})
-    command = ["run", "bench.py", "--model", "openai/x", "--on_error", "continue", "-o", "run", "-a", *options]
+    command = [
+        "run",
+        "bench.py",
+        "--model",
+        "openai/x",
+        "--on_error",
+        "continue",
+        "-o",
+        "run",
+        "-a",
+        *options,
+    ]
 
-    main([*command, "--scorer", "bench.py:score", "--scorer", "judge", "--judge", "openai/y", "--judge_args", judge])
-    for more in (["show", "run"], ["show", "run", "--sample_id", "0"], ["score", "run", *debug]):
+    main(
+        [
+            *command,
+            "--scorer",
+            "bench.py:score",
+            "--scorer",
+            "judge",
+            "--judge",
+            "openai/y",
+            "--judge_args",
+            judge,
+        ]
+    )
+    for more in (
+        ["show", "run"],
+        ["show", "run", "--sample_id", "0"],
+        ["score", "run", *debug],
+    ):
         main(more)
     main(["export", "run", "--to", "csv", "-o", "out.csv"])
-    main([*command[:-2], "-a", '{"base_url": "ftp://nowhere", "api_key_env": "MY_PAT"}', *debug])
+    main(
+        [
+            *command[:-2],
+            "-a",
+            '{"base_url": "ftp://nowhere", "api_key_env": "MY_PAT"}',
+            *debug,
+        ]
+    )
 
     shown = "".join(capfd.readouterr())
     assert leaks(shown) == [] and UNKNOWN not in shown
-    files = [path for path in place.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
-    assert {path.name for path in files} >= {"run.json", "records.jsonl", "summary.json"}
+    files = [
+        path
+        for path in place.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    ]
+    assert {path.name for path in files} >= {
+        "run.json",
+        "records.jsonl",
+        "summary.json",
+    }
     for path in files:
         text = path.read_text(errors="replace")
         assert (path.name, leaks(text)) == (path.name, [])
         assert leaks(text.replace("\\\\", "\\").replace('\\"', '"')) == []
 
 
-def test_a_benchmark_file_that_shows_a_key_when_it_is_loaded_is_said_without_it(place, capfd):
-    Path("bench.py").write_text(f"import os\nraise ValueError('{UNKNOWN} ' + os.environ['OPENAI_API_KEY'])\n")
+def test_a_benchmark_file_that_shows_a_key_when_it_is_loaded_is_said_without_it(
+    place, capfd
+):
+    Path("bench.py").write_text(
+        f"import os\nraise ValueError('{UNKNOWN} ' + os.environ['OPENAI_API_KEY'])\n"
+    )
 
     assert main(["run", "bench.py", "--model", "scripted", "-a", "answers=x"]) == 2
 
     shown = "".join(capfd.readouterr())
-    assert "[redacted] [redacted]" in shown and leaks(shown) == [] and UNKNOWN not in shown
+    assert (
+        "[redacted] [redacted]" in shown and leaks(shown) == [] and UNKNOWN not in shown
+    )
 
 
 def test_answers_without_a_secret_are_written_as_they_are(place):
     from assay.store import Redactor
 
-    redactor = Redactor.of({"api_key": ENVIRONMENT["MY_PAT"]}, {"headers": {"x": "plainword"}})
-    said = ["sk-learn-0.24.2", "Bearer of bad news", "https://me:you@host/?token=abcdefgh", "plainword", UNKNOWN]
+    redactor = Redactor.of(
+        {"api_key": ENVIRONMENT["MY_PAT"]}, {"headers": {"x": "plainword"}}
+    )
+    said = [
+        "sk-learn-0.24.2",
+        "Bearer of bad news",
+        "https://me:you@host/?token=abcdefgh",
+        "plainword",
+        UNKNOWN,
+    ]
     body = json.dumps({"kind": "output", "output": said}).encode()
 
     assert redactor.line(body) is body
@@ -166,8 +252,6 @@ def test_a_file_called_like_a_key_keeps_its_name_in_errors(place, capfd):
     main(["run", str(folder / "rows.jsonl"), "--model", "scripted", "-a", "answers=x"])
 
     assert "sk-learn-datasets/rows.jsonl" in "".join(capfd.readouterr())
-
-
 
 
 def test_the_shared_cache_keeps_no_answer_with_a_secret_in_any_form(place, tmp_path):

@@ -20,16 +20,28 @@ SIZES = drawn("disks", [256 + 192 * step for step in range(20)], COUNTS.full_dis
 def on_disk(tmp_path: Path, options: str, count: int) -> dict:
     if shutil.which("unshare") is None:
         pytest.skip("there is no unshare, which makes a disk for one process")
-    long = LongRun(tmp_path / "inputs", count, "one_by_one", "--concurrency", "64", "--json")
+    long = LongRun(
+        tmp_path / "inputs", count, "one_by_one", "--concurrency", "64", "--json"
+    )
     disk = tmp_path / "disk"
     disk.mkdir()
-    arguments = [str(disk / "run") if word == str(long.run) else word for word in long.arguments]
-    script = [sys.executable, str(Path(__file__).with_name("small_disk.py")), str(disk), options]
+    arguments = [
+        str(disk / "run") if word == str(long.run) else word for word in long.arguments
+    ]
+    script = [
+        sys.executable,
+        str(Path(__file__).with_name("small_disk.py")),
+        str(disk),
+        options,
+    ]
     done = subprocess.run(
         ["unshare", "--map-root-user", "--mount", *script, "--", *arguments],
         env=long.environment(LENGTH="1200", PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     if done.returncode == CANNOT_MOUNT or "unshare" in done.stderr:
         pytest.skip("this system lets nobody mount a disk of his own")
     found = json.loads(done.stdout)
@@ -38,17 +50,23 @@ def on_disk(tmp_path: Path, options: str, count: int) -> dict:
 
 
 def said(ended: dict) -> str:
-    (line,) = [line for line in ended["stderr"].splitlines() if line.startswith("assay: ")]
+    (line,) = [
+        line for line in ended["stderr"].splitlines() if line.startswith("assay: ")
+    ]
     assert "Traceback" not in ended["stderr"]
     return line
 
 
 @pytest.mark.parametrize("kibibytes", SIZES)
-def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_when_there_is_space(tmp_path: Path, kibibytes: int):
+def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_when_there_is_space(
+    tmp_path: Path, kibibytes: int
+):
     found = on_disk(tmp_path, f"size={kibibytes}k", COUNT)
 
     assert found["full"]["code"] == 74, found["full"]["stderr"]
-    assert "fix: free some space, then run the same command again" in said(found["full"])
+    assert "fix: free some space, then run the same command again" in said(
+        found["full"]
+    )
     assert found["whole"] == found["lines"] > 0
     assert found["after"]["code"] == 0, found["after"]["stderr"]
     assert json.loads(found["after"]["stdout"])["results"][0]["n"] == COUNT
@@ -60,11 +78,17 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_when_there_is_spac
     ("options", "code", "words"),
     [
         ("size=1m,nr_inodes=3", 74, "No space left on device"),
-        ("size=1m,ro", 1, "cannot write: Read-only file system; fix: choose another folder with -o"),
+        (
+            "size=1m,ro",
+            1,
+            "cannot write: Read-only file system; fix: choose another folder with -o",
+        ),
     ],
     ids=["no room for another file", "read-only"],
 )
-def test_a_disk_that_takes_no_file_is_one_line(tmp_path: Path, options: str, code: int, words: str):
+def test_a_disk_that_takes_no_file_is_one_line(
+    tmp_path: Path, options: str, code: int, words: str
+):
     found = on_disk(tmp_path, options, 20)
 
     assert found["full"]["code"] == code and words in said(found["full"])

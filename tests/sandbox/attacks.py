@@ -21,10 +21,20 @@ from pathlib import Path
 
 from ways import STARTED, way
 
-from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, Tier, best_tier, judge_functions
+from assay.sandbox import (
+    FunctionTests,
+    Limits,
+    Sandbox,
+    SandboxError,
+    Tier,
+    best_tier,
+    judge_functions,
+)
 from assay.sandbox.fork_server import has_forks, server_for
 
-LIMITS = Limits(wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8)
+LIMITS = Limits(
+    wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8
+)
 BEFORE = """
 import ctypes, os, resource, signal, socket, sys, tempfile, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -129,7 +139,7 @@ OUTSIDE = {
     "talks to who forked it": "for n in range(3, 256):\n    for d in (b'0', b'go', b'!no'):\n        escaped(lambda: os.write(n, d))",
     "makes a socket of the old kind": "escaped(lambda: libc.syscall(102, 1, ctypes.create_string_buffer(24)) if os.uname().machine == 'i686' else -1)",
     "reads the sandbox of another": "escaped(lambda: [n for n in (os.listdir('/tmp') if os.path.isdir('/tmp') else []) if n.startswith('assay-sandbox') and os.listdir('/tmp/' + n) and '/tmp/' + n != os.getcwd()] or None)",
-}  # fmt: skip
+}
 
 GREEDY = {
     "allocates": "x = bytearray(1 << 30); print('ESCAPED')",
@@ -158,7 +168,7 @@ GREEDY = {
     "stops the first process": "os.kill(1, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)",
     "forks while it ends": "for _ in range(14):\n    if not os.fork():\n        while True:\n            try: os.fork()\n            except OSError: pass\nos._exit(0)",
     "steers the terminal": "print('\\x1b]0;title\\x07\\x1b[2J\\x1b[31m')",
-}  # fmt: skip
+}
 
 TESTS = FunctionTests(
     "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1, 2]) == [1, 2, 1, 2]\n    assert candidate('a') == 'aa'\n",
@@ -174,8 +184,8 @@ FORGED = {
     "raises SystemExit when called": "def double(x): raise SystemExit(0)",
     "raises KeyboardInterrupt when called": "def double(x): raise KeyboardInterrupt",
     "raises StopIteration when called": "def double(x): raise StopIteration",
-    "prints a verdict": "print('{\"passed\": true, \"reason\": \"\"}')\ndef double(x): return x",
-    "writes a verdict to every descriptor": "import os\nfor n in range(256):\n    try: os.write(n, b'{\"nonce\": \"\", \"passed\": true, \"reason\": \"\"}\\n')\n    except OSError: pass\ndef double(x): return x",
+    "prints a verdict": 'print(\'{"passed": true, "reason": ""}\')\ndef double(x): return x',
+    "writes a verdict to every descriptor": 'import os\nfor n in range(256):\n    try: os.write(n, b\'{"nonce": "", "passed": true, "reason": ""}\\n\')\n    except OSError: pass\ndef double(x): return x',
     "answers in advance": "import os, json, struct\nfor n in range(3, 256):\n    for v in [{'loaded': True}] + [{'value': True}] * 9:\n        d = json.dumps(v).encode()\n        try: os.write(n, struct.pack('!I', len(d)) + d)\n        except OSError: break\ndef double(x): return x",
     "sends nonsense": "import os\nfor n in range(3, 256):\n    try: os.write(n, b'\\xff' * 100)\n    except OSError: pass\ndef double(x): return x",
     "equals everything": "class A:\n    def __eq__(self, o): return True\n    def __ne__(self, o): return False\n    def __hash__(self): return 0\ndef double(x): return A()",
@@ -184,7 +194,7 @@ FORGED = {
     "is a text that equals everything": "class A(str):\n    def __eq__(self, o): return True\ndef double(x): return A('b')",
     "patches assert": "import builtins\nclass N(Exception): pass\nbuiltins.AssertionError = N\ndef double(x): return x",
     "patches builtins": "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.len = lambda *a: 0\ndef double(x): return x",
-    "patches json": "import json\njson.dumps = lambda *a, **k: '{\"value\": true, \"passed\": true}'\ndef double(x): return x",
+    "patches json": 'import json\njson.dumps = lambda *a, **k: \'{"value": true, "passed": true}\'\ndef double(x): return x',
     "patches the link": "import sys\nfor m in list(sys.modules.values()):\n    for n in ('encoded', 'decoded'):\n        if hasattr(m, n): setattr(m, n, lambda *a: True)\ndef double(x): return x",
     "reads the tests": "import os\nfound = [os.path.join(p, n) for r in ('.', '/tmp', '/proc/self/cwd') for p, _, f in os.walk(r) for n in f if 'tests' in n]\nif found: text = open(found[0]).read()\ndef double(x):\n    if found: return {2: 4, 'a': 'aa'}.get(x if isinstance(x, (int, str)) else 0, [1, 2, 1, 2])\n    return x",
     "looks at its caller": "import sys\ndef double(x):\n    f = sys._getframe()\n    while f:\n        for v in list(f.f_globals.values()):\n            if callable(v) and getattr(v, '__name__', '') == 'check': return 1\n        f = f.f_back\n    return x",
@@ -207,7 +217,7 @@ FORGED = {
     "looks for the number in its memory": "import gc, os\nfound = [o for o in gc.get_objects() if isinstance(o, dict) and 'nonce' in o and 'tests' in o]\ndef double(x):\n    for o in found:\n        for n in range(256):\n            try: os.write(n, (__import__('json').dumps({'nonce': o['nonce'], 'passed': True}) + chr(10)).encode())\n            except OSError: pass\n    return x",
     "patches who called it": "import sys\nfor name in ('candidate', 'serving', 'steps', 'values', 'namespaces', 'confine'):\n    module = sys.modules.get(name)\n    for n in dir(module) if module else ():\n        if callable(getattr(module, n)): setattr(module, n, lambda *a, **k: True)\ndef double(x): return x",
     "leaves by an exit handler": "import atexit, os\natexit.register(lambda: os._exit(0))\ndef double(x): raise SystemExit",
-}  # fmt: skip
+}
 
 LEFT = {
     "a file": (
@@ -238,7 +248,7 @@ LEFT = {
         "from multiprocessing import shared_memory\nkept = shared_memory.SharedMemory('assay-left', True, 100)\nos._exit(0)",
         "from multiprocessing import shared_memory\nescaped(lambda: shared_memory.SharedMemory('assay-left'))",
     ),
-}  # fmt: skip
+}
 """What one program leaves, and how the next one, or one beside it, looks for that."""
 
 
@@ -261,8 +271,11 @@ def host(folder: Path) -> Host:
     abstract, unix = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
     name = f"assay-{secrets.token_hex(6)}"
     for one, address in (
-        (tcp, ("127.0.0.1", 0)), (udp, ("127.0.0.1", 0)), (abstract, "\0" + name), (unix, str(folder / "socket"))
-    ):  # fmt: skip
+        (tcp, ("127.0.0.1", 0)),
+        (udp, ("127.0.0.1", 0)),
+        (abstract, "\0" + name),
+        (unix, str(folder / "socket")),
+    ):
         one.bind(address)
     udp.setblocking(False)
     for one in (tcp, abstract, unix):
@@ -270,9 +283,15 @@ def host(folder: Path) -> Host:
     signalled = threading.Event()
     signal.signal(signal.SIGUSR1, lambda *_: signalled.set())
     facts = {
-        "parent": os.getpid(), "secret": str(secret), "folder": str(folder), "abstract": name, "unix": unix.getsockname(),
-        "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "kept": (tcp, udp, abstract, unix),
-    }  # fmt: skip
+        "parent": os.getpid(),
+        "secret": str(secret),
+        "folder": str(folder),
+        "abstract": name,
+        "unix": unix.getsockname(),
+        "tcp": tcp.getsockname()[1],
+        "udp": udp.getsockname()[1],
+        "kept": (tcp, udp, abstract, unix),
+    }
     os.environ["ASSAY_SECRET"] = secret.read_text()
     return Host(folder, facts, signalled, udp)
 
@@ -289,7 +308,11 @@ def escape(tier: Tier, name: str, there: Host) -> str:
 
 def _code(name: str) -> str:
     code = {**OUTSIDE, **GREEDY}[name]
-    return code.format(assay=str(Path(judge_functions.__code__.co_filename))) if name == "writes to assay" else code
+    return (
+        code.format(assay=str(Path(judge_functions.__code__.co_filename)))
+        if name == "writes to assay"
+        else code
+    )
 
 
 _ONE_AFTER_ANOTHER = """
@@ -314,7 +337,9 @@ def escape_by_any(tier: Tier, names: Iterable[str], there: Host) -> str:
     attacks = {name: _code(name) for name in names}
     done: list[str] = []
     why = _tried(tier, _ONE_AFTER_ANOTHER.format(attacks=attacks), there, done)
-    return why or ("" if f"TRIED {len(attacks)}" in done[0] else f"not all were tried: {done}")
+    return why or (
+        "" if f"TRIED {len(attacks)}" in done[0] else f"not all were tried: {done}"
+    )
 
 
 def _tried(tier: Tier, code: str, there: Host, output: list[str] | None = None) -> str:
@@ -325,7 +350,10 @@ def _tried(tier: Tier, code: str, there: Host, output: list[str] | None = None) 
         box.write("main.py", BEFORE.format(**there.facts) + code)
         done = box.exec(words_for(tier))
     if output is not None:
-        output += [done.stdout[-300:].decode("utf-8", "replace"), done.stderr[-1000:].decode("utf-8", "replace")]
+        output += [
+            done.stdout[-300:].decode("utf-8", "replace"),
+            done.stderr[-1000:].decode("utf-8", "replace"),
+        ]
     if b"ESCAPED" in done.stdout:
         return done.stdout[-300:].decode("utf-8", "replace")
     if (before.read_text(), before.stat().st_mode, before.stat().st_mtime) != stood:
@@ -336,7 +364,9 @@ def _tried(tier: Tier, code: str, there: Host, output: list[str] | None = None) 
         return "the output was not cut"
     if server_pid(tier) != forking:
         return "the process that forks was ended"
-    return _arrived(there.udp) or ("it went on past its time" if done.seconds > LIMITS.wall_seconds + 5 else "")
+    return _arrived(there.udp) or (
+        "it went on past its time" if done.seconds > LIMITS.wall_seconds + 5 else ""
+    )
 
 
 def server_pid(tier: Tier) -> int:
@@ -348,8 +378,15 @@ def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str
     """What one program finds of another before it, or of one that runs beside it; empty where that is nothing."""
     before, (leaves, looks) = BEFORE.format(**there.facts), LEFT[name]
     if beside:
-        leaves, looks = f"{leaves}\ntime.sleep(0.6)", f"for _ in range(4):\n    time.sleep(0.1)\n    exec({looks!r}, globals())"
-    with ThreadPoolExecutor(1) as threads, Sandbox(tier, LIMITS) as first, Sandbox(tier, LIMITS) as second:
+        leaves, looks = (
+            f"{leaves}\ntime.sleep(0.6)",
+            f"for _ in range(4):\n    time.sleep(0.1)\n    exec({looks!r}, globals())",
+        )
+    with (
+        ThreadPoolExecutor(1) as threads,
+        Sandbox(tier, LIMITS) as first,
+        Sandbox(tier, LIMITS) as second,
+    ):
         first.write("main.py", before + leaves)
         second.write("main.py", before + looks)
         left = threads.submit(first.exec, words_for(tier))
@@ -368,7 +405,11 @@ def _runs(name: str) -> bool:
     """Whether there is a process of that name; one that has ended and waits to be noticed is none."""
     for place in Path("/proc").iterdir():
         try:
-            called, _, rest = (place / "stat").read_text().rpartition(") ") if place.name.isdigit() else ("", "", "Z")
+            called, _, rest = (
+                (place / "stat").read_text().rpartition(") ")
+                if place.name.isdigit()
+                else ("", "", "Z")
+            )
         except OSError:
             continue
         if name in called and rest[0] not in "ZX":
@@ -392,24 +433,43 @@ def forgery(tier: Tier, name: str) -> str:
     return "a wrong program passed" if verdict.passed else ""
 
 
-def all_that_succeed(tier: Tier, folder: Path, names: Callable[[str], bool] = lambda name: True) -> dict[str, str]:
+def all_that_succeed(
+    tier: Tier, folder: Path, names: Callable[[str], bool] = lambda name: True
+) -> dict[str, str]:
     """Every attack that got through, with what it did."""
     there = host(folder)
-    tried = {name: escape(tier, name, there) for name in (*OUTSIDE, *GREEDY) if names(name)}
+    tried = {
+        name: escape(tier, name, there) for name in (*OUTSIDE, *GREEDY) if names(name)
+    }
     tried |= {name: forgery(tier, name) for name in FORGED if names(name)}
-    tried |= {f"leaves {name}": leftover(tier, name, there) for name in LEFT if names(name)}
+    tried |= {
+        f"leaves {name}": leftover(tier, name, there) for name in LEFT if names(name)
+    }
     return {name: why for name, why in tried.items() if why}
 
 
 NOT_STARTED = {
-    "makes many files", "reads the memory map of the first process", "lists the descriptors of the first process",
+    "makes many files",
+    "reads the memory map of the first process",
+    "lists the descriptors of the first process",
     "reads the memory of the first process",
-}  # fmt: skip
+}
 """Bubblewrap itself bounds the bytes of a file system, not the number of its files; started by an ordinary user it is
 the first process itself, with the program's user and no other rights, and hides nothing from it."""
-QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signals the parent", "connects by TCP",
-         "sends by UDP", "changes the mode of a secret", "lowers the parent's limits", "forks without end",
-         "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip
+QUICK = (
+    "reads a secret by a symlink",
+    "reads the parent's environment",
+    "signals the parent",
+    "connects by TCP",
+    "sends by UDP",
+    "changes the mode of a secret",
+    "lowers the parent's limits",
+    "forks without end",
+    "leaves a daemon",
+    "is wrong",
+    "equals everything",
+    "writes a verdict to every descriptor",
+)
 
 if __name__ == "__main__":
     best_tier(sys.argv[1].removesuffix(STARTED))  # or it is said why there is none
@@ -419,5 +479,18 @@ if __name__ == "__main__":
     right = judge_functions(chosen, "def double(x): return x * 2", TESTS, LIMITS)
     with tempfile.TemporaryDirectory() as place:
         skipped = NOT_STARTED if sys.argv[1].endswith(STARTED) else ()
-        found = all_that_succeed(chosen, Path(place), lambda name: name not in skipped and (wanted is None or name in wanted))
-    print(json.dumps({"tier": chosen.name, "forks": has_forks(chosen), "right": right.passed, "got_through": found}))
+        found = all_that_succeed(
+            chosen,
+            Path(place),
+            lambda name: name not in skipped and (wanted is None or name in wanted),
+        )
+    print(
+        json.dumps(
+            {
+                "tier": chosen.name,
+                "forks": has_forks(chosen),
+                "right": right.passed,
+                "got_through": found,
+            }
+        )
+    )

@@ -53,7 +53,9 @@ def test_a_file_of_python_runs_as_python_would_run_it(tier):
 
 def test_what_one_execution_wrote_the_next_does_not_find(tier):
     with Sandbox(WAYS[tier]) as box:
-        first = box.exec(["python", "-c", "open('x', 'w').write('1'); print(open('x').read())"])
+        first = box.exec(
+            ["python", "-c", "open('x', 'w').write('1'); print(open('x').read())"]
+        )
         second = box.exec(["python", "-c", "import os; print(os.listdir('.'))"])
 
     assert (first.stdout, second.stdout) == (b"1\n", b"[]\n")
@@ -66,20 +68,34 @@ def test_what_one_execution_wrote_the_next_does_not_find(tier):
         ("while True: pass", {"cpu_seconds": 1}, "cpu_time"),
         ("import os; os.kill(os.getpid(), 9)", {}, "killed"),
         ("raise SystemExit(3)", {}, "exited"),
-        ("import os\nfor _ in range(6): os.fork() or exec('x = bytearray(90 << 20)\\nwhile 1: x[::4096] = x[::4096]')\n"
-         "import time; time.sleep(9)", {"memory_mb": 128, "cpu_seconds": 6}, "memory"),
+        (
+            "import os\nfor _ in range(6): os.fork() or exec('x = bytearray(90 << 20)\\nwhile 1: x[::4096] = x[::4096]')\n"
+            "import time; time.sleep(9)",
+            {"memory_mb": 128, "cpu_seconds": 6},
+            "memory",
+        ),
     ],
-)  # fmt: skip
+)
 def test_it_is_said_how_an_execution_ended(tier, code, limits, ending):
     done = run(tier, code, **limits)
 
-    assert done.ending == ending and done.returncode == (3 if ending == "exited" else None)
+    assert done.ending == ending and done.returncode == (
+        3 if ending == "exited" else None
+    )
 
 
 def test_output_past_the_limit_is_thrown_away(tier):
-    done = run(tier, "print('x' * 5000); import sys; sys.stderr.write('y' * 5000)", output_bytes=1000)
+    done = run(
+        tier,
+        "print('x' * 5000); import sys; sys.stderr.write('y' * 5000)",
+        output_bytes=1000,
+    )
 
-    assert done.truncated and (len(done.stdout), len(done.stderr)) == (1000, 1000) and done.returncode == 0
+    assert (
+        done.truncated
+        and (len(done.stdout), len(done.stderr)) == (1000, 1000)
+        and done.returncode == 0
+    )
 
 
 def test_input_that_nobody_reads_holds_nothing_up(tier):
@@ -96,18 +112,25 @@ def test_a_file_outside_has_no_name_inside(tier):
 def test_of_an_interpreter_only_its_own_files_are_there(tier):
     shown = set(readable_for(own_python())) - {own_python()}
 
-    assert all(path.parent.name in ("lib", "lib64") or path.name.startswith("lib") for path in shown)
+    assert all(
+        path.parent.name in ("lib", "lib64") or path.name.startswith("lib")
+        for path in shown
+    )
 
 
 def test_assay_may_lie_in_the_temporary_folder(tier, tmp_path):
     if tier.endswith(STARTED):
         pytest.skip("the self-test tries both ways")
-    copied = shutil.copytree(FOLDER.parent, tmp_path / "assay", ignore=shutil.ignore_patterns("__pycache__"))
+    copied = shutil.copytree(
+        FOLDER.parent, tmp_path / "assay", ignore=shutil.ignore_patterns("__pycache__")
+    )
     tmp_path.chmod(0o755)
     code = f"from assay.sandbox import choose, launch; print(choose({tier!r}).reasons, launch.FOLDER)"
     env = {**os.environ, "PYTHONPATH": str(copied.parent)}
 
-    said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True
+    ).stdout
 
     assert said.strip() == str(copied / "sandbox")
 
@@ -122,16 +145,30 @@ def test_other_interpreters_run_too(tier):
 
 def test_files_that_are_kept_can_be_read_afterwards(tier):
     with Sandbox(WAYS[tier]) as box:
-        done = box.exec(["python", "-c", "open('out', 'wb').write(bytes(range(256)))\nprint(1)"], keep=["out", "none"])
+        done = box.exec(
+            ["python", "-c", "open('out', 'wb').write(bytes(range(256)))\nprint(1)"],
+            keep=["out", "none"],
+        )
 
-        assert done.succeeded and done.stdout == b"1\n" and box.read("out") == bytes(range(256))
+        assert (
+            done.succeeded
+            and done.stdout == b"1\n"
+            and box.read("out") == bytes(range(256))
+        )
         with pytest.raises(UsageError, match="the last command left no file 'none'"):
             box.read("none")
 
 
 def test_a_link_out_is_not_read(tier):
     with Sandbox(WAYS[tier]) as box:
-        box.exec(["python", "-c", "import os; os.symlink(os.__file__, 'out'); os.mkfifo('pipe')"], keep=["out", "pipe"])
+        box.exec(
+            [
+                "python",
+                "-c",
+                "import os; os.symlink(os.__file__, 'out'); os.mkfifo('pipe')",
+            ],
+            keep=["out", "pipe"],
+        )
 
         with pytest.raises(UsageError, match="left no file 'out'"):
             box.read("out")
@@ -139,5 +176,8 @@ def test_a_link_out_is_not_read(tier):
 
 def test_a_command_that_fails_or_is_late_still_says_so_where_files_are_kept(tier):
     with Sandbox(WAYS[tier], Limits(wall_seconds=9)) as box:
-        assert box.exec(["python", "-c", "raise SystemExit(3)"], keep=["out"]).returncode == 3
+        assert (
+            box.exec(["python", "-c", "raise SystemExit(3)"], keep=["out"]).returncode
+            == 3
+        )
         assert box.exec(["sleep", "9"], keep=["out"], timeout=0.3).ending == "wall_time"

@@ -32,41 +32,73 @@ from attacks import (
     host,
     leftover,
     server_pid,
-)  # fmt: skip
+)
 from ways import STARTED, ways
 
 from assay.sandbox import choose, judge_functions
 
 WAYS = ways()
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("sandbox")]
-SLOW = {"computes without end", "computes without end and hears no signal", "sleeps without end", "never returns",
-        "never loads", "closes its outputs and stays", "forks in its children", "allocates in many processes",
-        "fills the disk", "returns something deep", "returns a huge number", "answers in advance",
-        "stops the first process", "stops all it sees"}  # fmt: skip
-QUICK_STARTED = {"is wrong", "equals everything", "writes a verdict to every descriptor", "leaves a daemon",
-                 "writes 100 MB", "writes one large file"}  # fmt: skip
+SLOW = {
+    "computes without end",
+    "computes without end and hears no signal",
+    "sleeps without end",
+    "never returns",
+    "never loads",
+    "closes its outputs and stays",
+    "forks in its children",
+    "allocates in many processes",
+    "fills the disk",
+    "returns something deep",
+    "returns a huge number",
+    "answers in advance",
+    "stops the first process",
+    "stops all it sees",
+}
+QUICK_STARTED = {
+    "is wrong",
+    "equals everything",
+    "writes a verdict to every descriptor",
+    "leaves a daemon",
+    "writes 100 MB",
+    "writes one large file",
+}
 NOBODY = 65534
 
 
 def tried(way: str, attacks: Iterable[str]) -> list[str]:
     """All of them in every way at night; else those that need no deadline to end them, and in other ways a few."""
     if COUNTS is NIGHT:
-        return [name for name in attacks if not (way.endswith(STARTED) and name in NOT_STARTED)]
+        return [
+            name
+            for name in attacks
+            if not (way.endswith(STARTED) and name in NOT_STARTED)
+        ]
     quick = [name for name in attacks if name not in SLOW]
-    return quick if way == next(iter(WAYS)) else [name for name in quick if name in QUICK_STARTED]
+    return (
+        quick
+        if way == next(iter(WAYS))
+        else [name for name in quick if name in QUICK_STARTED]
+    )
 
 
 def that_succeed(names: Iterable[str], attack: Callable[[str], str]) -> dict[str, str]:
     """Those that get through, with why; three at a time, for most of an attack is waiting."""
     names = list(names)
     with ThreadPoolExecutor(3) as threads:
-        return {name: why for name, why in zip(names, threads.map(attack, names), strict=True) if why}
+        return {
+            name: why
+            for name, why in zip(names, threads.map(attack, names), strict=True)
+            if why
+        }
 
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_SECRET", "")  # which the host sets, and later tests are not to find
+        patch.setenv(
+            "ASSAY_SECRET", ""
+        )  # which the host sets, and later tests are not to find
         yield host(tmp_path_factory.mktemp("host"))
 
 
@@ -80,7 +112,9 @@ def test_a_tier_holds_on_this_machine():
 @pytest.mark.parametrize("way", WAYS)
 def test_no_attack_gets_out(way: str, there):
     if COUNTS is NIGHT:
-        found = that_succeed(tried(way, OUTSIDE), lambda name: escape(WAYS[way], name, there))
+        found = that_succeed(
+            tried(way, OUTSIDE), lambda name: escape(WAYS[way], name, there)
+        )
     else:
         found = that_succeed([""], lambda _: escape_by_any(WAYS[way], OUTSIDE, there))
 
@@ -89,7 +123,10 @@ def test_no_attack_gets_out(way: str, there):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_attack_takes_more_than_its_share(way: str, there):
-    assert that_succeed(tried(way, GREEDY), lambda name: escape(WAYS[way], name, there)) == {}
+    assert (
+        that_succeed(tried(way, GREEDY), lambda name: escape(WAYS[way], name, there))
+        == {}
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -102,7 +139,11 @@ def test_no_wrong_program_passes(way: str):
 def test_no_program_finds_what_another_leaves(way: str, beside: bool, there):
     if way == "landlock" and beside:
         pytest.skip("names of processes are not hidden by this tier")
-    names = LEFT if COUNTS is NIGHT or (way == next(iter(WAYS)) and not beside) else ["a file"]
+    names = (
+        LEFT
+        if COUNTS is NIGHT or (way == next(iter(WAYS)) and not beside)
+        else ["a file"]
+    )
 
     found = {name: leftover(WAYS[way], name, there, beside=beside) for name in names}
 
@@ -111,10 +152,16 @@ def test_no_program_finds_what_another_leaves(way: str, beside: bool, there):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_program_that_leaves_a_process_does_not_answer_for_the_next(way: str):
-    leaves = FORGED["answers in advance"] + "\nif not os.fork():\n    while True:\n        for n in range(3, 256):\n"
+    leaves = (
+        FORGED["answers in advance"]
+        + "\nif not os.fork():\n    while True:\n        for n in range(3, 256):\n"
+    )
     leaves += "            try: os.write(n, struct.pack('!I', len(d)) + d)\n            except OSError: pass"
 
-    verdicts = [judge_functions(WAYS[way], code, TESTS, LIMITS) for code in (leaves, "def double(x): return x")]
+    verdicts = [
+        judge_functions(WAYS[way], code, TESTS, LIMITS)
+        for code in (leaves, "def double(x): return x")
+    ]
 
     assert [verdict.passed for verdict in verdicts] == [False, False]
 
@@ -123,7 +170,9 @@ def test_a_program_that_leaves_a_process_does_not_answer_for_the_next(way: str):
 def test_a_right_program_passes_after_all_that(way: str):
     before = server_pid(WAYS[way])
 
-    assert judge_functions(WAYS[way], "def double(x): return x * 2", TESTS, LIMITS).passed
+    assert judge_functions(
+        WAYS[way], "def double(x): return x * 2", TESTS, LIMITS
+    ).passed
     assert server_pid(WAYS[way]) == before
 
 
@@ -137,16 +186,31 @@ def as_nobody(*argv: str) -> subprocess.CompletedProcess[str]:
     if os.geteuid() != 0 or python is None:
         pytest.skip("needs root, to become another user, and the system's Python")
     version = subprocess.run([python, "-V"], capture_output=True, text=True).stdout
-    source, site = Path(judge_functions.__code__.co_filename).parents[2], sysconfig.get_path("purelib")
-    if not version.startswith(f"Python {sys.version_info.major}.{sys.version_info.minor}."):
-        pytest.skip(f"the system has {version.strip()}, the packages here are for another")
+    source, site = (
+        Path(judge_functions.__code__.co_filename).parents[2],
+        sysconfig.get_path("purelib"),
+    )
+    if not version.startswith(
+        f"Python {sys.version_info.major}.{sys.version_info.minor}."
+    ):
+        pytest.skip(
+            f"the system has {version.strip()}, the packages here are for another"
+        )
     return subprocess.run(
-        [python, "-B", str(Path(__file__).parent / "attacks.py"), *argv], capture_output=True, text=True,
-        user=NOBODY, group=NOBODY, extra_groups=[], env={"PYTHONPATH": f"{source}:{site}", "HOME": "/nonexistent"},
-    )  # fmt: skip
+        [python, "-B", str(Path(__file__).parent / "attacks.py"), *argv],
+        capture_output=True,
+        text=True,
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        env={"PYTHONPATH": f"{source}:{site}", "HOME": "/nonexistent"},
+    )
 
 
-@pytest.mark.parametrize("tier", ["bubblewrap", *(["bubblewrap" + STARTED] if COUNTS is NIGHT else []), "landlock"])
+@pytest.mark.parametrize(
+    "tier",
+    ["bubblewrap", *(["bubblewrap" + STARTED] if COUNTS is NIGHT else []), "landlock"],
+)
 def test_no_attack_gets_out_of_the_sandbox_of_an_ordinary_user(tier: str):
     done = as_nobody(tier, *(["all"] if COUNTS is NIGHT else ["quick"]))
     if "no sandbox holds" in done.stderr or "Permission denied" in done.stderr:
@@ -155,12 +219,26 @@ def test_no_attack_gets_out_of_the_sandbox_of_an_ordinary_user(tier: str):
     found = json.loads(done.stdout)
 
     name = tier.removesuffix(STARTED)
-    assert found == {"tier": name, "forks": tier == "bubblewrap", "right": True, "got_through": {}}
+    assert found == {
+        "tier": name,
+        "forks": tier == "bubblewrap",
+        "right": True,
+        "got_through": {},
+    }
 
 
 def test_without_a_sandbox_the_attacks_do_get_through():
-    done = as_nobody("none", "reads the users of the host", "sends by UDP", "changes the mode of a secret")
+    done = as_nobody(
+        "none",
+        "reads the users of the host",
+        "sends by UDP",
+        "changes the mode of a secret",
+    )
 
     found = json.loads(done.stdout)["got_through"]
 
-    assert set(found) == {"reads the users of the host", "sends by UDP", "changes the mode of a secret"}
+    assert set(found) == {
+        "reads the users of the host",
+        "sends by UDP",
+        "changes the mode of a secret",
+    }

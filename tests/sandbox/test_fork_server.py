@@ -13,12 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, choose, fork_server, judge_functions
+from assay.sandbox import (
+    FunctionTests,
+    Limits,
+    Sandbox,
+    SandboxError,
+    choose,
+    fork_server,
+    judge_functions,
+)
 from assay.sandbox.bubblewrap import Bubblewrap
 from assay.sandbox.fork_server import close_servers, has_forks, server_for, why_no_fork
 
 FORKING = choose("bubblewrap").tier
-pytestmark = pytest.mark.skipif(not has_forks(FORKING), reason=f"no forks here: {choose('bubblewrap')}")
+pytestmark = pytest.mark.skipif(
+    not has_forks(FORKING), reason=f"no forks here: {choose('bubblewrap')}"
+)
 TESTS = FunctionTests("assert f(1) == 2")
 RIGHT = "def f(x): return x + 1"
 
@@ -62,16 +72,28 @@ def wait_until_gone(pids: list[int]) -> bool:
 def test_executions_and_verdicts_are_forked_off_two_processes():
     run(FORKING, "print(1)")
     judge_functions(FORKING, RIGHT, TESTS)
-    programs, tests = (server_for(FORKING, side).pid for side in ("candidate", "tester"))
-    again = [run(FORKING, "print(2)").stdout, judge_functions(FORKING, RIGHT, TESTS).passed]
+    programs, tests = (
+        server_for(FORKING, side).pid for side in ("candidate", "tester")
+    )
+    again = [
+        run(FORKING, "print(2)").stdout,
+        judge_functions(FORKING, RIGHT, TESTS).passed,
+    ]
 
     assert again == [b"2\n", True]
-    assert programs == server_for(FORKING, "script").pid != tests == server_for(FORKING, "tester").pid
+    assert (
+        programs
+        == server_for(FORKING, "script").pid
+        != tests
+        == server_for(FORKING, "tester").pid
+    )
 
 
 def test_forks_draw_different_numbers_and_the_tests_have_another_hash_seed():
     code = "import os, random, json; print(json.dumps([random.random(), os.urandom(8).hex(), hash('a')]))"
-    (drawn, bits, seed), (drawn_again, bits_again, same) = (json.loads(run(FORKING, code).stdout) for _ in range(2))
+    (drawn, bits, seed), (drawn_again, bits_again, same) = (
+        json.loads(run(FORKING, code).stdout) for _ in range(2)
+    )
     tests = FunctionTests(f"assert hash('a') != {seed}\nassert f(1) == 2")
 
     assert drawn != drawn_again and bits != bits_again and seed == same
@@ -82,7 +104,11 @@ def test_forks_draw_different_numbers_and_the_tests_have_another_hash_seed():
 def test_the_process_that_forks_never_holds_a_program_or_its_tests():
     tests = FunctionTests("y = 'needle-of-a-test'\nassert f(1) == 2")
     judge_functions(FORKING, f"{RIGHT}\nx = 'needle-of-a-program'", tests)
-    pids = [pid for side in ("candidate", "tester") for pid in below(server_for(FORKING, side).pid)]
+    pids = [
+        pid
+        for side in ("candidate", "tester")
+        for pid in below(server_for(FORKING, side).pid)
+    ]
 
     found = [pid for pid in pids if b"needle-of-a" in memory_of(pid)]
 
@@ -103,13 +129,20 @@ def memory_of(pid: int) -> bytes:
     return data
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's has no capability anywhere")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="an ordinary user's has no capability anywhere"
+)
 def test_the_process_that_forks_keeps_only_what_it_needs_to_name_another_user():
     run(FORKING, "")
-    status = Path(f"/proc/{below(server_for(FORKING, 'script').pid)[2]}/status").read_text()
+    status = Path(
+        f"/proc/{below(server_for(FORKING, 'script').pid)[2]}/status"
+    ).read_text()
 
-    capabilities = {name: int(value, 16) for name, _, value in (line.partition(":\t") for line in status.splitlines())
-                    if name in ("CapEff", "CapPrm", "CapInh", "CapAmb")}  # fmt: skip
+    capabilities = {
+        name: int(value, 16)
+        for name, _, value in (line.partition(":\t") for line in status.splitlines())
+        if name in ("CapEff", "CapPrm", "CapInh", "CapAmb")
+    }
 
     assert capabilities == {"CapEff": 0xC0, "CapPrm": 0xC0, "CapInh": 0, "CapAmb": 0}
 
@@ -117,8 +150,12 @@ def test_the_process_that_forks_keeps_only_what_it_needs_to_name_another_user():
 def test_one_that_is_killed_is_started_again_a_few_times_and_then_given_up():
     pids = []
     for _ in range(7):
-        assert run(FORKING, "print(1)").stdout == b"1\n"  # by a fork, or by a sandbox of its own
-        if (server := fork_server._servers.get((FORKING, "candidate"))) is not None and server.is_up:
+        assert (
+            run(FORKING, "print(1)").stdout == b"1\n"
+        )  # by a fork, or by a sandbox of its own
+        if (
+            server := fork_server._servers.get((FORKING, "candidate"))
+        ) is not None and server.is_up:
             pids.append(server.pid)
             os.kill(server.pid, signal.SIGKILL)
             wait_until_gone([server.pid])
@@ -131,7 +168,9 @@ def test_a_program_whose_processes_are_all_killed_from_outside_gets_its_verdict_
 
     def kill_all() -> None:
         for pid in below(server_for(FORKING, "candidate").pid):
-            with contextlib.suppress(ProcessLookupError):  # it ended with the one above it
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # it ended with the one above it
                 os.kill(pid, signal.SIGKILL)
 
     kills = threading.Timer(0.15, kill_all)
@@ -151,10 +190,15 @@ def test_all_of_it_ends_when_the_process_that_asked_is_killed():
         "threading.Thread(target=box.exec, args=(['python', 'main.py'],), daemon=True).start()\n"
         "print(server_for(tier, 'script').pid, flush=True)\ntime.sleep(60)"
     )
-    host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    host = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    )
     server = int(host.stdout.readline())
     # Two of bubblewrap and one that forks, then two more once the program runs; what the self-test left is a zombie.
-    while len(pids := [pid for pid in below(server) if is_there(pid)]) < 5 and host.poll() is None:
+    while (
+        len(pids := [pid for pid in below(server) if is_there(pid)]) < 5
+        and host.poll() is None
+    ):
         time.sleep(0.02)
 
     host.kill()
@@ -169,22 +213,39 @@ def test_a_copy_of_this_process_starts_its_own_and_keeps_none_up():
     child = os.fork()
     if not child:
         try:
-            os._exit(0 if run(FORKING, "print(1)").stdout == b"1\n" and server_for(FORKING, "script").pid != pid else 1)
+            os._exit(
+                0
+                if run(FORKING, "print(1)").stdout == b"1\n"
+                and server_for(FORKING, "script").pid != pid
+                else 1
+            )
         finally:
             os._exit(2)
 
     assert os.waitpid(child, 0)[1] == 0
-    assert run(FORKING, "print(1)").stdout == b"1\n" and server_for(FORKING, "script").pid == pid
+    assert (
+        run(FORKING, "print(1)").stdout == b"1\n"
+        and server_for(FORKING, "script").pid == pid
+    )
 
 
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
-        (["sh", "-c", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1"], "No permissions to create"),
+        (
+            [
+                "sh",
+                "-c",
+                "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+            ],
+            "No permissions to create",
+        ),
         (["/nonexistent/bwrap"], "No such file"),
     ],
 )
-def test_where_none_can_be_had_it_is_said_why_and_a_sandbox_is_started_for_each(argv, why, monkeypatch):
+def test_where_none_can_be_had_it_is_said_why_and_a_sandbox_is_started_for_each(
+    argv, why, monkeypatch
+):
     launch = Bubblewrap.launch_server
 
     def failing(self, *args):
@@ -196,29 +257,51 @@ def test_where_none_can_be_had_it_is_said_why_and_a_sandbox_is_started_for_each(
     monkeypatch.setattr(Bubblewrap, "launch_server", failing)
 
     assert why in why_no_fork(FORKING)
-    assert run(FORKING, "print(1)").stdout == b"1\n" and judge_functions(FORKING, RIGHT, TESTS).passed
+    assert (
+        run(FORKING, "print(1)").stdout == b"1\n"
+        and judge_functions(FORKING, RIGHT, TESTS).passed
+    )
 
 
 def test_an_interpreter_in_the_temporary_folder_is_not_forked(monkeypatch):
-    monkeypatch.setattr("assay.sandbox.bubblewrap.readable_for", lambda _: (Path("/tmp/python/bin/python3"),))
+    monkeypatch.setattr(
+        "assay.sandbox.bubblewrap.readable_for",
+        lambda _: (Path("/tmp/python/bin/python3"),),
+    )
 
-    assert "lies in /tmp" in why_no_fork(FORKING) and why_no_fork(replace(FORKING, forks=False)) == ""
+    assert (
+        "lies in /tmp" in why_no_fork(FORKING)
+        and why_no_fork(replace(FORKING, forks=False)) == ""
+    )
 
 
 def test_a_tier_whose_forks_do_not_hold_is_chosen_without_them(monkeypatch):
     from assay.sandbox import choice
 
-    monkeypatch.setattr(choice, "why_not", lambda tier: "code inside mounts" if tier.forks else "")
+    monkeypatch.setattr(
+        choice, "why_not", lambda tier: "code inside mounts" if tier.forks else ""
+    )
 
     assert choice._choose("bubblewrap", choice.Engine()) == choice.Choice(
         replace(FORKING, forks=False), no_forks="code inside mounts"
     )
 
 
-def test_a_fork_that_gets_no_file_system_is_a_failure_of_ours_and_no_verdict(monkeypatch):
+def test_a_fork_that_gets_no_file_system_is_a_failure_of_ours_and_no_verdict(
+    monkeypatch,
+):
     settings = Bubblewrap.fork_settings
-    monkeypatch.setattr(Bubblewrap, "fork_settings", lambda self, *args: {**settings(self, *args), "disk": "none"})
+    monkeypatch.setattr(
+        Bubblewrap,
+        "fork_settings",
+        lambda self, *args: {**settings(self, *args), "disk": "none"},
+    )
 
-    for work in (lambda: run(FORKING, "print(1)"), lambda: judge_functions(FORKING, RIGHT, TESTS)):
-        with pytest.raises(SandboxError, match=r"the sandbox could not be started: .*Invalid argument"):
+    for work in (
+        lambda: run(FORKING, "print(1)"),
+        lambda: judge_functions(FORKING, RIGHT, TESTS),
+    ):
+        with pytest.raises(
+            SandboxError, match=r"the sandbox could not be started: .*Invalid argument"
+        ):
             work()

@@ -14,7 +14,11 @@ from assay.models.scripted import Scripted
 from assay.sandbox import SandboxError, best_tier, choice, interpreters, landlock
 from assay.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
 
-TASK = Task("functions", dataset=[{"question": "Write f.", "tests": "assert f() == 1"}], scorers=("runs",))
+TASK = Task(
+    "functions",
+    dataset=[{"question": "Write f.", "tests": "assert f() == 1"}],
+    scorers=("runs",),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -37,11 +41,10 @@ def only(monkeypatch, *programs: str) -> None:
 
 
 SAYS = {
-    "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.":
-        "fix: sysctl user.max_user_namespaces",
+    "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.": "fix: sysctl user.max_user_namespaces",
     "setting up uid map: Permission denied": "fix: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     "Unknown option --disable-userns": "fix: pip install 'assay[sandbox]' brings a bubblewrap that is new enough",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("says", "fix"), SAYS.items())
@@ -55,15 +58,26 @@ def test_a_bubblewrap_that_cannot_hold_is_refused_with_what_helps_before_the_mod
         run(TASK, model, output=str(tmp_path / "run"))
 
     said = str(error.value)
-    assert f"bubblewrap: it does not start: bwrap: {says}" in said and fix in said and "\n" not in said
+    assert (
+        f"bubblewrap: it does not start: bwrap: {says}" in said
+        and fix in said
+        and "\n" not in said
+    )
     assert model.calls == [] and not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("version", "words"), [(0, "has no Landlock"), (4, "has version 4 of Landlock")])
-def test_a_kernel_without_landlock_or_with_an_old_one_is_refused(version, words, monkeypatch):
+@pytest.mark.parametrize(
+    ("version", "words"), [(0, "has no Landlock"), (4, "has version 4 of Landlock")]
+)
+def test_a_kernel_without_landlock_or_with_an_old_one_is_refused(
+    version, words, monkeypatch
+):
     monkeypatch.setattr(landlock, "landlock_version", lambda: version)
 
-    with pytest.raises(SandboxError, match=rf"\(landlock: this kernel {words}, version 6 is needed\); fix: Linux 6"):
+    with pytest.raises(
+        SandboxError,
+        match=rf"\(landlock: this kernel {words}, version 6 is needed\); fix: Linux 6",
+    ):
         best_tier("landlock")
 
 
@@ -72,27 +86,56 @@ def test_a_temporary_folder_that_cannot_be_written_is_named(monkeypatch):
     monkeypatch.setattr(landlock, "_closed", lambda *_: None)
 
     for tier in ("bubblewrap", "landlock"):
-        with pytest.raises(SandboxError, match=rf"\({tier}: no temporary folder .*\); fix: set TMPDIR to a folder"):
+        with pytest.raises(
+            SandboxError,
+            match=rf"\({tier}: no temporary folder .*\); fix: set TMPDIR to a folder",
+        ):
             best_tier(tier)
 
 
-@pytest.mark.skipif(next(find_bubblewraps(), None) is None or os.geteuid() != 0, reason="needs root and bubblewrap")
+@pytest.mark.skipif(
+    next(find_bubblewraps(), None) is None or os.geteuid() != 0,
+    reason="needs root and bubblewrap",
+)
 def test_on_a_machine_that_can_be_written_nowhere_the_line_is_the_same():
     code = "from assay.sandbox import best_tier\ntry: best_tier('bubblewrap')\nexcept Exception as error: print(error)"
-    words = [next(find_bubblewraps()), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
-    done = subprocess.run([*words, sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    words = [
+        next(find_bubblewraps()),
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--chdir",
+        "/",
+    ]
+    done = subprocess.run(
+        [*words, sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+    )
 
-    assert "(bubblewrap: no temporary folder can be written" in done.stdout and "fix: set TMPDIR" in done.stdout
+    assert (
+        "(bubblewrap: no temporary folder can be written" in done.stdout
+        and "fix: set TMPDIR" in done.stdout
+    )
 
 
 def test_an_interpreter_that_is_gone_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter([next(find_bubblewraps(), "bwrap")]))
+    monkeypatch.setattr(
+        choice, "find_bubblewraps", lambda: iter([next(find_bubblewraps(), "bwrap")])
+    )
     gone = tmp_path / "python3"
     for module in ("bubblewrap", "landlock", "interpreters"):
         monkeypatch.setattr(f"assay.sandbox.{module}.own_python", lambda: gone)
     interpreters.readable_for.cache_clear()
 
-    with pytest.raises(SandboxError, match=r"\(bubblewrap: .*(No such file|could not be started)") as error:
+    with pytest.raises(
+        SandboxError, match=r"\(bubblewrap: .*(No such file|could not be started)"
+    ) as error:
         best_tier("bubblewrap")
 
     interpreters.readable_for.cache_clear()
@@ -103,8 +146,16 @@ def test_an_interpreter_that_is_gone_is_named(monkeypatch, tmp_path):
 def test_root_does_not_run_programs_without_a_sandbox_though_told_to(tmp_path):
     model = Scripted("def f(): return 1")
 
-    with pytest.raises(AssayError, match="never run as root without a sandbox; fix: run as another user"):
-        run(TASK, model, judges={"sandbox": "sandbox/none"}, output=str(tmp_path / "run"))
+    with pytest.raises(
+        AssayError,
+        match="never run as root without a sandbox; fix: run as another user",
+    ):
+        run(
+            TASK,
+            model,
+            judges={"sandbox": "sandbox/none"},
+            output=str(tmp_path / "run"),
+        )
 
     assert model.calls == []
 

@@ -13,7 +13,11 @@ STARTED = ", started"
 def way(name: str) -> Tier | None:
     """The tier of that name, as it is tried."""
     tier = choose(name.removesuffix(STARTED)).tier
-    return replace(tier, forks=False) if name.endswith(STARTED) and has_forks(tier) else tier
+    return (
+        replace(tier, forks=False)
+        if name.endswith(STARTED) and has_forks(tier)
+        else tier
+    )
 
 
 @cache

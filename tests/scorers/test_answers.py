@@ -53,14 +53,19 @@ def test_a_missing_target_names_the_sample():
 
 @pytest.mark.parametrize(("answer", "value"), [("4", 1.0), ("None", 0.0), ("", 0.0)])
 def test_a_null_beside_an_answer_is_none_and_no_fault(answer, value):
-    assert ExactMatch()(Sample(id="a", target=("4", None)), Output.of(answer)).value == value
+    assert (
+        ExactMatch()(Sample(id="a", target=("4", None)), Output.of(answer)).value
+        == value
+    )
 
 
 def test_a_target_of_nulls_alone_is_a_fault_of_the_data():
     score = ExactMatch()(Sample(id="q7", target=(None, None)), Output.of("None"))
 
     assert score.outcome is Outcome.DATA_ERROR
-    assert score.details["reason"] == "the target of sample 'q7' is not text: (None, None)"
+    assert (
+        score.details["reason"] == "the target of sample 'q7' is not text: (None, None)"
+    )
 
 
 def test_a_judge_is_shown_no_null_beside_an_answer():

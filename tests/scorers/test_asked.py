@@ -33,16 +33,29 @@ def score(scorer, reply, output=None):
     return asyncio.run(given(SAMPLE, output or Output.of(IMAGE))), specialist
 
 
-NUMBER = Asked("vqa", "score", SavedNumber(), lambda sample: f"Shows it {sample.input}?")
+NUMBER = Asked(
+    "vqa", "score", SavedNumber(), lambda sample: f"Shows it {sample.input}?"
+)
 
 
-@pytest.mark.parametrize("reply", [Json({"score": 0.25}), Json(0.25), '{"score": 0.25}', "0.25"])
+@pytest.mark.parametrize(
+    "reply", [Json({"score": 0.25}), Json(0.25), '{"score": 0.25}', "0.25"]
+)
 def test_a_reply_is_read_with_or_without_the_name_of_its_entry(reply):
-    result, specialist = score(NUMBER, Output((Candidate((reply if isinstance(reply, Json) else Text(reply),)),)))
+    result, specialist = score(
+        NUMBER,
+        Output((Candidate((reply if isinstance(reply, Json) else Text(reply),)),)),
+    )
 
-    assert (result.value, result.details["score"], result.details["shown"]) == (0.25, 0.25, IMAGE.digest)
+    assert (result.value, result.details["score"], result.details["shown"]) == (
+        0.25,
+        0.25,
+        IMAGE.digest,
+    )
     (message,) = specialist.asked[0].messages
-    assert message.parts == (IMAGE, Text("Shows it a ball?")) and specialist.asked[0].produces == ("json",)
+    assert message.parts == (IMAGE, Text("Shows it a ball?")) and specialist.asked[
+        0
+    ].produces == ("json",)
 
 
 def test_the_models_own_words_do_not_pass_for_the_specialists():
@@ -57,23 +70,39 @@ def test_text_that_looks_like_a_number_stays_text():
     result, _ = score(Asked("ocr", "recognised", OcrText(), wants="lines"), "OPEN 42")
 
     assert result.value["ned"] == 1.0
-    assert score(Asked("ocr", "recognised", OcrText(), wants="lines"), "42")[0].value["word_accuracy"] == 0.5
+    assert (
+        score(Asked("ocr", "recognised", OcrText(), wants="lines"), "42")[0].value[
+            "word_accuracy"
+        ]
+        == 0.5
+    )
 
 
 def test_the_inner_scorer_may_be_named_as_in_a_file():
-    named = Asked("ocr", "recognised", {"name": "ocr_text", "ignore_case": False}, wants="lines")
+    named = Asked(
+        "ocr", "recognised", {"name": "ocr_text", "ignore_case": False}, wants="lines"
+    )
 
-    assert named.scorer == OcrText(ignore_case=False) and Asked("ocr", "recognised", "ocr_text").scorer == OcrText()
+    assert (
+        named.scorer == OcrText(ignore_case=False)
+        and Asked("ocr", "recognised", "ocr_text").scorer == OcrText()
+    )
     assert score(named, "open 42")[0].value["word_accuracy"] == 0.5
 
 
 def test_an_output_without_an_image_is_unreadable_and_nobody_is_asked():
     result, specialist = score(NUMBER, "0.25", Output.of("no picture today"))
 
-    assert (result.value, result.outcome, specialist.asked) == (0.0, Outcome.UNPARSED, [])
+    assert (result.value, result.outcome, specialist.asked) == (
+        0.0,
+        Outcome.UNPARSED,
+        [],
+    )
 
 
-@pytest.mark.parametrize("reply", [Output.failed("timeout", "too slow"), "no idea", "7", "true"])
+@pytest.mark.parametrize(
+    "reply", [Output.failed("timeout", "too slow"), "no idea", "7", "true"]
+)
 def test_a_specialist_that_fails_or_says_nothing_usable_is_nobodys_wrong_answer(reply):
     result, _ = score(NUMBER, reply)
 
@@ -84,7 +113,10 @@ def test_what_it_says_of_itself_is_the_inner_scorers():
     rate = Asked("asr", "text", WordErrorRate("none"), expects="audio")
 
     assert (rate.needs, rate.higher_is_better, rate.bounds) == (("asr",), False, None)
-    assert rate.summarizers == WordErrorRate("none").summarizers and NUMBER.bounds == (0.0, 1.0)
+    assert rate.summarizers == WordErrorRate("none").summarizers and NUMBER.bounds == (
+        0.0,
+        1.0,
+    )
 
 
 def test_wrong_settings_are_refused():
@@ -98,4 +130,6 @@ def test_wrong_settings_are_refused():
 
 def test_a_saved_number_may_lie_in_a_column():
     assert SavedNumber()(SAMPLE, Output.of(IMAGE)).value == 0.9
-    assert SavedNumber(high=0.5)(SAMPLE, Output.of(IMAGE)).outcome is Outcome.JUDGE_ERROR
+    assert (
+        SavedNumber(high=0.5)(SAMPLE, Output.of(IMAGE)).outcome is Outcome.JUDGE_ERROR
+    )

@@ -11,13 +11,18 @@ def test_every_character_becomes_what_the_rule_makes_of_it():
 
     everything = "".join(map(chr, range(0x3000)))
 
-    expected = "".join(rule(character, unicodedata.category(character)) or "" for character in everything)
+    expected = "".join(
+        rule(character, unicodedata.category(character)) or ""
+        for character in everything
+    )
     assert everything.translate(CategoryTable(rule)) == expected
 
 
 def test_a_character_is_looked_up_once():
     asked = []
-    table = CategoryTable(lambda character, category: asked.append((character, category)) or "x")
+    table = CategoryTable(
+        lambda character, category: asked.append((character, category)) or "x"
+    )
 
     assert ("a。a。".translate(table), "a。".translate(table)) == ("xxxx", "xx")
     assert asked == [("a", "Ll"), ("。", "Po")]

@@ -5,7 +5,17 @@ import json
 
 import pytest
 
-from assay.core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Text, UsageError
+from assay.core import (
+    Image,
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Text,
+    UsageError,
+)
 from assay.scorers.given_models import ask_model
 from assay.scorers.image.clip_score import ClipScoreAsked
 from assay.scorers.image.lpips import Lpips
@@ -23,7 +33,11 @@ class Specialist:
 
     async def ask(self, prompt, options=None):
         self.asked.append(prompt.messages[0].parts)
-        return self.reply if isinstance(self.reply, Output) else Output.of(json.dumps(self.reply))
+        return (
+            self.reply
+            if isinstance(self.reply, Output)
+            else Output.of(json.dumps(self.reply))
+        )
 
 
 def judged(kind, role, reply, output=None, sample=None, **options):
@@ -62,39 +76,76 @@ def test_vqascore_is_the_probability_as_it_comes():
 def test_lpips_shows_the_reference_first_and_the_image_second():
     score, lpips = judged(Lpips, "lpips", {"distance": 0.25})
 
-    assert score.value == 0.25 and not Lpips.higher_is_better and lpips.asked == [(WANTED, MADE)]
-    assert (score.details["reference"], score.details["shown"]) == (WANTED.digest, MADE.digest)
+    assert (
+        score.value == 0.25
+        and not Lpips.higher_is_better
+        and lpips.asked == [(WANTED, MADE)]
+    )
+    assert (score.details["reference"], score.details["shown"]) == (
+        WANTED.digest,
+        MADE.digest,
+    )
 
 
 def test_lpips_may_compare_with_a_column():
     other = Sample("a", fields={"before": WANTED})
 
-    assert judged(Lpips, "lpips", {"distance": 0.5}, sample=other, reference="before")[0].value == 0.5
+    assert (
+        judged(Lpips, "lpips", {"distance": 0.5}, sample=other, reference="before")[
+            0
+        ].value
+        == 0.5
+    )
 
 
 @pytest.mark.parametrize(
-    "reply", [{"distance": -1}, {"distance": "far"}, {"distance": True}, Output.failed("oom", "no")]
+    "reply",
+    [
+        {"distance": -1},
+        {"distance": "far"},
+        {"distance": True},
+        Output.failed("oom", "no"),
+    ],
 )
 def test_a_distance_that_is_none_is_nobodys_fault(reply):
     assert judged(Lpips, "lpips", reply)[0].outcome is Outcome.JUDGE_ERROR
 
 
 def test_lpips_without_two_images_compares_nothing():
-    assert judged(Lpips, "lpips", {}, output=Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
-    assert judged(Lpips, "lpips", {}, sample=Sample("a", target="text"))[0].outcome is Outcome.DATA_ERROR
+    assert (
+        judged(Lpips, "lpips", {}, output=Output.of("words"))[0].outcome
+        is Outcome.MODEL_ERROR
+    )
+    assert (
+        judged(Lpips, "lpips", {}, sample=Sample("a", target="text"))[0].outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 def test_without_a_model_the_role_is_named():
-    with pytest.raises(UsageError, match="for the role 'lpips'; fix: name one with --judge lpips=MODEL"):
+    with pytest.raises(
+        UsageError, match="for the role 'lpips'; fix: name one with --judge lpips=MODEL"
+    ):
         asyncio.run(Lpips()(Sample("a", target=WANTED), Output.of(MADE)))
 
 
-@pytest.mark.parametrize(("role", "named"), [("judge", "--judge MODEL"), ("clip", "--judge clip=MODEL")])
+@pytest.mark.parametrize(
+    ("role", "named"), [("judge", "--judge MODEL"), ("clip", "--judge clip=MODEL")]
+)
 def test_a_role_that_nobody_fills_is_said_with_the_option_that_fills_it(role, named):
-    with pytest.raises(UsageError, match=f"no model is given for the role '{role}'; fix: name one with {named}"):
+    with pytest.raises(
+        UsageError,
+        match=f"no model is given for the role '{role}'; fix: name one with {named}",
+    ):
         asyncio.run(ask_model({}, role, PROMPT))
 
 
 def test_a_model_that_gives_no_answer_is_named_by_its_role():
     with pytest.raises(ModelError, match="role 'clip': timeout: too slow"):
-        asyncio.run(ask_model({"clip": Specialist(Output.failed("timeout", "too slow"))}, "clip", PROMPT))
+        asyncio.run(
+            ask_model(
+                {"clip": Specialist(Output.failed("timeout", "too slow"))},
+                "clip",
+                PROMPT,
+            )
+        )

@@ -6,7 +6,7 @@ from assay.core import Output, Sample, ScorerError, UsageError
 from assay.registry import scorers
 from assay.scorers.hf_metric import HfMetric
 
-METRIC = '''
+METRIC = """
 import datasets
 import evaluate
 
@@ -21,7 +21,7 @@ class Share(evaluate.Metric):
     def _compute(self, predictions, references, scale=1):
         right = sum(p == r for p, r in zip(predictions, references))
         return {{"share": scale * right / len(references), "labels": ["not", "a", "number"]}}
-'''
+"""
 
 
 @pytest.fixture
@@ -37,7 +37,10 @@ def metric_file(tmp_path):
     return write
 
 
-ROWS = [(Sample(id="a", target="1"), Output.of("1")), (Sample(id="b", target="2"), Output.of("3"))]
+ROWS = [
+    (Sample(id="a", target="1"), Output.of("1")),
+    (Sample(id="b", target="2"), Output.of("3")),
+]
 
 
 def test_the_numbers_of_a_local_metric_come_back_and_the_rest_is_left_out(metric_file):
@@ -56,7 +59,9 @@ def test_a_folder_numbers_and_options_work_too(metric_file):
 def test_an_answer_that_cannot_be_cast_names_its_sample(metric_file):
     metric = HfMetric(str(metric_file("int32")), cast="int")
 
-    with pytest.raises(ScorerError, match=r"hf_metric, sample 'a': cannot read 'seven' as int"):
+    with pytest.raises(
+        ScorerError, match=r"hf_metric, sample 'a': cannot read 'seven' as int"
+    ):
         metric.score_all([(Sample(id="a", target="1"), Output.of("seven"))])
 
 
@@ -64,7 +69,9 @@ def test_a_file_without_a_metric_is_refused(metric_file):
     folder = metric_file("string")
     (folder / "share.py").write_text("import evaluate\nMetric = evaluate.Metric\n")
 
-    with pytest.raises(UsageError, match=r"expected one class derived from evaluate\.Metric, found 0"):
+    with pytest.raises(
+        UsageError, match=r"expected one class derived from evaluate\.Metric, found 0"
+    ):
         HfMetric(str(folder)).score_all(ROWS)
 
 

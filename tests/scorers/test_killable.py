@@ -30,9 +30,15 @@ for number, line in enumerate(sys.stdin):
 
 
 def test_a_worker_that_hangs_or_dies_is_replaced(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=0.5, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, ECHO), seconds=0.5, memory_bytes=1 << 30
+    )
 
-    first, hung, second = worker.ask({"x": 1}), worker.ask({"do": "hang"}), worker.ask({"x": 2})
+    first, hung, second = (
+        worker.ask({"x": 1}),
+        worker.ask({"do": "hang"}),
+        worker.ask({"x": 2}),
+    )
     died = worker.ask({"do": "die"})
     third = worker.ask({"x": 3})
     worker.close()
@@ -44,7 +50,9 @@ def test_a_worker_that_hangs_or_dies_is_replaced(tmp_path):
 
 
 def test_memory_an_earlier_request_filled_does_not_decide_about_the_next(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30
+    )
     worker.ask({"x": 1})
 
     reply = worker.ask({"do": "fill"})
@@ -55,7 +63,9 @@ def test_memory_an_earlier_request_filled_does_not_decide_about_the_next(tmp_pat
 
 
 def test_a_killed_worker_leaves_no_process_behind(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=1.0, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, ECHO), seconds=1.0, memory_bytes=1 << 30
+    )
     pid = worker.ask({"x": 1})["pid"]
 
     worker.close()
@@ -65,14 +75,20 @@ def test_a_killed_worker_leaves_no_process_behind(tmp_path):
 
 
 def test_a_worker_that_cannot_load_its_libraries_says_so(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, 'say({"ready": False})\n'), seconds=1.0, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, 'say({"ready": False})\n'),
+        seconds=1.0,
+        memory_bytes=1 << 30,
+    )
 
     with pytest.raises(WorkerUnready):
         worker.ask({})
 
 
 def test_a_worker_that_dies_at_once_is_told_from_one_that_lacks_a_library(tmp_path):
-    worker = KillableWorker(write_worker(tmp_path, "os._exit(1)\n"), seconds=1.0, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, "os._exit(1)\n"), seconds=1.0, memory_bytes=1 << 30
+    )
 
     with pytest.raises(RuntimeError, match="ended or hung while it started"):
         worker.ask({})
@@ -80,7 +96,9 @@ def test_a_worker_that_dies_at_once_is_told_from_one_that_lacks_a_library(tmp_pa
 
 def test_a_process_is_replaced_before_its_caches_fill_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.scorers._killable._REQUESTS_PER_PROCESS", 2)
-    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30)
+    worker = KillableWorker(
+        write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30
+    )
 
     pids = [worker.ask({"x": number})["pid"] for number in range(4)]
     worker.close()

@@ -13,12 +13,21 @@ from assay.registry import scorers
 pytestmark = pytest.mark.faults
 SIZE = COUNTS.hostile_characters
 PIECES = {
-    "newlines": "\n", "blanks": " ", "blank lines": " \n", "one letter": "a", "brackets": "(",
+    "newlines": "\n",
+    "blanks": " ",
+    "blank lines": " \n",
+    "one letter": "a",
+    "brackets": "(",
     "nested LaTeX": "\\frac{1}{",
-    "boxes": "\\boxed{", "digits": "9", "numbers": "1,", "option letters": "A, B, ", "declarations": "answer is ",
+    "boxes": "\\boxed{",
+    "digits": "9",
+    "numbers": "1,",
+    "option letters": "A, B, ",
+    "declarations": "answer is ",
     "Chinese": "答案是",
-    "tags": "<think>", "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
-}  # fmt: skip
+    "tags": "<think>",
+    "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
+}
 CPU_SECONDS = 0.5 + 2.5 * SIZE / 1_000_000
 """Of a million the slowest pair, BLEU of brackets, takes 1.7; CPU time grows too where many share a machine."""
 CHOICES = ("cat", "dog", "bird", "fish")
@@ -30,7 +39,10 @@ def text_scorers():
             scorer = scorers.build(Spec.of(name, where="test"), where="test")
         except AssayError:
             continue  # needs options or a library
-        if not (getattr(scorer, "needs", ()) or inspect.iscoroutinefunction(getattr(scorer, "__call__", scorer))):  # noqa: B004
+        if not (
+            getattr(scorer, "needs", ())
+            or inspect.iscoroutinefunction(getattr(scorer, "__call__", scorer))
+        ):  # noqa: B004
             yield name, scorer
 
 
@@ -40,7 +52,9 @@ def test_every_scorer_reads_a_long_hostile_text_in_linear_time(kind):
     slow = {}
     for name, scorer in text_scorers():
         is_choice = "choice" in name or "mmlu" in name
-        sample = Sample("a", "q", "B" if is_choice else "42", CHOICES if is_choice else ())
+        sample = Sample(
+            "a", "q", "B" if is_choice else "42", CHOICES if is_choice else ()
+        )
         began = time.process_time()
         try:
             scorer(sample, Output.of(text))

@@ -12,4 +12,7 @@ def test_a_word_that_an_option_does_not_have_is_refused_with_those_it_has():
     with pytest.raises(UsageError) as refusal:
         check_option("f1", "tokens", "bytes", ("words", "cjk"))
 
-    assert str(refusal.value) == "scorer 'f1' does not know tokens='bytes'; fix: tokens: one of words, cjk"
+    assert (
+        str(refusal.value)
+        == "scorer 'f1' does not know tokens='bytes'; fix: tokens: one of words, cjk"
+    )

@@ -16,7 +16,9 @@ def test_the_outputs_own_json_comes_first():
 
 
 def test_details_come_before_the_row():
-    assert saved(ROW, Output(details={"detections": {"bird": []}}), "detections") == {"bird": []}
+    assert saved(ROW, Output(details={"detections": {"bird": []}}), "detections") == {
+        "bird": []
+    }
 
 
 def test_a_column_of_json_text_is_read():
@@ -24,7 +26,9 @@ def test_a_column_of_json_text_is_read():
 
 
 def test_json_beside_an_image_belongs_to_that_candidate():
-    candidates = tuple(Candidate((Image(b"x"), Json({"cosine": value}))) for value in (0.1, 0.2))
+    candidates = tuple(
+        Candidate((Image(b"x"), Json({"cosine": value}))) for value in (0.1, 0.2)
+    )
 
     assert saved(ROW, Output(candidates).only(1), "cosine") == 0.2
 
@@ -33,7 +37,9 @@ def test_nothing_saved_is_none():
     assert saved(Sample(id="a"), Output.of("text"), "detections") is None
 
 
-@pytest.mark.parametrize(("cell", "value"), [("[1]", [1]), ("plain", "plain"), (3, 3), ("", "")])
+@pytest.mark.parametrize(
+    ("cell", "value"), [("[1]", [1]), ("plain", "plain"), (3, 3), ("", "")]
+)
 def test_text_that_is_no_json_stays_text(cell, value):
     assert read_json(cell) == value
 
@@ -41,4 +47,8 @@ def test_text_that_is_no_json_stays_text(cell, value):
 def test_a_missing_answer_of_a_specialist_is_nobodys_wrong_answer():
     score = no_verdict("no cosine")
 
-    assert (score.value, score.outcome, score.details) == (None, Outcome.JUDGE_ERROR, {"reason": "no cosine"})
+    assert (score.value, score.outcome, score.details) == (
+        None,
+        Outcome.JUDGE_ERROR,
+        {"reason": "no cosine"},
+    )

@@ -74,9 +74,13 @@ def test_most_letters_of_the_corpus_are_found_in_place():
     found = total = 0
     for line in (CORPUS / "choices.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        if not row["expected"] or list(row["options"]) != list("ABCDEFGHIJ"[: len(row["options"])]):
+        if not row["expected"] or list(row["options"]) != list(
+            "ABCDEFGHIJ"[: len(row["options"])]
+        ):
             continue
-        sample = Sample("s", choices=tuple(row["options"].values()), target=row["expected"])
+        sample = Sample(
+            "s", choices=tuple(row["options"].values()), target=row["expected"]
+        )
         score = Choice()(sample, Output.of(row["output"]))
         is_within = score.answer is not None and len(row["output"]) > 8
         total += is_within
@@ -89,7 +93,12 @@ def test_a_place_in_doubt_is_left_out():
     assert occurrence_span("５ and 5", "5 and 5", 6, "5") is None
 
 
-@given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.sampled_from("ABC"), st.booleans())
+@given(
+    st.text(max_size=40),
+    st.text(min_size=1, max_size=20),
+    st.sampled_from("ABC"),
+    st.booleans(),
+)
 def test_a_place_lies_within_the_text_whatever_is_read(text, evidence, answer, first):
     span = evidence_span(text, evidence, answer, comes_first=first)
 

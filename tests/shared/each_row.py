@@ -12,10 +12,19 @@ from typing import Any
 import pytest
 
 
-def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def each(
+    names: str | Sequence[str], rows: Iterable[Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Calls the test for each row, with its values under these names."""
-    columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    table = [dict(zip(columns, row if len(columns) > 1 else (row,), strict=True)) for row in rows]
+    columns = (
+        [name.strip() for name in names.split(",")]
+        if isinstance(names, str)
+        else list(names)
+    )
+    table = [
+        dict(zip(columns, row if len(columns) > 1 else (row,), strict=True))
+        for row in rows
+    ]
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
@@ -34,7 +43,11 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callable[
                 pytest.skip(skipped[0])
 
         own = inspect.signature(test)
-        others = [parameter for name, parameter in own.parameters.items() if name not in columns]
+        others = [
+            parameter
+            for name, parameter in own.parameters.items()
+            if name not in columns
+        ]
         whole.__signature__ = own.replace(parameters=others)  # type: ignore[attr-defined]
         del whole.__wrapped__
         return whole

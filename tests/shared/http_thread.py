@@ -16,7 +16,9 @@ class Server(ThreadingHTTPServer):
 def in_a_thread(handler: type[BaseHTTPRequestHandler]) -> Iterator[Server]:
     """A server at a free port. It looks every 10 ms whether to end: by default each test would wait half a second."""
     with Server(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         try:
             yield server

@@ -47,7 +47,14 @@ def outline(path: Path) -> Outline:
     docstring, names = ast.get_docstring(tree) or "", _top_names(tree)
     for node in (*classes, *functions):
         node.body = []
-    return Outline(tuple(text.splitlines()), docstring, names, tuple(imports), tuple(classes), tuple(functions))
+    return Outline(
+        tuple(text.splitlines()),
+        docstring,
+        names,
+        tuple(imports),
+        tuple(classes),
+        tuple(functions),
+    )
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:

@@ -16,7 +16,9 @@ def test_every_row_is_tried_and_all_that_fail_are_listed():
 
     with pytest.raises(AssertionError, match="2 of 4 rows") as caught:
         equal()
-    assert "{'one': 1, 'other': 2}" in str(caught.value) and "{'one': 3, 'other': 4}" in str(caught.value)
+    assert "{'one': 1, 'other': 2}" in str(
+        caught.value
+    ) and "{'one': 3, 'other': 4}" in str(caught.value)
     assert tried == [1, 1, 2, 3]
 
 
@@ -41,7 +43,12 @@ def test_tables_stand_on_each_other_and_fixtures_stay():
     pairs(tmp_path="here")
 
     assert list(inspect.signature(pairs).parameters) == ["tmp_path"]
-    assert tried == [("here", 1, "a"), ("here", 1, "b"), ("here", 2, "a"), ("here", 2, "b")]
+    assert tried == [
+        ("here", 1, "a"),
+        ("here", 1, "b"),
+        ("here", 2, "a"),
+        ("here", 2, "b"),
+    ]
 
 
 def test_an_empty_table_fails_and_rows_that_are_skipped_do_not():

@@ -55,7 +55,9 @@ BEGINNINGS = {
 
 
 def test_every_format_that_is_known_has_a_beginning_here():
-    assert {name: sniff(data[:SNIFFED_BYTES]) for name, data in BEGINNINGS.items()} == {name: name for name in FORMATS}
+    assert {name: sniff(data[:SNIFFED_BYTES]) for name, data in BEGINNINGS.items()} == {
+        name: name for name in FORMATS
+    }
 
 
 def test_a_medium_of_any_format_is_kept_and_found_again(tmp_path):
@@ -66,7 +68,10 @@ def test_a_medium_of_any_format_is_kept_and_found_again(tmp_path):
 
     for medium in media:
         found: Media = blobs[medium.digest]
-        assert found.data() == medium.data() and blobs.path(medium.digest) == files[medium.digest]
+        assert (
+            found.data() == medium.data()
+            and blobs.path(medium.digest) == files[medium.digest]
+        )
         assert blobs.state(medium.digest) == "whole"
 
 

@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.core import Image, Message, MissingExtra, Output, Prompt, StoreError, Text, UsageError
+from assay.core import (
+    Image,
+    Message,
+    MissingExtra,
+    Output,
+    Prompt,
+    StoreError,
+    Text,
+    UsageError,
+)
 from assay.core.record import prompt_to_plain
 from assay.store import OutputLine, RunReader, RunWriter
 from assay.store.copying import copy_run
@@ -18,8 +27,18 @@ QUESTION = Prompt((Message("user", (Text("draw"),)),))
 def run(tmp_path: Path) -> Path:
     with RunWriter(tmp_path / "run") as writer:
         answer = writer.plain_output(Output.of(Image(b"\x89PNG\r\n\x1a\n" + bytes(60))))
-        writer.write(OutputLine("t", "m", "a", "key", prompt=prompt_to_plain(QUESTION), output=answer))
-        manifest = {"format": 2, "status": "complete", "config": {}, "started": "", "cells": []}
+        writer.write(
+            OutputLine(
+                "t", "m", "a", "key", prompt=prompt_to_plain(QUESTION), output=answer
+            )
+        )
+        manifest = {
+            "format": 2,
+            "status": "complete",
+            "config": {},
+            "started": "",
+            "cells": [],
+        }
         writer.finish(manifest, {"results": [], "status": "complete"})
     return tmp_path / "run"
 
@@ -27,11 +46,19 @@ def run(tmp_path: Path) -> Path:
 def test_a_copied_run_reads_as_the_run(run: Path, tmp_path: Path, capsys):
     code = main(["export", str(run), f"file://{tmp_path}/there/copy"])
 
-    assert code == 0 and capsys.readouterr().out == f"file://{tmp_path}/there/copy: 4 files\n"
+    assert (
+        code == 0
+        and capsys.readouterr().out == f"file://{tmp_path}/there/copy: 4 files\n"
+    )
     copy, own = RunReader(tmp_path / "there" / "copy"), RunReader(run)
     assert list(copy.outputs()) == list(own.outputs()) and copy.manifest == own.manifest
-    names = [p.relative_to(run) for p in run.rglob("*") if p.is_file() and p.name != ".lock"]
-    assert all((tmp_path / "there" / "copy" / name).read_bytes() == (run / name).read_bytes() for name in names)
+    names = [
+        p.relative_to(run) for p in run.rglob("*") if p.is_file() and p.name != ".lock"
+    ]
+    assert all(
+        (tmp_path / "there" / "copy" / name).read_bytes() == (run / name).read_bytes()
+        for name in names
+    )
 
 
 def test_media_that_are_there_are_not_sent_again(run: Path):
@@ -47,12 +74,26 @@ def test_media_that_are_there_are_not_sent_again(run: Path):
 @pytest.mark.parametrize(
     ("url", "kind", "line"),
     [
-        ("nowhere://x", UsageError, "nowhere://x: no place to write to: .*; fix: a URL such as s3://bucket/run"),
-        ("out.csv", UsageError, "out.csv: no URL; fix: file:///.*/out.csv, or -o FILE for csv"),
-        ("file:///dev/null/x", StoreError, "file:///dev/null/x: cannot write there: Not a directory"),
+        (
+            "nowhere://x",
+            UsageError,
+            "nowhere://x: no place to write to: .*; fix: a URL such as s3://bucket/run",
+        ),
+        (
+            "out.csv",
+            UsageError,
+            "out.csv: no URL; fix: file:///.*/out.csv, or -o FILE for csv",
+        ),
+        (
+            "file:///dev/null/x",
+            StoreError,
+            "file:///dev/null/x: cannot write there: Not a directory",
+        ),
     ],
 )
-def test_a_place_that_cannot_be_written_is_one_line(run: Path, url: str, kind, line: str):
+def test_a_place_that_cannot_be_written_is_one_line(
+    run: Path, url: str, kind, line: str
+):
     with pytest.raises(kind, match=line) as caught:
         copy_run(RunReader(run).layout, url)
 
@@ -62,16 +103,23 @@ def test_a_place_that_cannot_be_written_is_one_line(run: Path, url: str, kind, l
 def test_a_missing_library_is_named_with_its_pip_line(run: Path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
 
-    with pytest.raises(MissingExtra, match=r"fsspec is not installed; fix: pip install 'assay\[storage\]'"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"fsspec is not installed; fix: pip install 'assay\[storage\]'",
+    ):
         copy_run(RunReader(run).layout, "s3://bucket/run")
 
 
-def test_a_place_with_files_of_somebody_else_is_refused_and_left_as_it_is(run: Path, tmp_path: Path):
+def test_a_place_with_files_of_somebody_else_is_refused_and_left_as_it_is(
+    run: Path, tmp_path: Path
+):
     there = tmp_path / "there"
     there.mkdir()
     (there / "summary.json").write_text("mine")
 
-    with pytest.raises(UsageError, match="files that are not a run of assay's are there"):
+    with pytest.raises(
+        UsageError, match="files that are not a run of assay's are there"
+    ):
         copy_run(RunReader(run).layout, f"file://{there}")
 
     assert [path.name for path in there.iterdir()] == ["summary.json"]

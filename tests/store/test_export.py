@@ -30,14 +30,23 @@ QUESTION = Prompt((Message("user", (Text("2+2?"),)),))
 
 def output_line(model: str, id: str, key: str, text: str, **more) -> OutputLine:
     output = output_to_plain(Output.of(text))
-    return OutputLine("sums", model, id, key, prompt=prompt_to_plain(QUESTION), output=output, **more)
+    return OutputLine(
+        "sums", model, id, key, prompt=prompt_to_plain(QUESTION), output=output, **more
+    )
 
 
 def answer(writer: RunWriter, id: str, text: str) -> None:
     writer.write(output_line("m", id, f"key-{id}", text, target="4"))
 
 
-def verdict(writer: RunWriter, id: str, scorer: str, values: dict, outcome: str = "scored", **more) -> None:
+def verdict(
+    writer: RunWriter,
+    id: str,
+    scorer: str,
+    values: dict,
+    outcome: str = "scored",
+    **more,
+) -> None:
     writer.write(ScoreLine("sums", "m", id, scorer, "digest", values, outcome, **more))
 
 
@@ -50,10 +59,14 @@ def reader(tmp_path: Path) -> RunReader:
         writer.write_manifest(MANIFEST)
         answer(writer, "a", "=4+cmd|' /C calc'!A0")
         answer(writer, "b", "\udcff\x00 line\nbreak")
-        verdict(writer, "a", "exact", {"exact": 0.0}, answer="-4", tags={"level": "@easy"})
+        verdict(
+            writer, "a", "exact", {"exact": 0.0}, answer="-4", tags={"level": "@easy"}
+        )
         verdict(writer, "a", "graded", {"graded.x": -1.5, "graded.y": 2.0})
         verdict(writer, "b", "exact", {"exact": 1.0})
-        verdict(writer, "c", "exact", {}, "data_error", details={"error": "no question"})
+        verdict(
+            writer, "c", "exact", {}, "data_error", details={"error": "no question"}
+        )
     return RunReader(tmp_path / "run")
 
 
@@ -99,7 +112,11 @@ def test_parquet_keeps_text_as_it_is_and_numbers_as_numbers(reader, tmp_path):
     table = parquet.read_table(tmp_path / "x.parquet")
     rows = table.to_pylist()
     assert count == 4 and tuple(table.column_names) == COLUMNS
-    assert rows[0]["answer"] == "=4+cmd|' /C calc'!A0" and rows[1]["value"] == -1.5 and rows[3]["value"] is None
+    assert (
+        rows[0]["answer"] == "=4+cmd|' /C calc'!A0"
+        and rows[1]["value"] == -1.5
+        and rows[3]["value"] is None
+    )
     assert "line\nbreak" in rows[2]["answer"]
 
 
@@ -110,7 +127,9 @@ def test_an_answer_nobody_scored_is_exported_too(tmp_path):
 
     write_csv(RunReader(tmp_path / "run"), tmp_path / "x.csv")
 
-    assert [(r["id"], r["answer"], r["scorer"]) for r in read_csv(tmp_path / "x.csv")] == [("a", "4", "")]
+    assert [
+        (r["id"], r["answer"], r["scorer"]) for r in read_csv(tmp_path / "x.csv")
+    ] == [("a", "4", "")]
 
 
 def test_a_prompt_of_several_turns_names_its_roles_and_its_media():
@@ -118,7 +137,10 @@ def test_a_prompt_of_several_turns_names_its_roles_and_its_media():
         {"role": "system", "content": "Be brief."},
         {
             "role": "user",
-            "content": [{"type": "image", "sha256": "0123456789abcdef"}, {"type": "text", "text": "What?"}],
+            "content": [
+                {"type": "image", "sha256": "0123456789abcdef"},
+                {"type": "text", "text": "What?"},
+            ],
         },
     ]
 
@@ -127,16 +149,37 @@ def test_a_prompt_of_several_turns_names_its_roles_and_its_media():
 
 @pytest.fixture
 def finished(tmp_path: Path) -> RunReader:
-    row = {"task": "sums", "protocol": "sums@v2", "model": "m", "value": 0.5, "stderr": 0.1, "n": 9, "n_expected": 10}
-    cell = {"task": "sums", "model": "m", "num_fewshot": 5, "options": {"max_tokens": 8}, "data_sha256": "abc"}
+    row = {
+        "task": "sums",
+        "protocol": "sums@v2",
+        "model": "m",
+        "value": 0.5,
+        "stderr": 0.1,
+        "n": 9,
+        "n_expected": 10,
+    }
+    cell = {
+        "task": "sums",
+        "model": "m",
+        "num_fewshot": 5,
+        "options": {"max_tokens": 8},
+        "data_sha256": "abc",
+    }
     with RunWriter(tmp_path / "run") as writer:
-        ran = {"cells": [cell], "started": "2026-01-01T00:00:00+0000", "config": {"tasks": ["sums"]}}
-        writer.finish(ran, {
-            "results": [
-                {**row, "metric": "acc", "higher_is_better": True},
-                {**row, "metric": "wer", "higher_is_better": False, "stderr": None},
-            ]
-        })  # fmt: skip
+        ran = {
+            "cells": [cell],
+            "started": "2026-01-01T00:00:00+0000",
+            "config": {"tasks": ["sums"]},
+        }
+        writer.finish(
+            ran,
+            {
+                "results": [
+                    {**row, "metric": "acc", "higher_is_better": True},
+                    {**row, "metric": "wer", "higher_is_better": False, "stderr": None},
+                ]
+            },
+        )
     return RunReader(tmp_path / "run")
 
 
@@ -145,10 +188,18 @@ def test_the_results_file_has_the_keys_of_lm_eval(finished, tmp_path):
 
     document = json.loads((tmp_path / "x.json").read_text())
     assert document["results"] == {
-        "sums": {"alias": "sums", "acc,none": 0.5, "acc_stderr,none": 0.1, "wer,none": 0.5, "wer_stderr,none": "N/A"}
+        "sums": {
+            "alias": "sums",
+            "acc,none": 0.5,
+            "acc_stderr,none": 0.1,
+            "wer,none": 0.5,
+            "wer_stderr,none": "N/A",
+        }
     }
     assert document["configs"]["sums"]["generation_kwargs"] == {"max_tokens": 8}
-    assert document["versions"] == {"sums": "sums@v2"} and document["n-shot"] == {"sums": 5}
+    assert document["versions"] == {"sums": "sums@v2"} and document["n-shot"] == {
+        "sums": 5
+    }
     assert document["higher_is_better"] == {"sums": {"acc": True, "wer": False}}
     assert document["n-samples"] == {"sums": {"original": 10, "effective": 9}}
     assert document["date"] == 1767225600.0
@@ -178,26 +229,45 @@ def test_samples_come_in_the_order_of_their_numbers(tmp_path):
 def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         verdict(writer, "a", "exact", {"exact": 1.0}, epoch=1)
-        writer.finish(MANIFEST, {"counted": [{"task": "sums", "model": "m", "epochs": 1, "ids": ["a", "c"]}]})
+        writer.finish(
+            MANIFEST,
+            {
+                "counted": [
+                    {"task": "sums", "model": "m", "epochs": 1, "ids": ["a", "c"]}
+                ]
+            },
+        )
     again = RunReader(tmp_path / "run")
 
     write_csv(again, tmp_path / "part.csv")
 
     rows = read_csv(tmp_path / "part.csv")
     assert [(row["id"], row["epoch"], row["scorer"]) for row in rows] == [
-        ("a", "0", "exact"), ("a", "0", "graded"), ("c", "0", "exact"),
-    ]  # fmt: skip
+        ("a", "0", "exact"),
+        ("a", "0", "graded"),
+        ("c", "0", "exact"),
+    ]
     assert [record.id for record in again.scores("sums", "m", "exact")] == ["a", "c"]
 
 
 def test_only_scorers_and_cells_of_the_last_summary_are_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         writer.write(output_line("other", "a", "key", "4"))
-        writer.write_manifest({**MANIFEST, "cells": [{"task": "sums", "model": "m", "scorers": {"graded": "digest"}}]})
+        writer.write_manifest(
+            {
+                **MANIFEST,
+                "cells": [
+                    {"task": "sums", "model": "m", "scorers": {"graded": "digest"}}
+                ],
+            }
+        )
 
     write_csv(RunReader(tmp_path / "run"), tmp_path / "out.csv")
 
-    rows = [(row["model"], row["id"], row["scorer"]) for row in read_csv(tmp_path / "out.csv")]
+    rows = [
+        (row["model"], row["id"], row["scorer"])
+        for row in read_csv(tmp_path / "out.csv")
+    ]
     assert rows == [("m", "a", "graded"), ("m", "b", "")]
 
 
@@ -207,7 +277,12 @@ def test_a_run_scored_by_another_scorer_exports_that_one_alone(tmp_path):
     data = tmp_path / "d.jsonl"
     data.write_text(json.dumps(rows[0]))
     (tmp_path / "m.py").write_text("def generate(text):\n    return 'x'\n")
-    assay.run(str(data), f"{tmp_path / 'm.py'}:generate", scorers=("exact_match",), output=folder)
+    assay.run(
+        str(data),
+        f"{tmp_path / 'm.py'}:generate",
+        scorers=("exact_match",),
+        output=folder,
+    )
 
     assay.score(folder, scorers=("includes",))
 

@@ -20,7 +20,10 @@ def test_a_file_of_somebody_else_is_refused_in_one_line_and_stays(tmp_path, is_l
     path = tmp_path / "table.csv"
     path.symlink_to(tmp_path / "nowhere") if is_link else path.write_text("mine")
 
-    with pytest.raises(StoreError, match=r"table\.csv is there, was not written by assay, .*; fix: move it away"):
+    with pytest.raises(
+        StoreError,
+        match=r"table\.csv is there, was not written by assay, .*; fix: move it away",
+    ):
         FileLedger(tmp_path).claim(path)
 
     assert path.is_symlink() if is_link else path.read_text() == "mine"
@@ -36,12 +39,16 @@ def test_a_link_put_in_place_of_an_own_file_is_not_written_through(tmp_path):
 
     ledger.claim(tmp_path / "table.csv").write_text("ours again")
 
-    assert (tmp_path / "precious.csv").read_text() == "mine" and (tmp_path / "table.csv").read_text() == "ours again"
+    assert (tmp_path / "precious.csv").read_text() == "mine" and (
+        tmp_path / "table.csv"
+    ).read_text() == "ours again"
 
 
 def test_a_damaged_line_of_the_ledger_vouches_for_nothing(tmp_path):
     FileLedger(tmp_path).claim(tmp_path / "table.csv").write_text("ours")
-    (tmp_path / LEDGER).write_bytes((tmp_path / LEDGER).read_bytes().replace(b"table.csv", b"other.csv"))
+    (tmp_path / LEDGER).write_bytes(
+        (tmp_path / LEDGER).read_bytes().replace(b"table.csv", b"other.csv")
+    )
     (tmp_path / "other.csv").write_text("mine")
 
     with pytest.raises(StoreError, match="was not written by assay"):

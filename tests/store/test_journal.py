@@ -27,8 +27,12 @@ def write_records(path: Path, count: int) -> None:
     journal, _ = open_journal(path)
     for number in range(count):
         output = {"candidates": [{"text": f"answer {number}"}]}
-        journal.append(OutputLine("t", "m", f"s{number}", f"key{number}", output=output))
-        journal.append(ScoreLine("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored"))
+        journal.append(
+            OutputLine("t", "m", f"s{number}", f"key{number}", output=output)
+        )
+        journal.append(
+            ScoreLine("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored")
+        )
     journal.close()
 
 
@@ -49,7 +53,14 @@ def test_one_changed_byte_is_seen():
 
 
 def test_lone_surrogates_and_huge_integers_survive():
-    line = OutputLine("t", "m", "a\ud800", "k", output={"candidates": [{"text": "x\udc80"}]}, target=10**4000)
+    line = OutputLine(
+        "t",
+        "m",
+        "a\ud800",
+        "k",
+        output={"candidates": [{"text": "x\udc80"}]},
+        target=10**4000,
+    )
 
     read = decode_output(seal(line)[:-1])
 
@@ -60,13 +71,17 @@ def test_lone_surrogates_and_huge_integers_survive():
 
 def test_append_tells_where_the_line_lies(tmp_path: Path):
     journal, _ = open_journal(tmp_path / "j")
-    offsets = [journal.append({"kind": "output", "id": str(number)}) for number in range(20)]
+    offsets = [
+        journal.append({"kind": "output", "id": str(number)}) for number in range(20)
+    ]
     journal.close()
 
     assert [offset for offset, _ in read_lines(tmp_path / "j")] == offsets
 
 
-def test_a_journal_cut_at_any_byte_of_its_last_lines_opens_and_loses_only_the_torn_one(tmp_path: Path):
+def test_a_journal_cut_at_any_byte_of_its_last_lines_opens_and_loses_only_the_torn_one(
+    tmp_path: Path,
+):
     whole = tmp_path / "whole"
     write_records(whole, 30)
     data = whole.read_bytes()
@@ -95,20 +110,28 @@ def test_zeroed_blocks_lose_only_the_lines_they_touch(tmp_path: Path):
         path = tmp_path / "damaged"
         path.write_bytes(data[:start] + b"\0" * 512 + data[start + 512 :])
         # A line that begins right behind the block has lost the line end before it.
-        kept = [line for at, line in zip(starts, lines, strict=True) if at + len(line) <= start or at > start + 512]
+        kept = [
+            line
+            for at, line in zip(starts, lines, strict=True)
+            if at + len(line) <= start or at > start + 512
+        ]
 
         journal, repair = open_journal(path)
         journal.close()
         index = Index(path)
 
-        assert [line + b"\n" for _, line in read_lines(path) if line is not None] == kept
+        assert [
+            line + b"\n" for _, line in read_lines(path) if line is not None
+        ] == kept
         said = str(Repair(repair.torn_bytes, index.damaged, index.damaged_range))
         if repair.torn_bytes:
             assert len(data) - repair.torn_bytes <= start and "was cut off" in said
         else:
             first, end = index.damaged_range or (0, 0)
             assert index.damaged >= 1 and first <= start and start + 512 <= end
-            assert said.startswith(f"{index.damaged} damaged lines") and said.endswith(f"(bytes {first} to {end})")
+            assert said.startswith(f"{index.damaged} damaged lines") and said.endswith(
+                f"(bytes {first} to {end})"
+            )
 
 
 def test_damage_in_two_places_is_one_range(tmp_path: Path):
@@ -124,14 +147,18 @@ def test_damage_in_two_places_is_one_range(tmp_path: Path):
     assert index.damaged_range == (len(b"".join(lines[:3])), len(b"".join(lines[:10])))
 
 
-def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_path: Path, monkeypatch):
+def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(
+    tmp_path: Path, monkeypatch
+):
     import os
 
     journal, _ = open_journal(tmp_path / "j")
     journal.append({"kind": "output", "id": "first"})
     journal.flush()
     real = os.write
-    monkeypatch.setattr(os, "write", lambda handle, block: real(handle, block[: len(block) - 7]))
+    monkeypatch.setattr(
+        os, "write", lambda handle, block: real(handle, block[: len(block) - 7])
+    )
     for number in range(3):
         journal.append({"kind": "output", "id": f"later{number}"})
 
@@ -146,9 +173,16 @@ def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_pa
 
 @pytest.mark.parametrize(
     ("lines", "seconds", "syncs"),
-    [(SYNC_LINES - 1, 0.0, 0), (SYNC_LINES, 0.0, 1), (1, SYNC_SECONDS - 0.01, 0), (1, SYNC_SECONDS, 1)],
+    [
+        (SYNC_LINES - 1, 0.0, 0),
+        (SYNC_LINES, 0.0, 1),
+        (1, SYNC_SECONDS - 0.01, 0),
+        (1, SYNC_SECONDS, 1),
+    ],
 )
-def test_lines_are_synced_in_groups_by_number_or_by_time(tmp_path: Path, monkeypatch, lines, seconds, syncs):
+def test_lines_are_synced_in_groups_by_number_or_by_time(
+    tmp_path: Path, monkeypatch, lines, seconds, syncs
+):
     synced, now = [], [100.0]
     monkeypatch.setattr("assay.store.journal.time.monotonic", lambda: now[0])
     monkeypatch.setattr("assay.store.journal.os.fdatasync", synced.append)
@@ -165,7 +199,9 @@ def test_lines_are_synced_in_groups_by_number_or_by_time(tmp_path: Path, monkeyp
     assert len(synced) == syncs + 1  # what is left is synced at the end
 
 
-def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(tmp_path: Path):
+def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(
+    tmp_path: Path,
+):
     journal, _ = open_journal(tmp_path / "j")
     offsets: dict[str, int] = {}
     switching = sys.getswitchinterval()
@@ -173,7 +209,9 @@ def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(t
     def write(thread: int) -> None:
         for number in range(400):
             id = f"{thread}-{number}"
-            offsets[id] = journal.append(OutputLine("t", "m", id, id, output={"candidates": []}))
+            offsets[id] = journal.append(
+                OutputLine("t", "m", id, id, output={"candidates": []})
+            )
             journal.flush()
 
     try:
@@ -184,14 +222,22 @@ def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(t
         sys.setswitchinterval(switching)
     journal.close()
 
-    found = {decode_output(line).id: offset for offset, line in read_lines(tmp_path / "j") if line is not None}
+    found = {
+        decode_output(line).id: offset
+        for offset, line in read_lines(tmp_path / "j")
+        if line is not None
+    }
     assert found == offsets and len(found) == 8 * 400
 
 
 def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):
     journal, _ = open_journal(tmp_path / "j")
-    journal.append(OutputLine("t", "m", "a", "k1", output={"error": {"kind": "timeout"}}))
-    journal.append(OutputLine("t", "m", "a", "k1", output={"candidates": [{"text": "yes"}]}))
+    journal.append(
+        OutputLine("t", "m", "a", "k1", output={"error": {"kind": "timeout"}})
+    )
+    journal.append(
+        OutputLine("t", "m", "a", "k1", output={"candidates": [{"text": "yes"}]})
+    )
     journal.close()
 
     answer = Index(tmp_path / "j").cell("t", "m").answers["a", 0][0]

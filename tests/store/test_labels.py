@@ -21,7 +21,10 @@ def test_the_last_word_of_a_person_counts_and_all_words_stay(tmp_path: Path):
     found = read_labels(layout)
 
     assert [one.value for one in found] == [1.0, 0.0, 1.0]
-    assert {by: one.value for by, one in standing_labels(found)["task", "model", "a", 0].items()} == {
+    assert {
+        by: one.value
+        for by, one in standing_labels(found)["task", "model", "a", 0].items()
+    } == {
         "ann": 0.0,
         "bob": 1.0,
     }
@@ -31,11 +34,16 @@ def test_the_last_word_of_a_person_counts_and_all_words_stay(tmp_path: Path):
 def test_a_torn_line_is_cut_and_a_damaged_one_left_out(tmp_path: Path):
     layout = Layout(tmp_path)
     add_labels(layout, [label(1.0), label(0.0, id="b")])
-    layout.labels.write_bytes(layout.labels.read_bytes().replace(b'"id":"b"', b'"id":"c"') + b'{"kind":"la')
+    layout.labels.write_bytes(
+        layout.labels.read_bytes().replace(b'"id":"b"', b'"id":"c"') + b'{"kind":"la'
+    )
 
     add_labels(layout, [label(None, id="d")])
 
-    assert [(one.id, one.value) for one in read_labels(layout)] == [("a", 1.0), ("d", None)]
+    assert [(one.id, one.value) for one in read_labels(layout)] == [
+        ("a", 1.0),
+        ("d", None),
+    ]
 
 
 @pytest.mark.parametrize("content", ["my own notes\n", '{"kind":"label"}\n'])

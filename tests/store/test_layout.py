@@ -8,8 +8,12 @@ import pytest
 from assay.store.layout import write_whole
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
-def test_who_may_read_a_derived_file_is_said_by_the_umask(tmp_path: Path, umask: int, mode: int):
+@pytest.mark.parametrize(
+    ("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)]
+)
+def test_who_may_read_a_derived_file_is_said_by_the_umask(
+    tmp_path: Path, umask: int, mode: int
+):
     before = os.umask(umask)
     try:
         write_whole(tmp_path / "run.json", b"{}")

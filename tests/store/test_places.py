@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from assay.store import Answered, CellIndex
 from assay.store.places import SEARCHES, HashTable, Places
 
-IDS = st.one_of(st.sampled_from(["1", "11", "111", "1\x0011", "\0", "", "a\udcff", "é"]), st.text(max_size=4))
+IDS = st.one_of(
+    st.sampled_from(["1", "11", "111", "1\x0011", "\0", "", "a\udcff", "é"]),
+    st.text(max_size=4),
+)
 PLACES = st.tuples(IDS, st.integers(0, 2))
 
 
@@ -33,7 +36,10 @@ def test_a_table_finds_the_last_number_of_a_hash(hashes):
     for hashed in hashes:
         table.add(hashed)
 
-    assert all(table.find(hashed) == len(hashes) - 1 - hashes[::-1].index(hashed) for hashed in hashes)
+    assert all(
+        table.find(hashed) == len(hashes) - 1 - hashes[::-1].index(hashed)
+        for hashed in hashes
+    )
     assert table.find(12345) == -1 or 12345 in hashes
 
 
@@ -42,7 +48,12 @@ KEYS = st.one_of(st.sampled_from(["k", "0" * 32, "f" * 32, "é" * 32]), HEXADECI
 LINES = st.lists(
     st.one_of(
         st.tuples(st.just("output"), PLACES, st.integers(0, 2), KEYS, st.booleans()),
-        st.tuples(st.just("score"), PLACES, st.sampled_from(["exact", "judge"]), st.sampled_from(["d" * 28, "", "x"])),
+        st.tuples(
+            st.just("score"),
+            PLACES,
+            st.sampled_from(["exact", "judge"]),
+            st.sampled_from(["d" * 28, "", "x"]),
+        ),
     ),
     max_size=40,
 )
@@ -62,7 +73,10 @@ def test_the_index_of_a_cell_is_what_its_lines_say(lines):
             rounds[line[2]] = Answered(line[3], offset, line[4])
             for scored in scores.values():
                 if place in scored:
-                    scored[place] = (scored[place][0], "")  # nobody has judged the new answer
+                    scored[place] = (
+                        scored[place][0],
+                        "",
+                    )  # nobody has judged the new answer
         else:
             cell.add_score(line[2], id, epoch, offset, line[3])
             scores.setdefault(line[2], {})[place] = (offset, line[3])
@@ -72,9 +86,20 @@ def test_the_index_of_a_cell_is_what_its_lines_say(lines):
     assert {place: list(cell.answers[place]) for place in cell.answers} == answers
     assert len(cell.answers) == len(answers)
     assert {name: dict(scored) for name, scored in cell.scores.items()} == scores
-    assert {name: len(scored) for name, scored in cell.scores.items()} == {n: len(s) for n, s in scores.items()}
-    came = {(a.key, a.offset) for rounds in answers.values() for a in rounds if a is not None and not a.failed}
+    assert {name: len(scored) for name, scored in cell.scores.items()} == {
+        n: len(s) for n, s in scores.items()
+    }
+    came = {
+        (a.key, a.offset)
+        for rounds in answers.values()
+        for a in rounds
+        if a is not None and not a.failed
+    }
     assert set(cell.answers.that_came()) == came
     for key in {line[3] for line in lines if line[0] == "output"}:
-        first = {r[0].offset for r in answers.values() if r[0] is not None and not r[0].failed and r[0].key == key}
+        first = {
+            r[0].offset
+            for r in answers.values()
+            if r[0] is not None and not r[0].failed and r[0].key == key
+        }
         assert cell.answers.search(key) in (first or {-1})

@@ -17,15 +17,19 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 
 def test_a_second_writer_is_refused_with_the_owner_named(tmp_path: Path):
-    code = (
-        "import sys\nfrom assay.store import RunWriter\nwith RunWriter(sys.argv[1]): print('in', flush=True); input()"
-    )
+    code = "import sys\nfrom assay.store import RunWriter\nwith RunWriter(sys.argv[1]): print('in', flush=True); input()"
     owner = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert owner.stdout is not None and owner.stdout.readline() == "in\n"
 
-    with pytest.raises(FolderInUse, match=f"process {owner.pid} on") as caught, RunWriter(tmp_path):
+    with (
+        pytest.raises(FolderInUse, match=f"process {owner.pid} on") as caught,
+        RunWriter(tmp_path),
+    ):
         pass
 
     assert caught.value.exit_code == 75
@@ -52,7 +56,12 @@ for folder in sys.stdin:
 @pytest.mark.faults
 def test_ten_processes_at_once_and_exactly_one_proceeds(tmp_path: Path):
     racers = [
-        subprocess.Popen([sys.executable, "-c", RACER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", RACER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(10)
     ]
 
@@ -64,8 +73,16 @@ def test_ten_processes_at_once_and_exactly_one_proceeds(tmp_path: Path):
 
     verdicts = []
     for number in range(COUNTS.rounds_of_writers):
-        tell(str(tmp_path / f"run{number % 2}"))  # a folder is wanted again after its writer has left
-        verdicts.append(sorted(racer.stdout.readline().strip() for racer in racers if racer.stdout is not None))
+        tell(
+            str(tmp_path / f"run{number % 2}")
+        )  # a folder is wanted again after its writer has left
+        verdicts.append(
+            sorted(
+                racer.stdout.readline().strip()
+                for racer in racers
+                if racer.stdout is not None
+            )
+        )
         tell("end")
     for racer in racers:
         racer.communicate()
@@ -77,7 +94,11 @@ def test_a_derived_file_is_replaced_whole(tmp_path: Path, monkeypatch):
     import os
 
     write_json(tmp_path / "summary.json", {"value": 1})
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os,
+        "replace",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
 
     with pytest.raises(StoreError, match="No space left"):
         write_json(tmp_path / "summary.json", {"value": 2})
@@ -86,7 +107,9 @@ def test_a_derived_file_is_replaced_whole(tmp_path: Path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
 
 
-def test_a_derived_file_is_on_disk_before_it_takes_its_place_and_its_place_is_too(tmp_path: Path, monkeypatch):
+def test_a_derived_file_is_on_disk_before_it_takes_its_place_and_its_place_is_too(
+    tmp_path: Path, monkeypatch
+):
     import os
 
     steps = []
@@ -111,14 +134,20 @@ def test_the_drafts_of_a_killed_writer_are_removed_by_the_next(tmp_path: Path):
     (tmp_path / ".run.json.0123456789abcdef").write_text('{\n  "format": 2,')
     (tmp_path / ".summary.json.0123456789abcdef").write_text("")
     (tmp_path / "..lock.0123456789abcdef").write_text('{"pi')
-    foreign = {".run.json.abc": "{", ".summary.json.0123456789abcde0": "my notes", ".mine": ""}
+    foreign = {
+        ".run.json.abc": "{",
+        ".summary.json.0123456789abcde0": "my notes",
+        ".mine": "",
+    }
     for name, text in foreign.items():
         (tmp_path / name).write_text(text)
 
     with RunWriter(tmp_path):
         pass
 
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([".lock", *foreign, "records.jsonl", "run.json"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [".lock", *foreign, "records.jsonl", "run.json"]
+    )
 
 
 def test_media_are_stored_once_under_the_hash_of_their_content(tmp_path: Path):

@@ -11,7 +11,12 @@ import pytest
 
 from assay.store.signature import FIELD, key_file, signed, why_foreign
 
-MANIFEST = {"format": 1, "config": {"tasks": ["a.py"], "scorers": []}, "cells": [{"n": 1.5, "é": None}], "t": (1, 2)}
+MANIFEST = {
+    "format": 1,
+    "config": {"tasks": ["a.py"], "scorers": []},
+    "cells": [{"n": 1.5, "é": None}],
+    "t": (1, 2),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +102,9 @@ def test_a_damaged_key_is_said():
     assert "is not a key; remove it" in (why_foreign(made) or "")
 
 
-def test_where_no_key_can_be_kept_runs_are_unsigned_and_the_reason_is_said(tmp_path, monkeypatch):
+def test_where_no_key_can_be_kept_runs_are_unsigned_and_the_reason_is_said(
+    tmp_path, monkeypatch
+):
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(blocked / "below"))
@@ -130,7 +137,11 @@ def test_an_unreadable_folder_leaves_runs_unsigned(config):
         code = "import os\nfrom assay.store.signature import signed\nos.setuid(65534)\nprint(signed({'a': 1}))"
         config.mkdir()
         done = subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={**os.environ},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stdout.strip() == "{'a': 1}"
         return

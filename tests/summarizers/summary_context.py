@@ -22,7 +22,17 @@ class Context:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def record(id: str, value: Any = None, outcome: str = "scored", **more: Any) -> ScoreRecord:
+def record(
+    id: str, value: Any = None, outcome: str = "scored", **more: Any
+) -> ScoreRecord:
     """A score record; `value` is a number, a dict of named numbers, or `None` for none at all."""
-    values = value if isinstance(value, Mapping) else {} if value is None else {"exact_match": value}
-    return ScoreRecord("demo", "scripted", id, "exact_match", "d", values, outcome, **more)
+    values = (
+        value
+        if isinstance(value, Mapping)
+        else {}
+        if value is None
+        else {"exact_match": value}
+    )
+    return ScoreRecord(
+        "demo", "scripted", id, "exact_match", "d", values, outcome, **more
+    )

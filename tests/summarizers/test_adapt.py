@@ -18,18 +18,35 @@ def run(function, name="mine"):
 
 def test_a_nested_dict_gives_a_metric_for_each_number():
     def summarize(records):
-        return {"right": sum(r.value or 0 for r in records), "by": {"law": 0.5, "art": {"old": 1}}}
+        return {
+            "right": sum(r.value or 0 for r in records),
+            "by": {"law": 0.5, "art": {"old": 1}},
+        }
 
     results = run(summarize)
 
-    assert {r.metric: r.value for r in results} == {"right": 1.0, "by.law": 0.5, "by.art.old": 1.0}
+    assert {r.metric: r.value for r in results} == {
+        "right": 1.0,
+        "by.law": 0.5,
+        "by.art.old": 1.0,
+    }
     first = results[0]
-    assert (first.interval, first.stderr, first.ci) == ("none: user summarizer", None, None)
-    assert (first.n, first.n_expected, first.outcomes) == (2, 3, {"scored": 2, "model_error": 1})
+    assert (first.interval, first.stderr, first.ci) == (
+        "none: user summarizer",
+        None,
+        None,
+    )
+    assert (first.n, first.n_expected, first.outcomes) == (
+        2,
+        3,
+        {"scored": 2, "model_error": 1},
+    )
 
 
 def test_a_single_number_is_named_after_the_summarizer():
-    assert [(r.metric, r.value) for r in run(lambda records: len(records))] == [("mine", 3.0)]
+    assert [(r.metric, r.value) for r in run(lambda records: len(records))] == [
+        ("mine", 3.0)
+    ]
 
 
 def test_a_number_of_numpy_is_a_number():
@@ -74,14 +91,19 @@ def test_a_value_that_is_not_finite_is_said_and_not_printed():
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ({"by": {"law": "good"}}, r"gave 'good' for 'by.law', which is not a number; fix: return a number"),
+        (
+            {"by": {"law": "good"}},
+            r"gave 'good' for 'by.law', which is not a number; fix: return a number",
+        ),
         ("fine", r"returned 'fine', which is not a number"),
         (None, r"returned None, which is not a number"),
         ([1, 2], r"returned \[1, 2\], which is not a number"),
         ({"x": None}, r"gave None for 'x'"),
     ],
 )
-def test_anything_but_numbers_is_an_error_that_names_the_summarizer_and_the_place(given, what):
+def test_anything_but_numbers_is_an_error_that_names_the_summarizer_and_the_place(
+    given, what
+):
     with pytest.raises(SummarizerError, match=rf"summarizer 'mine': .*{what}"):
         run(lambda records: given)
 
@@ -90,7 +112,10 @@ def test_an_error_inside_names_the_summarizer_and_the_line():
     def summarize(records):
         return {"x": 1 / 0}
 
-    with pytest.raises(SummarizerError, match=r"summarizer 'mine': ZeroDivisionError.*test_adapt\.py:\d+"):
+    with pytest.raises(
+        SummarizerError,
+        match=r"summarizer 'mine': ZeroDivisionError.*test_adapt\.py:\d+",
+    ):
         run(summarize)
 
 
@@ -105,7 +130,9 @@ def test_an_error_inside_a_generator_is_blamed_too():
 
 @pytest.mark.parametrize("thing", [lambda: 1, lambda a, b, c: 1, lambda a, *, key: 1])
 def test_a_function_that_cannot_take_the_records_is_refused_at_once(thing):
-    with pytest.raises(SummarizerError, match=r"takes \(.*fix: write `def summarize\(records\)`"):
+    with pytest.raises(
+        SummarizerError, match=r"takes \(.*fix: write `def summarize\(records\)`"
+    ):
         adapt_summarizer(thing, "mine")
 
 

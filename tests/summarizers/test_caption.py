@@ -18,16 +18,26 @@ IMAGES = [
         "a man rides a horse on the beach",
         ["a man riding a horse on the beach", "a person rides a horse near the ocean"],
     ),
-    ("a cat sitting on a chair", ["a cat sits on a red chair", "the cat is sitting on the chair"]),
-    ("two dogs are playing in the snow", ["two dogs play in the snow", "a pair of dogs playing outside in snow"]),
+    (
+        "a cat sitting on a chair",
+        ["a cat sits on a red chair", "the cat is sitting on the chair"],
+    ),
+    (
+        "two dogs are playing in the snow",
+        ["two dogs play in the snow", "a pair of dogs playing outside in snow"],
+    ),
 ]
 
 
 def scored(pictures, tokenize="ptb"):
     records = []
     for number, (said, references) in enumerate(pictures):
-        score = Caption(tokenize)(Sample(id=str(number), target=tuple(references)), Output.of(said))
-        records.append(record(str(number), score.value, str(score.outcome), details=score.details))
+        score = Caption(tokenize)(
+            Sample(id=str(number), target=tuple(references)), Output.of(said)
+        )
+        records.append(
+            record(str(number), score.value, str(score.outcome), details=score.details)
+        )
     return records
 
 
@@ -60,14 +70,17 @@ def test_three_images_have_the_known_values():
 def test_cider_of_each_image_has_the_known_value():
     weights = Idf([references for _, references in IMAGES])
 
-    assert [cider(said, references, weights) for said, references in IMAGES] == pytest.approx(
-        [4.054895, 2.498015, 2.612018], abs=1e-6
-    )
+    assert [
+        cider(said, references, weights) for said, references in IMAGES
+    ] == pytest.approx([4.054895, 2.498015, 2.612018], abs=1e-6)
 
 
 @pytest.mark.parametrize(("tokenize", "value"), [("ptb", 3.054976), ("none", 3.027490)])
 def test_capitals_and_dots_count_only_without_the_tokenizer(tokenize, value):
-    written = [(sentence(said), [sentence(text) for text in references]) for said, references in IMAGES]
+    written = [
+        (sentence(said), [sentence(text) for text in references])
+        for said, references in IMAGES
+    ]
 
     assert values(scored(written, tokenize))["cider"] == pytest.approx(value, abs=1e-6)
 
@@ -87,7 +100,10 @@ def test_epochs_of_one_image_are_still_one_image():
 
 
 def test_a_missing_caption_lowers_every_value():
-    whole, holed = values(scored(IMAGES)), values(scored([*IMAGES[:2], ("", IMAGES[2][1])]))
+    whole, holed = (
+        values(scored(IMAGES)),
+        values(scored([*IMAGES[:2], ("", IMAGES[2][1])])),
+    )
 
     assert all(holed[name] < whole[name] for name in ("rouge_l", "cider", "bleu1"))
 
@@ -96,7 +112,10 @@ def test_nothing_scored_has_no_value():
     assert set(values([]).values()) == {None}
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="shared/data/caption_abstract48s is not beside this checkout")
+@pytest.mark.skipif(
+    not DATA.exists(),
+    reason="shared/data/caption_abstract48s is not beside this checkout",
+)
 def test_real_captions_have_the_values_of_pycocoevalcap():
     """Computed once with pycocoevalcap 1.2 and its Java tokenizer: first candidate of each image, 48 references."""
     references = {}
@@ -106,7 +125,9 @@ def test_real_captions_have_the_values_of_pycocoevalcap():
     for row in json.loads((DATA / "cands_abstract_B.json").read_text()):
         candidates.setdefault(row["image_id"], row["caption"])
 
-    found = results(scored([(said, references[picture]) for picture, said in candidates.items()]))
+    found = results(
+        scored([(said, references[picture]) for picture, said in candidates.items()])
+    )
 
     assert {name: result.value for name, result in found.items()} == pytest.approx(
         {
@@ -122,11 +143,22 @@ def test_real_captions_have_the_values_of_pycocoevalcap():
     assert all(result.ci[0] < result.value < result.ci[1] for result in found.values())
 
 
-WORDS = st.lists(st.sampled_from(["a", "man", "rides", "the", "horse", "dog"]), min_size=1, max_size=7).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["a", "man", "rides", "the", "horse", "dog"]),
+    min_size=1,
+    max_size=7,
+).map(" ".join)
 
 
 @settings(deadline=None, max_examples=10)
-@given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=2, max_size=6), st.randoms())
+@given(
+    st.lists(
+        st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)),
+        min_size=2,
+        max_size=6,
+    ),
+    st.randoms(),
+)
 def test_the_order_of_images_does_not_matter(pictures, random):
     records = scored(pictures)
 
@@ -138,6 +170,8 @@ def test_the_order_of_images_does_not_matter(pictures, random):
 
 
 def test_references_as_captions_are_the_maximum():
-    perfect = values(scored([(references[0], references[:1]) for _, references in IMAGES]))
+    perfect = values(
+        scored([(references[0], references[:1]) for _, references in IMAGES])
+    )
 
     assert perfect == pytest.approx({**dict.fromkeys(perfect, 1.0), "cider": 10.0})

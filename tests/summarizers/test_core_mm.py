@@ -7,13 +7,29 @@ from assay.core import ScoreRecord
 from assay.summarizers.core_mm import core_mm
 
 
-def record(number: int, value: float, complexity: str, category: str = "deductive") -> ScoreRecord:
+def record(
+    number: int, value: float, complexity: str, category: str = "deductive"
+) -> ScoreRecord:
     tags = {"category": category, "complexity": complexity}
-    return ScoreRecord("t", "m", str(number), "mmvet", "", {"mmvet": value}, "scored", tags=tags, order=number)
+    return ScoreRecord(
+        "t",
+        "m",
+        str(number),
+        "mmvet",
+        "",
+        {"mmvet": value},
+        "scored",
+        tags=tags,
+        order=number,
+    )
 
 
 def test_a_highly_complex_question_counts_twice():
-    records = [record(1, 1.0, "Moderate"), record(2, 0.5, "High"), record(3, 0.0, "high", "analogical")]
+    records = [
+        record(1, 1.0, "Moderate"),
+        record(2, 0.5, "High"),
+        record(3, 0.0, "high", "analogical"),
+    ]
 
     overall, *by_category = core_mm(records, Context(scorer="mmvet", n_expected=3))
 
@@ -26,7 +42,10 @@ def test_a_highly_complex_question_counts_twice():
 
 
 def test_a_question_of_unknown_complexity_counts_once_and_is_told():
-    overall, *_ = core_mm([record(1, 1.0, ""), record(2, 0.0, "High")], Context(scorer="mmvet", n_expected=2))
+    overall, *_ = core_mm(
+        [record(1, 1.0, ""), record(2, 0.0, "High")],
+        Context(scorer="mmvet", n_expected=2),
+    )
 
     assert overall.value == pytest.approx(100 / 3)
     assert overall.details["complexity_unknown"] == 1

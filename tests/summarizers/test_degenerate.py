@@ -24,8 +24,14 @@ WORTH = {
     "asked": 1,
 }
 TAGS = {
-    "t": "x", "category": "count", "level": "mild", "complexity": "high",
-    "l2-category": "a", "set_id": "1", "figure_id": "1", "question_id": "1",
+    "t": "x",
+    "category": "count",
+    "level": "mild",
+    "complexity": "high",
+    "l2-category": "a",
+    "set_id": "1",
+    "figure_id": "1",
+    "question_id": "1",
 }
 SUMMARIZERS = {
     "mean": {},
@@ -55,12 +61,23 @@ def records(shape):
     n = 1 if shape == "one" else 6
     outcome = {"unparsed": "unparsed", "lost": "model_error"}.get(shape, "scored")
     value = {"unparsed": 0.0, "lost": None}.get(shape, 1.0)
-    details = {} if shape == "lost" else WORTH if shape != "unparsed" else {"gold": "yes"}
+    details = (
+        {} if shape == "lost" else WORTH if shape != "unparsed" else {"gold": "yes"}
+    )
     for number in range(n):
         more = {"cluster": f"c{number % 2}"} if shape == "clustered" else {}
         own = {**details, "gold": "yes" if number % 2 else "no"} if details else {}
         answer = None if outcome != "scored" else own["gold"]
-        yield record(str(number), value, outcome, details=own, tags=TAGS, group=f"g{number}", answer=answer, **more)
+        yield record(
+            str(number),
+            value,
+            outcome,
+            details=own,
+            tags=TAGS,
+            group=f"g{number}",
+            answer=answer,
+            **more,
+        )
 
 
 def everything_in(result):
@@ -83,6 +100,9 @@ def test_an_interval_has_a_width_or_is_not_there(name, shape):
         if result.ci is None:
             assert result.stderr is None and result.interval.startswith("none: ")
         else:
-            assert result.ci[0] < result.ci[1] and result.ci[0] <= result.value <= result.ci[1]
+            assert (
+                result.ci[0] < result.ci[1]
+                and result.ci[0] <= result.value <= result.ci[1]
+            )
         if shape == "lost":
             assert result.value is None

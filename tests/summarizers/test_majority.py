@@ -13,7 +13,10 @@ def only(records):
 
 
 def votes(id, text, right):
-    return [record(id, float(answer == right), answer=answer, epoch=k) for k, answer in enumerate(text)]
+    return [
+        record(id, float(answer == right), answer=answer, epoch=k)
+        for k, answer in enumerate(text)
+    ]
 
 
 def test_the_most_frequent_answer_decides():
@@ -33,7 +36,11 @@ def test_a_tie_is_counted_and_counts_half():
 
 
 def test_an_unread_answer_does_not_vote_but_nothing_readable_is_wrong():
-    some = [*votes("a", "A", right="A"), record("a", 0.0, "unparsed", epoch=1), record("a", 0.0, "unparsed", epoch=2)]
+    some = [
+        *votes("a", "A", right="A"),
+        record("a", 0.0, "unparsed", epoch=1),
+        record("a", 0.0, "unparsed", epoch=2),
+    ]
     none = [record("a", 0.0, "unparsed"), record("a", 0.0, "unparsed", epoch=1)]
 
     assert only(some).value == 1.0
@@ -47,5 +54,7 @@ def test_a_question_nobody_answered_is_unresolved():
 
 
 def test_a_scorer_that_extracts_no_answer_cannot_be_voted_on():
-    with pytest.raises(SummarizerError, match="nothing to vote on; fix: let the scorer set `answer`"):
+    with pytest.raises(
+        SummarizerError, match="nothing to vote on; fix: let the scorer set `answer`"
+    ):
         only([record("a", 1.0)])

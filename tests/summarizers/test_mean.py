@@ -27,7 +27,12 @@ class Lazy:
 
 
 def test_an_answer_nobody_can_read_counts_as_wrong():
-    records = [record("a", 1.0), record("b", 1.0), record("c", 0.0, "unparsed"), record("d", 0.0, "truncated")]
+    records = [
+        record("a", 1.0),
+        record("b", 1.0),
+        record("c", 0.0, "unparsed"),
+        record("d", 0.0, "truncated"),
+    ]
 
     result = only(records, n_expected=4)
 
@@ -41,7 +46,12 @@ def test_an_unread_answer_counts_as_zero_whatever_value_it_carries():
 
 
 def test_a_sample_without_a_verdict_leaves_the_denominator_and_opens_the_bounds():
-    records = [record("a", 1.0), record("b", 0.0), record("c", None, "model_error"), record("d", None, "data_error")]
+    records = [
+        record("a", 1.0),
+        record("b", 0.0),
+        record("c", None, "model_error"),
+        record("d", None, "data_error"),
+    ]
 
     result = only(records, n_expected=4)
 
@@ -53,7 +63,9 @@ def test_a_sample_without_a_verdict_leaves_the_denominator_and_opens_the_bounds(
 def test_few_unresolved_samples_are_flagged_mildly_and_very_few_not_at_all():
     def flags(errors):
         good = [record(str(i), 1.0) for i in range(1000 - errors)]
-        return only(good + [record(f"e{i}", None, "judge_error") for i in range(errors)]).flags
+        return only(
+            good + [record(f"e{i}", None, "judge_error") for i in range(errors)]
+        ).flags
 
     assert flags(31) == ("unresolved 3.1%",)
     assert flags(10) == ()
@@ -63,7 +75,9 @@ def test_bounds_stay_unknown_where_the_scale_is():
     records = [record("a", 3.0), record("c", None, "model_error")]
 
     assert only(records, bounds=None).bounds is None
-    assert only(records, bounds=(0.0, 1.0)).bounds is None, "a value outside of the declared scale disproves it"
+    assert only(records, bounds=(0.0, 1.0)).bounds is None, (
+        "a value outside of the declared scale disproves it"
+    )
 
 
 def test_a_binary_mean_has_the_interval_of_a_share_and_a_graded_one_that_of_a_score():
@@ -73,7 +87,9 @@ def test_a_binary_mean_has_the_interval_of_a_share_and_a_graded_one_that_of_a_sc
     assert binary.interval == "clopper-pearson"
     assert binary.ci == pytest.approx((0.1871, 0.8129), abs=1e-4)
     assert graded.interval == "score"
-    assert only([record(str(i), i / 10) for i in range(10)], bounds=None).interval == "t"
+    assert (
+        only([record(str(i), i / 10) for i in range(10)], bounds=None).interval == "t"
+    )
 
 
 def test_a_rating_where_all_got_one_is_not_a_proportion():
@@ -86,7 +102,10 @@ def test_a_rating_where_all_got_one_is_not_a_proportion():
 def test_clusters_widen_the_error_as_in_the_published_vector():
     scores = [1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1]
     clusters = "000111223344"
-    records = [record(str(i), float(s), cluster=c) for i, (s, c) in enumerate(zip(scores, clusters, strict=True))]
+    records = [
+        record(str(i), float(s), cluster=c)
+        for i, (s, c) in enumerate(zip(scores, clusters, strict=True))
+    ]
 
     result = only(records)
 
@@ -96,7 +115,11 @@ def test_clusters_widen_the_error_as_in_the_published_vector():
 
 
 def test_a_sample_without_a_cluster_stands_alone_and_is_mentioned():
-    records = [record("a", 1.0), record("b", 1.0, cluster="x"), record("c", 0.0, cluster="x")]
+    records = [
+        record("a", 1.0),
+        record("b", 1.0, cluster="x"),
+        record("c", 0.0, cluster="x"),
+    ]
 
     result = only(records)
 
@@ -105,7 +128,13 @@ def test_a_sample_without_a_cluster_stands_alone_and_is_mentioned():
 
 def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
     rows = ["1110", "0010", "1111", "0101", "0000"]
-    records = Lazy([record(f"q{i}", float(row[k]), epoch=k) for k in range(4) for i, row in enumerate(rows)])
+    records = Lazy(
+        [
+            record(f"q{i}", float(row[k]), epoch=k)
+            for k in range(4)
+            for i, row in enumerate(rows)
+        ]
+    )
 
     result = only(records, n_expected=5)
 
@@ -114,12 +143,19 @@ def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
     epochs = result.details["epochs"]
     assert epochs["stderr_at_infinity"] == pytest.approx(0.151383, abs=1e-6)
     assert epochs["icc"] == pytest.approx(0.407407, abs=1e-6)
-    assert epochs["advice"].startswith("more epochs would cut SE from 0.177 to at most 0.151")
+    assert epochs["advice"].startswith(
+        "more epochs would cut SE from 0.177 to at most 0.151"
+    )
     assert records.passes == 2
 
 
 def test_epochs_without_a_verdict_open_the_bounds_of_their_sample_only():
-    records = [record("a", 1.0), record("a", None, "model_error", epoch=1), record("b", 0.0), record("b", 0.0, epoch=1)]
+    records = [
+        record("a", 1.0),
+        record("a", None, "model_error", epoch=1),
+        record("b", 0.0),
+        record("b", 0.0, epoch=1),
+    ]
 
     result = only(records)
 
@@ -128,7 +164,12 @@ def test_epochs_without_a_verdict_open_the_bounds_of_their_sample_only():
 
 
 def test_the_run_chooses_the_reducer_of_epochs():
-    records = [record("a", 1.0), record("a", 0.0, epoch=1), record("b", 0.0), record("b", 0.0, epoch=1)]
+    records = [
+        record("a", 1.0),
+        record("a", 0.0, epoch=1),
+        record("b", 0.0),
+        record("b", 0.0, epoch=1),
+    ]
 
     assert only(records, options={"reducer": "max"}).value == 0.5
     assert only(records, options={"reducer": "pass^2"}).value == 0.0
@@ -137,12 +178,19 @@ def test_the_run_chooses_the_reducer_of_epochs():
 def test_more_answers_asked_for_than_there_are_is_a_clear_error():
     records = [record("a", 1.0), record("a", 0.0, epoch=1)]
 
-    with pytest.raises(SummarizerError, match=r"exact_match.*k=5 needs at least 5 answers"):
+    with pytest.raises(
+        SummarizerError, match=r"exact_match.*k=5 needs at least 5 answers"
+    ):
         only(records, options={"reducer": "pass@5"})
 
 
 def test_a_sample_that_lost_an_answer_is_unresolved_for_pass_at_k_not_an_error():
-    records = [record("a", 1.0), record("a", None, "model_error", epoch=1), record("b", 1.0), record("b", 0.0, epoch=1)]
+    records = [
+        record("a", 1.0),
+        record("a", None, "model_error", epoch=1),
+        record("b", 1.0),
+        record("b", 0.0, epoch=1),
+    ]
 
     result = only(records, options={"reducer": "pass^2"})
 
@@ -162,16 +210,28 @@ def test_each_named_value_is_a_metric_and_an_unread_answer_counts_in_all_of_them
 
 
 def test_a_metric_that_a_sample_does_not_have_is_left_out_for_it():
-    records = [record("a", {"x": 1.0}), record("b", {"x": 0.0, "y": 1.0}), record("c", {"x": 0.0}, "unparsed")]
+    records = [
+        record("a", {"x": 1.0}),
+        record("b", {"x": 0.0, "y": 1.0}),
+        record("c", {"x": 0.0}, "unparsed"),
+    ]
 
     results = {r.metric: r for r in Mean()(records, Context())}
 
-    assert (results["y"].value, results["y"].n, results["y"].details["without_value"]) == (1.0, 1, 2)
+    assert (
+        results["y"].value,
+        results["y"].n,
+        results["y"].details["without_value"],
+    ) == (1.0, 1, 2)
     assert results["x"].n == 3
 
 
 def test_a_value_that_is_no_number_is_unresolved_not_zero():
-    records = [record("a", 1.0), record("b", math.nan), record("c", {"exact_match": None})]
+    records = [
+        record("a", 1.0),
+        record("b", math.nan),
+        record("c", {"exact_match": None}),
+    ]
 
     result = only(records)
 
@@ -179,7 +239,11 @@ def test_a_value_that_is_no_number_is_unresolved_not_zero():
 
 
 def test_where_lower_is_better_an_unread_answer_counts_as_the_worst():
-    records = [record("a", 0.0), record("b", 0.0, "unparsed"), record("c", None, "model_error")]
+    records = [
+        record("a", 0.0),
+        record("b", 0.0, "unparsed"),
+        record("c", None, "model_error"),
+    ]
 
     bounded = only(records, higher_is_better=False)
     unbounded = only(records, higher_is_better=False, bounds=None)
@@ -190,19 +254,30 @@ def test_where_lower_is_better_an_unread_answer_counts_as_the_worst():
 
 
 def test_where_lower_is_better_the_interval_is_not_turned_around():
-    graded = only([record(str(i), value) for i, value in enumerate((0.1, 0.9, 0.9, 1.0))], higher_is_better=False)
+    graded = only(
+        [record(str(i), value) for i, value in enumerate((0.1, 0.9, 0.9, 1.0))],
+        higher_is_better=False,
+    )
     equal = only([record(str(i), 0.4) for i in range(4)], higher_is_better=False)
 
-    assert 0.0 < graded.ci[0] < graded.value < graded.ci[1] < 1.0 and graded.interval == "score"
+    assert (
+        0.0 < graded.ci[0] < graded.value < graded.ci[1] < 1.0
+        and graded.interval == "score"
+    )
     share = 1 - 0.025 ** (1 / 4)
     assert equal.ci == pytest.approx((0.4 - share * 0.4, 0.4 + share * 0.6))
 
 
-@pytest.mark.parametrize(("bounds", "worst"), [((1.0, 5.0), 1.0), ((-1.0, 1.0), -1.0), ((0.0, 100.0), 0.0)])
+@pytest.mark.parametrize(
+    ("bounds", "worst"), [((1.0, 5.0), 1.0), ((-1.0, 1.0), -1.0), ((0.0, 100.0), 0.0)]
+)
 def test_an_unread_answer_counts_as_the_worst_of_its_scale(bounds, worst):
     unread = [record("a", 0.0, "truncated"), record("b", 0.0, "unparsed")]
 
-    alone, beside = only(unread, bounds=bounds), only([*unread, record("c", bounds[1])], bounds=bounds)
+    alone, beside = (
+        only(unread, bounds=bounds),
+        only([*unread, record("c", bounds[1])], bounds=bounds),
+    )
 
     assert alone.value == worst and alone.ci[0] == worst < alone.ci[1]
     assert beside.value == pytest.approx((2 * worst + bounds[1]) / 3)
@@ -219,11 +294,22 @@ def test_an_unread_answer_is_left_out_where_values_below_0_say_that_0_is_not_the
 
 
 def test_equal_values_on_an_open_scale_have_no_interval_and_say_why():
-    result = only([record(str(i), 4.0, tags={"kind": "x"}) for i in range(9)], bounds=None)
+    result = only(
+        [record(str(i), 4.0, tags={"kind": "x"}) for i in range(9)], bounds=None
+    )
 
-    assert (result.value, result.ci, result.stderr, result.interval) == (4.0, None, None, "none: no spread seen")
+    assert (result.value, result.ci, result.stderr, result.interval) == (
+        4.0,
+        None,
+        None,
+        "none: no spread seen",
+    )
     assert result.groups["kind"]["x"].ci is None
-    assert result.details["groups"]["kind"]["macro"] == {"value": 4.0, "stderr": None, "ci": None}
+    assert result.details["groups"]["kind"]["macro"] == {
+        "value": 4.0,
+        "stderr": None,
+        "ci": None,
+    }
 
 
 def test_equal_values_of_a_tag_have_a_width_where_the_scale_ends():
@@ -235,32 +321,55 @@ def test_equal_values_of_a_tag_have_a_width_where_the_scale_ends():
 
 def test_the_interval_of_a_tag_stays_within_the_scale():
     values = {"a": 0.0, "b": 0.0, "c": 2 / 3}
-    result = only([record(name, value, tags={"kind": "x"}) for name, value in values.items()])
+    result = only(
+        [record(name, value, tags={"kind": "x"}) for name, value in values.items()]
+    )
 
     low, high = result.groups["kind"]["x"].ci
-    assert 0.0 <= low < 2 / 9 < high <= 1.0 and result.groups["kind"]["x"].interval == "score"
-    assert result.details["groups"]["kind"]["micro"]["ci"][0] >= 0.0 and result.details["scale"] == [0.0, 1.0]
+    assert (
+        0.0 <= low < 2 / 9 < high <= 1.0
+        and result.groups["kind"]["x"].interval == "score"
+    )
+    assert result.details["groups"]["kind"]["micro"]["ci"][0] >= 0.0 and result.details[
+        "scale"
+    ] == [0.0, 1.0]
 
 
 def test_ties_among_options_are_counted_for_each_metric_and_flagged():
     values = {"exact_match.acc": 1.0, "exact_match.acc_norm": 0.0}
-    records = [record("a", values, details={"ties": {"acc": 1}}), record("b", values, details={"ties": {"acc": 3}})]
+    records = [
+        record("a", values, details={"ties": {"acc": 1}}),
+        record("b", values, details={"ties": {"acc": 3}}),
+    ]
     records.append(record("c", values, details={"ties": {}}))
 
     plain, normalized = Mean()(records, Context())
 
-    assert plain.details["ties"] == 2 and "2 ties: the first option was taken" in plain.flags
+    assert (
+        plain.details["ties"] == 2
+        and "2 ties: the first option was taken" in plain.flags
+    )
     assert "ties" not in normalized.details and normalized.flags == ()
 
 
 def test_tags_give_a_line_each_and_the_macro_mean_beside_the_micro():
     records = [record(f"l{i}", 1.0, tags={"subject": "law"}) for i in range(3)]
-    records += [record("m", 0.0, tags={"subject": "maths"}), record("e", None, "model_error", tags={"subject": "art"})]
+    records += [
+        record("m", 0.0, tags={"subject": "maths"}),
+        record("e", None, "model_error", tags={"subject": "art"}),
+    ]
 
     result = only(records)
 
-    law, maths, art = (result.groups["subject"][name] for name in ("law", "maths", "art"))
-    assert (law.value, law.n, law.outcomes, law.interval) == (1.0, 3, {"scored": 3}, "clopper-pearson")
+    law, maths, art = (
+        result.groups["subject"][name] for name in ("law", "maths", "art")
+    )
+    assert (law.value, law.n, law.outcomes, law.interval) == (
+        1.0,
+        3,
+        {"scored": 3},
+        "clopper-pearson",
+    )
     assert (maths.value, maths.interval) == (0.0, "none: one sample")
     assert (art.value, art.n, art.outcomes) == (None, 0, {"model_error": 1})
     assert result.details["groups"]["subject"]["macro"]["value"] == 0.5
@@ -280,7 +389,11 @@ def test_where_nothing_was_scored_there_is_a_row_without_a_value():
     failed = only([record("a", None, "model_error")], n_expected=3)
     empty = only([], n_expected=3)
 
-    assert (failed.value, failed.metric, failed.interval) == (None, "exact_match", "none: nothing was scored")
+    assert (failed.value, failed.metric, failed.interval) == (
+        None,
+        "exact_match",
+        "none: nothing was scored",
+    )
     assert failed.bounds == (0.0, 1.0)
     assert (empty.value, empty.n, empty.n_expected) == (None, 0, 3)
 
@@ -288,7 +401,11 @@ def test_where_nothing_was_scored_there_is_a_row_without_a_value():
 def test_one_sample_has_no_error_bar():
     result = only([record("a", 1.0)])
 
-    assert (result.stderr, result.ci, result.interval) == (None, None, "none: one sample")
+    assert (result.stderr, result.ci, result.interval) == (
+        None,
+        None,
+        "none: one sample",
+    )
 
 
 def test_records_are_read_once_where_there_are_no_epochs():
@@ -300,7 +417,9 @@ def test_records_are_read_once_where_there_are_no_epochs():
 
 
 def test_the_details_of_a_result_are_plain_json():
-    records = [record(str(i // 2), 1.0, epoch=i % 2, tags={"subject": "law"}) for i in range(6)]
+    records = [
+        record(str(i // 2), 1.0, epoch=i % 2, tags={"subject": "law"}) for i in range(6)
+    ]
 
     assert json.loads(json.dumps(dict(only(records).details)))["epochs"]["answers"] == 6
 
@@ -319,28 +438,43 @@ def test_what_one_rule_could_not_read_leaves_the_value_of_another_alone():
 
 
 def test_an_unread_answer_has_the_worst_value_of_every_metric_its_scorer_gives_none():
-    records = [record("a", {"wer": 0.2, "ser": 0.5}), record("b", {"wer": 0.0, "ser": 0.0}, "unparsed")]
+    records = [
+        record("a", {"wer": 0.2, "ser": 0.5}),
+        record("b", {"wer": 0.0, "ser": 0.0}, "unparsed"),
+    ]
 
     results = Mean()(records, Context(higher_is_better=False, bounds=(0.0, 1.0)))
 
-    assert {result.metric: result.value for result in results} == {"wer": 0.6, "ser": 0.75}
+    assert {result.metric: result.value for result in results} == {
+        "wer": 0.6,
+        "ser": 0.75,
+    }
 
 
 def test_a_round_that_a_dialogue_does_not_have_is_not_missing():
-    long, short = {"overall": 1.0, "round_1": 1.0, "round_2": 1.0}, {"overall": 0.0, "round_1": 0.0}
+    long, short = (
+        {"overall": 1.0, "round_1": 1.0, "round_2": 1.0},
+        {"overall": 0.0, "round_1": 0.0},
+    )
     records = [record("a", long), record("b", short), record("c", None, "judge_error")]
 
-    results = {result.metric: result for result in Mean()(records, Context(n_expected=3))}
+    results = {
+        result.metric: result for result in Mean()(records, Context(n_expected=3))
+    }
 
     assert {name: (one.n, one.n_expected) for name, one in results.items()} == {
-        "overall": (2, 3), "round_1": (2, 3), "round_2": (1, 2)
-    }  # fmt: skip
+        "overall": (2, 3),
+        "round_1": (2, 3),
+        "round_2": (1, 2),
+    }
     assert not any("without a value" in flag for flag in results["round_2"].flags)
 
 
 def test_a_metric_that_is_no_round_is_missing_where_a_sample_lacks_it():
     records = [record("a", {"speed": 1.0, "taste": 1.0}), record("b", {"speed": 0.0})]
 
-    results = {result.metric: result for result in Mean()(records, Context(n_expected=2))}
+    results = {
+        result.metric: result for result in Mean()(records, Context(n_expected=2))
+    }
 
     assert (results["taste"].n, results["taste"].n_expected) == (1, 2)

@@ -13,7 +13,12 @@ from assay.summarizers.pairs import COGNITION, PERCEPTION, HallusionBench, Mme
 
 def pictures(verdicts, category="existence"):
     return [
-        record(f"{category}-{picture}-{question}", value, group=f"{category}-{picture}", tags={"category": category})
+        record(
+            f"{category}-{picture}-{question}",
+            value,
+            group=f"{category}-{picture}",
+            tags={"category": category},
+        )
         for picture, values in enumerate(verdicts)
         for question, value in enumerate(values)
     ]
@@ -39,11 +44,18 @@ def test_one_of_two_images_with_both_right_is_125():
 
 
 def test_perception_adds_up_ten_categories_and_cognition_four():
-    records = [r for name in (*PERCEPTION, *COGNITION) for r in pictures([[1.0, 1.0], [1.0, 1.0]], name)]
+    records = [
+        r
+        for name in (*PERCEPTION, *COGNITION)
+        for r in pictures([[1.0, 1.0], [1.0, 1.0]], name)
+    ]
 
     results = {result.metric: result for result in Mme()(records, Context())}
 
-    assert {name: result.value for name, result in results.items()} == {"perception": 2000.0, "cognition": 800.0}
+    assert {name: result.value for name, result in results.items()} == {
+        "perception": 2000.0,
+        "cognition": 800.0,
+    }
     assert not results["perception"].flags
 
 
@@ -61,8 +73,13 @@ def test_absent_categories_are_named():
 
 def test_an_image_with_a_lost_question_leaves_acc_plus():
     records = [*pictures(KNOWN), *pictures([[1.0, 1.0]], "count")]
-    records[-1] = record("count-0-1", None, "model_error", group="count-0", tags={"category": "count"})
-    records += [record(f"count-1-{k}", 1.0, group="count-1", tags={"category": "count"}) for k in range(2)]
+    records[-1] = record(
+        "count-0-1", None, "model_error", group="count-0", tags={"category": "count"}
+    )
+    records += [
+        record(f"count-1-{k}", 1.0, group="count-1", tags={"category": "count"})
+        for k in range(2)
+    ]
 
     (result,) = Mme()(records, Context())
 
@@ -74,7 +91,13 @@ def test_an_image_with_a_lost_question_leaves_acc_plus():
 
 def test_an_unread_answer_counts_as_wrong():
     records = pictures([[1.0, 1.0], [1.0, 1.0]])
-    records[0] = record("existence-0-0", 0.0, "unparsed", group="existence-0", tags={"category": "existence"})
+    records[0] = record(
+        "existence-0-0",
+        0.0,
+        "unparsed",
+        group="existence-0",
+        tags={"category": "existence"},
+    )
 
     (result,) = Mme()(records, Context())
 
@@ -88,7 +111,9 @@ def test_a_category_outside_the_benchmark_is_reported_by_itself():
 
 
 def test_a_sample_without_an_image_is_refused():
-    with pytest.raises(SummarizerError, match="sample 'a' has no image to be counted with"):
+    with pytest.raises(
+        SummarizerError, match="sample 'a' has no image to be counted with"
+    ):
         list(Mme()([record("a", 1.0)], Context()))
 
 
@@ -99,18 +124,33 @@ def test_nothing_scored_is_one_row_without_a_value():
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=2), min_size=1, max_size=6), st.randoms())
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=2),
+        min_size=1,
+        max_size=6,
+    ),
+    st.randoms(),
+)
 def test_the_order_of_samples_does_not_matter(verdicts, random):
     records = pictures(verdicts)
 
-    (one,), (other,) = Mme()(records, Context()), Mme()(random.sample(records, len(records)), Context())
+    (one,), (other,) = (
+        Mme()(records, Context()),
+        Mme()(random.sample(records, len(records)), Context()),
+    )
 
     assert one.value == pytest.approx(other.value)
     assert 0 <= one.value <= 200
 
 
 def variant(set_id, figure, question, value, outcome="scored"):
-    tags = {"l2-category": "chart", "set_id": set_id, "figure_id": figure, "question_id": question}
+    tags = {
+        "l2-category": "chart",
+        "set_id": set_id,
+        "figure_id": figure,
+        "question_id": question,
+    }
     return record(f"{set_id}_{figure}_{question}", value, outcome, tags=tags)
 
 
@@ -124,7 +164,9 @@ HALLUSION = [
 
 
 def test_questions_and_figures_are_right_only_as_a_whole():
-    values = {result.metric: result.value for result in HallusionBench()(HALLUSION, Context())}
+    values = {
+        result.metric: result.value for result in HallusionBench()(HALLUSION, Context())
+    }
 
     assert values == pytest.approx({"aAcc": 4 / 5, "qAcc": 2 / 3, "fAcc": 2 / 3})
 
@@ -151,15 +193,27 @@ def test_perception_counts_its_own_samples_and_each_once():
 
     assert (perception.n_expected, cognition.n_expected) == (8, 4)
     assert (perception.n, perception.outcomes, cognition.n, cognition.outcomes) == (
-        8, {"scored": 24}, 4, {"scored": 12}
-    )  # fmt: skip
-    assert (perception.value, perception.groups["category"]["existence"].details["pictures"]) == (112.5, 4)
+        8,
+        {"scored": 24},
+        4,
+        {"scored": 12},
+    )
+    assert (
+        perception.value,
+        perception.groups["category"]["existence"].details["pictures"],
+    ) == (112.5, 4)
 
 
 def test_both_questions_of_an_image_are_right_in_the_same_attempt_or_not_at_all():
-    first, second = pictures([[1.0, 0.0]]), [replace(each, epoch=1) for each in pictures([[0.0, 1.0]])]
+    first, second = (
+        pictures([[1.0, 0.0]]),
+        [replace(each, epoch=1) for each in pictures([[0.0, 1.0]])],
+    )
 
-    (mean,), (best,) = (Mme()([*first, *second], Context(options={"reducer": reducer})) for reducer in ("mean", "max"))
+    (mean,), (best,) = (
+        Mme()([*first, *second], Context(options={"reducer": reducer}))
+        for reducer in ("mean", "max")
+    )
 
     # Each question was right once, the two of them never together.
     assert (mean.value, best.value) == (50.0, 100.0) and best.flags[0] == "reducer max"
@@ -168,14 +222,29 @@ def test_both_questions_of_an_image_are_right_in_the_same_attempt_or_not_at_all(
 def test_questions_that_show_no_figure_stay_out_of_the_figures_where_that_is_asked_for():
     # The set of VD and the set of VS have one name; VS question 0 is asked without a figure, and wrongly.
     def answer(category, figure, value):
-        tags = {"category": category, "l2-category": "ocr", "set_id": "1", "figure_id": figure, "question_id": "0"}
+        tags = {
+            "category": category,
+            "l2-category": "ocr",
+            "set_id": "1",
+            "figure_id": figure,
+            "question_id": "0",
+        }
         return record(f"{category}-{figure}", value, tags=tags)
 
-    records = [answer("VD", "0", 1.0), answer("VD", "1", 1.0), answer("VS", "0", 0.0), answer("VS", "1", 1.0)]
-    official = HallusionBench(set=("category", "l2-category", "set_id"), figureless=("VS", "0"))
+    records = [
+        answer("VD", "0", 1.0),
+        answer("VD", "1", 1.0),
+        answer("VS", "0", 0.0),
+        answer("VS", "1", 1.0),
+    ]
+    official = HallusionBench(
+        set=("category", "l2-category", "set_id"), figureless=("VS", "0")
+    )
 
     values = {result.metric: result.value for result in official(records, Context())}
-    as_in_vlmevalkit = {result.metric: result.value for result in HallusionBench()(records, Context())}
+    as_in_vlmevalkit = {
+        result.metric: result.value for result in HallusionBench()(records, Context())
+    }
 
     assert values == {"aAcc": 0.75, "qAcc": 0.5, "fAcc": 1.0}
     assert as_in_vlmevalkit == {"aAcc": 0.75, "qAcc": 0.0, "fAcc": 0.5}

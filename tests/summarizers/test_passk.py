@@ -12,7 +12,10 @@ def by_metric(summarizer, records, **context):
 
 
 def test_candidates_and_epochs_are_the_answers_together():
-    records = [record("a", 0.5, candidates=(1.0, 0.0)), record("a", 0.5, candidates=(0.0, 1.0), epoch=1)]
+    records = [
+        record("a", 0.5, candidates=(1.0, 0.0)),
+        record("a", 0.5, candidates=(0.0, 1.0), epoch=1),
+    ]
 
     results = by_metric(PassAtK(k=(1, 2)), records)
 
@@ -23,11 +26,17 @@ def test_candidates_and_epochs_are_the_answers_together():
 def test_all_of_k_is_the_other_number():
     records = [record("a", float(epoch < 2), epoch=epoch) for epoch in range(4)]
 
-    assert by_metric(PassHatK(k=2), records)["exact_match.pass^2"].value == pytest.approx(1 / 6)
+    assert by_metric(PassHatK(k=2), records)[
+        "exact_match.pass^2"
+    ].value == pytest.approx(1 / 6)
 
 
 def test_the_error_is_over_questions():
-    records = [record(f"q{i}", float(i % 2), epoch=epoch) for i in range(10) for epoch in range(3)]
+    records = [
+        record(f"q{i}", float(i % 2), epoch=epoch)
+        for i in range(10)
+        for epoch in range(3)
+    ]
 
     result = by_metric(PassAtK(k=3), records)["exact_match.pass@3"]
 
@@ -41,12 +50,18 @@ def test_an_unread_answer_is_a_wrong_one():
 
 
 def test_more_than_there_are_is_an_error_that_names_the_sample():
-    with pytest.raises(SummarizerError, match=r"k=5, but sample 'a' has 2 answers; fix: ask for at least 5"):
+    with pytest.raises(
+        SummarizerError,
+        match=r"k=5, but sample 'a' has 2 answers; fix: ask for at least 5",
+    ):
         by_metric(PassAtK(k=5), [record("a", 0.5, candidates=(1.0, 0.0))])
 
 
 def test_a_question_that_lost_its_answers_is_unresolved():
-    records = [record("a", 0.5, candidates=(1.0, 1.0)), record("b", None, "model_error")]
+    records = [
+        record("a", 0.5, candidates=(1.0, 1.0)),
+        record("b", None, "model_error"),
+    ]
 
     result = by_metric(PassAtK(k=2), records)["exact_match.pass@2"]
 
@@ -56,7 +71,12 @@ def test_a_question_that_lost_its_answers_is_unresolved():
 def test_what_counts_as_right_can_be_a_rating():
     records = [record("a", 4.0), record("b", 2.0)]
 
-    assert by_metric(PassAtK(right_at=3), records, bounds=(1.0, 5.0))["exact_match.pass@1"].value == 0.5
+    assert (
+        by_metric(PassAtK(right_at=3), records, bounds=(1.0, 5.0))[
+            "exact_match.pass@1"
+        ].value
+        == 0.5
+    )
 
 
 @pytest.mark.parametrize("k", [0, (1, -2), "many"])

@@ -9,12 +9,16 @@ from assay.core import Likelihood, Output, Sample, ScoreRecord
 from assay.scorers.text.perplexity import LastWord, Perplexity
 from assay.summarizers.perplexity import item_perplexity, perplexity
 
-CONTEXT = SimpleNamespace(task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1)
+CONTEXT = SimpleNamespace(
+    task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1
+)
 
 
 def record(index, score):
     values, outcome = {"value": score.value}, str(score.outcome)
-    return ScoreRecord("t", "m", str(index), "p", "d", values, outcome, details=score.details)
+    return ScoreRecord(
+        "t", "m", str(index), "p", "d", values, outcome, details=score.details
+    )
 
 
 def weigh(scorer, *rows):
@@ -26,7 +30,9 @@ def weigh(scorer, *rows):
 
 
 def test_documents_are_weighted_by_their_length():
-    made = weigh(Perplexity(), ("the cat sat on the mat", -20.0, 6), ("héllo wörld", -15.0, 8))
+    made = weigh(
+        Perplexity(), ("the cat sat on the mat", -20.0, 6), ("héllo wörld", -15.0, 8)
+    )
 
     results = {result.metric: result for result in perplexity(made, CONTEXT)}
 
@@ -50,7 +56,9 @@ def test_the_interval_holds_the_value_and_the_failures_are_counted():
 def test_token_perplexity_is_left_out_where_tokens_were_not_counted():
     made = weigh(Perplexity(), ("one two", -3.0, None), ("three four", -4.0, None))
 
-    assert "token_perplexity" not in {result.metric for result in perplexity(made, CONTEXT)}
+    assert "token_perplexity" not in {
+        result.metric for result in perplexity(made, CONTEXT)
+    }
 
 
 def test_lambada_takes_each_last_word_once_however_long():

@@ -5,12 +5,20 @@ from summary_context import Context, record
 
 from assay.summarizers.pooled import Pooled
 
-WER = Pooled(numerator=("substitutions", "deletions", "insertions"), denominator="reference_words")
+WER = Pooled(
+    numerator=("substitutions", "deletions", "insertions"),
+    denominator="reference_words",
+)
 CONTEXT = Context(scorer="wer", higher_is_better=False, bounds=None, n_expected=4)
 
 
 def heard(id, errors, words, outcome="scored", **more):
-    details = {"substitutions": errors, "deletions": 0, "insertions": 0, "reference_words": words}
+    details = {
+        "substitutions": errors,
+        "deletions": 0,
+        "insertions": 0,
+        "reference_words": words,
+    }
     return record(id, errors / words, outcome, details=details, **more)
 
 
@@ -38,7 +46,9 @@ def test_the_interval_is_the_same_whatever_the_seed():
 
 
 def test_clusters_are_drawn_whole():
-    records = [heard(str(i), 5 * (i % 20 < 10), 10, cluster=str(i // 10)) for i in range(40)]
+    records = [
+        heard(str(i), 5 * (i % 20 < 10), 10, cluster=str(i // 10)) for i in range(40)
+    ]
 
     clustered = only(records)
     independent = only([heard(str(i), 5 * (i % 20 < 10), 10) for i in range(40)])
@@ -54,31 +64,59 @@ def test_epochs_of_one_sample_are_one_unit():
 
 
 def test_what_has_no_counts_is_left_out_and_said():
-    result = only([heard("a", 1, 10), record("b", 0.0, "refused"), record("c", None, "model_error")])
+    result = only(
+        [
+            heard("a", 1, 10),
+            record("b", 0.0, "refused"),
+            record("c", None, "model_error"),
+        ]
+    )
 
     assert (result.value, result.n) == (0.1, 1)
-    assert result.flags == ("unresolved 33.3%: in doubt", "1 answers have no counts and are left out")
+    assert result.flags == (
+        "unresolved 33.3%: in doubt",
+        "1 answers have no counts and are left out",
+    )
     assert result.interval == "none: one sample"
 
 
 def test_tags_have_their_own_ratio():
-    result = only([heard("a", 1, 10, tags={"set": "clean"}), heard("b", 9, 10, tags={"set": "other"})])
+    result = only(
+        [
+            heard("a", 1, 10, tags={"set": "clean"}),
+            heard("b", 9, 10, tags={"set": "other"}),
+        ]
+    )
 
-    assert {name: group.value for name, group in result.groups["set"].items()} == {"clean": 0.1, "other": 0.9}
+    assert {name: group.value for name, group in result.groups["set"].items()} == {
+        "clean": 0.1,
+        "other": 0.9,
+    }
 
 
 @pytest.mark.parametrize(
     ("records", "why"),
-    [([], "no sample has counts"), ([record("a", 0.0, details={"e": 1, "w": 0})], "the denominator is 0")],
+    [
+        ([], "no sample has counts"),
+        ([record("a", 0.0, details={"e": 1, "w": 0})], "the denominator is 0"),
+    ],
 )
 def test_where_nothing_can_be_divided_there_is_no_value(records, why):
     result = only(records, summarizer=Pooled("e", "w", metric="rate"))
 
-    assert (result.metric, result.value, result.interval) == ("rate", None, f"none: {why}")
+    assert (result.metric, result.value, result.interval) == (
+        "rate",
+        None,
+        f"none: {why}",
+    )
 
 
 def test_a_group_has_as_many_samples_as_it_has_however_often_they_were_asked():
-    records = [heard(id, 1, 10, epoch=epoch, tags={"kind": "k"}) for epoch in range(3) for id in "ab"]
+    records = [
+        heard(id, 1, 10, epoch=epoch, tags={"kind": "k"})
+        for epoch in range(3)
+        for id in "ab"
+    ]
 
     group = only(records).groups["kind"]["k"]
 

@@ -10,14 +10,26 @@ from assay.summarizers.propositions import dpg
 
 def scored(name, answers, parents, categories):
     questions = [
-        {"proposition_id": key, "dependency": parents.get(key, 0), "category_broad": categories[key]} for key in answers
+        {
+            "proposition_id": key,
+            "dependency": parents.get(key, 0),
+            "category_broad": categories[key],
+        }
+        for key in answers
     ]
-    score = Dpg()(Sample(id=name, fields={"questions": questions}), Output.of(Json(answers)))
+    score = Dpg()(
+        Sample(id=name, fields={"questions": questions}), Output.of(Json(answers))
+    )
     return record(name, score.value, str(score.outcome), details=score.details)
 
 
 RECORDS = [
-    scored("a", {1: "no", 2: "yes", 3: "yes", 4: "yes"}, {2: 1}, {1: "entity", 2: "color", 3: "entity", 4: "global"}),
+    scored(
+        "a",
+        {1: "no", 2: "yes", 3: "yes", 4: "yes"},
+        {2: 1},
+        {1: "entity", 2: "color", 3: "entity", 4: "global"},
+    ),
     scored("b", {1: "yes"}, {}, {1: "entity"}),
 ]
 

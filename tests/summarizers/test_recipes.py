@@ -24,19 +24,34 @@ def test_a_recipe_survives_being_saved():
 
 
 def test_counts_are_added_up_as_the_recipe_says():
-    answer = record("a", 0.0, details={"S": 1, "D": 2, "N": 10, "confusion": [1, 0, 2], "logprob": -3.0})
+    answer = record(
+        "a",
+        0.0,
+        details={"S": 1, "D": 2, "N": 10, "confusion": [1, 0, 2], "logprob": -3.0},
+    )
 
     assert Recipe("ratio", (("S", "D"), ("N",))).read(answer) == [3.0, 10.0]
-    assert Recipe("share", "confusion", ((1, 0, 0), (1, 1, 1))).read(answer) == [1.0, 3.0]
+    assert Recipe("share", "confusion", ((1, 0, 0), (1, 1, 1))).read(answer) == [
+        1.0,
+        3.0,
+    ]
     assert Recipe("perplexity", (("logprob",), (ONE,))).read(answer) == [-3.0, 1.0]
 
 
-@pytest.mark.parametrize("details", [{}, {"S": 1}, {"S": None, "N": 2}, {"S": math.nan, "N": 2}, {"S": "1", "N": 2}])
+@pytest.mark.parametrize(
+    "details",
+    [{}, {"S": 1}, {"S": None, "N": 2}, {"S": math.nan, "N": 2}, {"S": "1", "N": 2}],
+)
 def test_an_answer_without_a_count_has_none(details):
-    assert Recipe("ratio", (("S",), ("N",))).read(record("a", 0.0, details=details)) is None
+    assert (
+        Recipe("ratio", (("S",), ("N",))).read(record("a", 0.0, details=details))
+        is None
+    )
 
 
-@pytest.mark.parametrize("plain", [None, 3, {}, {"formula": "magic", "counts": "stats"}, {"formula": "bleu"}])
+@pytest.mark.parametrize(
+    "plain", [None, 3, {}, {"formula": "magic", "counts": "stats"}, {"formula": "bleu"}]
+)
 def test_what_is_no_recipe_is_none(plain):
     assert Recipe.from_plain(plain) is None
 

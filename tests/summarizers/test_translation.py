@@ -16,25 +16,51 @@ sacrebleu = pytest.importorskip("sacrebleu", reason="sacrebleu is not installed"
 
 REFERENCES = [
     ["The dog bit the man.", "It was not unexpected.", "The man bit him first."],
-    ["The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."],
+    [
+        "The dog had bit the man.",
+        "No one was surprised.",
+        "The man had bitten the dog.",
+    ],
 ]
-SYSTEM = ["The dog bit the man.", "It wasn't surprising.", "The man had just bitten him."]
-CONTEXT = SimpleNamespace(task="t", model="m", protocol="t", scorer="bleu", n_expected=3, seed=1)
+SYSTEM = [
+    "The dog bit the man.",
+    "It wasn't surprising.",
+    "The man had just bitten him.",
+]
+CONTEXT = SimpleNamespace(
+    task="t", model="m", protocol="t", scorer="bleu", n_expected=3, seed=1
+)
 
 
 def record(index, score, **fields):
     return ScoreRecord(
-        "t", "m", str(index), "bleu", "d", {"value": score.value}, str(score.outcome), details=score.details, **fields
+        "t",
+        "m",
+        str(index),
+        "bleu",
+        "d",
+        {"value": score.value},
+        str(score.outcome),
+        details=score.details,
+        **fields,
     )
 
 
 def records(scorer, answers=SYSTEM, references=REFERENCES):
-    samples = [Sample(id=str(i), target=tuple(group)) for i, group in enumerate(zip(*references, strict=True))]
-    return [record(s.id, scorer(s, Output.of(answer))) for s, answer in zip(samples, answers, strict=True)]
+    samples = [
+        Sample(id=str(i), target=tuple(group))
+        for i, group in enumerate(zip(*references, strict=True))
+    ]
+    return [
+        record(s.id, scorer(s, Output.of(answer)))
+        for s, answer in zip(samples, answers, strict=True)
+    ]
 
 
 def sums(made):
-    return np.array([one.details["stats"] for one in made], float).sum(axis=0, keepdims=True)
+    return np.array([one.details["stats"] for one in made], float).sum(
+        axis=0, keepdims=True
+    )
 
 
 def test_the_readme_example_of_sacrebleu_comes_out_with_its_signature():
@@ -42,7 +68,10 @@ def test_the_readme_example_of_sacrebleu_comes_out_with_its_signature():
 
     assert result.value == pytest.approx(48.530827, abs=1e-6)
     version = sacrebleu.__version__
-    assert result.details["signature"] == f"nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+    assert (
+        result.details["signature"]
+        == f"nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+    )
     metric = sacrebleu.BLEU()
     metric.corpus_score(SYSTEM, REFERENCES)
     assert result.details["signature"] == str(metric.get_signature())
@@ -56,7 +85,9 @@ def test_one_reference_gives_the_published_value():
     assert result.value == pytest.approx(45.067506, abs=1e-6)
 
 
-@pytest.mark.parametrize(("word_order", "name", "value"), [(0, "chrf2", 59.73), (2, "chrf2++", 59.15)])
+@pytest.mark.parametrize(
+    ("word_order", "name", "value"), [(0, "chrf2", 59.73), (2, "chrf2++", 59.15)]
+)
 def test_chrf_and_chrf_plus_plus_give_the_published_values(word_order, name, value):
     (result,) = chrf(records(Chrf(word_order=word_order)), CONTEXT)
 
@@ -73,14 +104,25 @@ def test_pooled_values_equal_sacrebleu_on_random_corpora():
     words = ["the", "cat", "sat", "on", "a", "mat", ".", "dog,"]
     for _ in range(300):
         size = rng.randint(1, 5)
-        answers = [" ".join(rng.choices(words, k=rng.randint(0, 7))) for _ in range(size)]
-        references = [[" ".join(rng.choices(words, k=rng.randint(1, 7))) for _ in range(size)] for _ in range(2)]
+        answers = [
+            " ".join(rng.choices(words, k=rng.randint(0, 7))) for _ in range(size)
+        ]
+        references = [
+            [" ".join(rng.choices(words, k=rng.randint(1, 7))) for _ in range(size)]
+            for _ in range(2)
+        ]
 
         ours_bleu = corpus_bleu_from(sums(records(Bleu(), answers, references)))[0]
-        ours_chrf = corpus_chrf_from(sums(records(Chrf(word_order=2), answers, references)))[0]
+        ours_chrf = corpus_chrf_from(
+            sums(records(Chrf(word_order=2), answers, references))
+        )[0]
 
-        assert ours_bleu == pytest.approx(sacrebleu.corpus_bleu(answers, references).score, abs=1e-9)
-        assert ours_chrf == pytest.approx(sacrebleu.corpus_chrf(answers, references, word_order=2).score, abs=1e-9)
+        assert ours_bleu == pytest.approx(
+            sacrebleu.corpus_bleu(answers, references).score, abs=1e-9
+        )
+        assert ours_chrf == pytest.approx(
+            sacrebleu.corpus_chrf(answers, references, word_order=2).score, abs=1e-9
+        )
 
 
 def test_the_corpus_value_does_not_depend_on_the_order_of_the_samples():
@@ -97,22 +139,36 @@ def test_a_failed_sample_is_counted_and_flagged_but_not_pooled():
     (result,) = bleu([*records(Bleu()), failed], CONTEXT)
 
     assert (result.n, result.outcomes) == (3, {"scored": 3, "model_error": 1})
-    assert result.flags == ("unresolved 25.0%: in doubt", "interval unreliable: 3 samples")
+    assert result.flags == (
+        "unresolved 25.0%: in doubt",
+        "interval unreliable: 3 samples",
+    )
 
 
 def test_without_any_counts_there_is_no_value_and_no_interval():
-    (result,) = bleu([ScoreRecord("t", "m", "9", "bleu", "d", {}, "model_error")], CONTEXT)
+    (result,) = bleu(
+        [ScoreRecord("t", "m", "9", "bleu", "d", {}, "model_error")], CONTEXT
+    )
 
-    assert (result.value, result.ci, result.interval) == (None, None, "none: no sample has counts")
+    assert (result.value, result.ci, result.interval) == (
+        None,
+        None,
+        "none: no sample has counts",
+    )
 
 
 def test_tags_break_the_value_down():
     made = records(Bleu())
-    tagged = [replace(one, tags={"half": "a" if i < 2 else "b"}) for i, one in enumerate(made)]
+    tagged = [
+        replace(one, tags={"half": "a" if i < 2 else "b"}) for i, one in enumerate(made)
+    ]
 
     (result,) = bleu(tagged, CONTEXT)
 
-    assert {value: group.n for value, group in result.groups["half"].items()} == {"a": 2, "b": 1}
+    assert {value: group.n for value, group in result.groups["half"].items()} == {
+        "a": 2,
+        "b": 1,
+    }
     assert result.groups["half"]["b"].interval == "none: one sample"
 
 
@@ -138,16 +194,30 @@ def test_a_varying_number_of_references_is_said():
 
 
 def test_empty_sums_are_zero_and_perfect_ones_are_a_hundred():
-    perfect = np.array([[6, 6, 6, 5, 4, 3, 6, 5, 4, 3], [0] * 10, [6, 6, 0, 0, 0, 0, 6, 5, 4, 3]], float)
+    perfect = np.array(
+        [[6, 6, 6, 5, 4, 3, 6, 5, 4, 3], [0] * 10, [6, 6, 0, 0, 0, 0, 6, 5, 4, 3]],
+        float,
+    )
 
     assert corpus_bleu_from(perfect) == pytest.approx([100.0, 0.0, 0.0])
-    assert corpus_chrf_from(np.array([[5, 5, 5] * 6, [0] * 18], float)) == pytest.approx([100.0, 0.0])
+    assert corpus_chrf_from(
+        np.array([[5, 5, 5] * 6, [0] * 18], float)
+    ) == pytest.approx([100.0, 0.0])
 
 
 def test_two_thousand_resamples_of_ten_thousand_sentences_take_seconds_not_minutes():
     rng = random.Random(0)
     made = [
-        ScoreRecord("t", "m", str(i), "bleu", "d", {}, "scored", details={"stats": [9, 9, 7, 5, 3, 2, 9, 8, 7, 6]})
+        ScoreRecord(
+            "t",
+            "m",
+            str(i),
+            "bleu",
+            "d",
+            {},
+            "scored",
+            details={"stats": [9, 9, 7, 5, 3, 2, 9, 8, 7, 6]},
+        )
         for i in range(10_000)
     ]
     for one in made:

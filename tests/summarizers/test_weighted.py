@@ -12,7 +12,10 @@ from assay.summarizers.weighted import GroupMean, WiseLegacy, WiseVerified
 
 
 def samples(group, values, by="tag"):
-    return [record(f"{group}-{number}", value, tags={by: group}) for number, value in enumerate(values)]
+    return [
+        record(f"{group}-{number}", value, tags={by: group})
+        for number, value in enumerate(values)
+    ]
 
 
 GENEVAL = [
@@ -29,7 +32,9 @@ def test_geneval_is_the_mean_of_its_six_task_means():
     (result,) = GroupMean("tag")(GENEVAL, Context())
 
     assert (result.metric, result.value, result.n) == ("overall", 0.625, 26)
-    assert sum(r.value for r in GENEVAL) / len(GENEVAL) == pytest.approx(0.692308, abs=1e-6)
+    assert sum(r.value for r in GENEVAL) / len(GENEVAL) == pytest.approx(
+        0.692308, abs=1e-6
+    )
     two = result.groups["tag"]["two_object"]
     assert (two.value, two.n, two.outcomes) == (0.75, 4, {"scored": 4})
     assert result.ci[0] < 0.625 < result.ci[1]
@@ -61,7 +66,9 @@ FIELDS = ["culture", "time", "space", "biology", "physics", "chemistry"]
 def test_each_version_of_wise_has_its_own_weights(summarizer, field, value):
     others = [name for name in FIELDS if name != field.lower()]
     records = samples(field, [1.0, 1.0], "category")
-    records += [record for name in others for record in samples(name, [0.0, 0.0], "category")]
+    records += [
+        record for name in others for record in samples(name, [0.0, 0.0], "category")
+    ]
 
     (result,) = summarizer(records, Context())
 
@@ -72,11 +79,16 @@ def test_absent_groups_are_named():
     (result,) = WiseLegacy()(samples("culture", [1.0, 0.0], "category"), Context())
 
     assert result.value == 0.5
-    assert result.flags[0].startswith("without biology, chemistry, physics, space, time: weights of the rest")
+    assert result.flags[0].startswith(
+        "without biology, chemistry, physics, space, time: weights of the rest"
+    )
 
 
 def test_a_group_without_a_weight_is_left_out_and_named():
-    records = [*samples("culture", [1.0, 1.0], "category"), *samples("cooking", [0.0], "category")]
+    records = [
+        *samples("culture", [1.0, 1.0], "category"),
+        *samples("cooking", [0.0], "category"),
+    ]
 
     (result,) = WiseVerified()(records, Context())
 
@@ -85,7 +97,10 @@ def test_a_group_without_a_weight_is_left_out_and_named():
 
 
 def test_an_unread_answer_is_0_and_a_lost_one_is_left_out():
-    records = [*samples("a", [1.0, 1.0]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+    records = [
+        *samples("a", [1.0, 1.0]),
+        record("x", 0.0, "unparsed", tags={"tag": "a"}),
+    ]
     records.append(record("y", None, "judge_error", tags={"tag": "a"}))
 
     (result,) = GroupMean("tag")(records, Context())
@@ -95,16 +110,24 @@ def test_an_unread_answer_is_0_and_a_lost_one_is_left_out():
 
 
 def test_where_lower_is_better_an_unread_answer_is_the_worst_and_the_result_says_so():
-    records = [*samples("a", [0.2, 0.4]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+    records = [
+        *samples("a", [0.2, 0.4]),
+        record("x", 0.0, "unparsed", tags={"tag": "a"}),
+    ]
 
     (result,) = GroupMean("tag")(records, Context(higher_is_better=False))
 
     assert (result.value, result.n) == (pytest.approx(1.6 / 3), 3)
-    assert not result.higher_is_better and not result.groups["tag"]["a"].higher_is_better
+    assert (
+        not result.higher_is_better and not result.groups["tag"]["a"].higher_is_better
+    )
 
 
 def test_an_unread_answer_is_left_out_where_its_worst_value_is_not_known():
-    records = [*samples("a", [0.2, 1.4]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+    records = [
+        *samples("a", [0.2, 1.4]),
+        record("x", 0.0, "unparsed", tags={"tag": "a"}),
+    ]
 
     (result,) = GroupMean("tag")(records, Context(higher_is_better=False, bounds=None))
 
@@ -123,8 +146,11 @@ def test_an_unread_answer_is_the_lowest_of_a_rating():
 def test_groups_without_spread_have_a_width_only_where_the_scale_ends():
     records = [*samples("a", [1.0] * 4), *samples("b", [1.0] * 3)]
 
-    (ended,), (open_scale,) = GroupMean("tag")(records, Context()), GroupMean("tag")(
-        [*samples("a", [2.0] * 4), *samples("b", [2.0] * 3)], Context(bounds=None)
+    (ended,), (open_scale,) = (
+        GroupMean("tag")(records, Context()),
+        GroupMean("tag")(
+            [*samples("a", [2.0] * 4), *samples("b", [2.0] * 3)], Context(bounds=None)
+        ),
     )
 
     assert ended.value == 1.0 and ended.ci[0] < 0.7 and ended.ci[1] == 1.0
@@ -154,9 +180,17 @@ def test_a_weight_of_nothing_is_refused():
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=10), st.randoms())
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=10
+    ),
+    st.randoms(),
+)
 def test_the_order_of_samples_does_not_matter(rows, random):
-    records = [record(str(number), value, tags={"tag": group}) for number, (group, value) in enumerate(rows)]
+    records = [
+        record(str(number), value, tags={"tag": group})
+        for number, (group, value) in enumerate(rows)
+    ]
 
     (one,) = GroupMean("tag")(records, Context())
     (other,) = GroupMean("tag")(random.sample(records, len(records)), Context())
@@ -168,15 +202,28 @@ def test_the_order_of_samples_does_not_matter(rows, random):
 def test_repeats_of_a_sample_are_one_sample_of_its_group():
     records = [replace(each, epoch=epoch) for epoch in range(3) for each in GENEVAL]
 
-    (once,), (result,) = GroupMean("tag")(GENEVAL, Context()), GroupMean("tag")(records, Context())
+    (once,), (result,) = (
+        GroupMean("tag")(GENEVAL, Context()),
+        GroupMean("tag")(records, Context()),
+    )
 
-    assert (result.value, result.n, result.ci) == (pytest.approx(0.625), 26, pytest.approx(once.ci))
-    assert {name: group.n for name, group in result.groups["tag"].items()}["two_object"] == 4
+    assert (result.value, result.n, result.ci) == (
+        pytest.approx(0.625),
+        26,
+        pytest.approx(once.ci),
+    )
+    assert {name: group.n for name, group in result.groups["tag"].items()}[
+        "two_object"
+    ] == 4
 
 
 def test_a_sample_that_lost_an_answer_weighs_as_much_as_the_others():
-    records = [record("a", 1.0, tags={"tag": "g"}), record("a", None, "model_error", epoch=1, tags={"tag": "g"}),
-               record("b", 0.0, tags={"tag": "g"}), record("b", 0.0, epoch=1, tags={"tag": "g"})]  # fmt: skip
+    records = [
+        record("a", 1.0, tags={"tag": "g"}),
+        record("a", None, "model_error", epoch=1, tags={"tag": "g"}),
+        record("b", 0.0, tags={"tag": "g"}),
+        record("b", 0.0, epoch=1, tags={"tag": "g"}),
+    ]
 
     (result,) = GroupMean("tag")(records, Context())
 
@@ -184,6 +231,13 @@ def test_a_sample_that_lost_an_answer_weighs_as_much_as_the_others():
 
 
 def test_samples_of_no_group_are_not_among_those_the_value_is_of():
-    (result,) = GroupMean("tag")([*samples("a", [1.0, 0.0]), record("x", 1.0)], Context(n_expected=3))
+    (result,) = GroupMean("tag")(
+        [*samples("a", [1.0, 0.0]), record("x", 1.0)], Context(n_expected=3)
+    )
 
-    assert (result.value, result.n, result.n_expected, result.outcomes) == (0.5, 2, 2, {"scored": 2})
+    assert (result.value, result.n, result.n_expected, result.outcomes) == (
+        0.5,
+        2,
+        2,
+        {"scored": 2},
+    )

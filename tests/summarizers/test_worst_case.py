@@ -9,12 +9,21 @@ from assay.summarizers.worst_case import WorstCase
 
 def at(level, values, family="noise", **more):
     return [
-        record(f"{family}-{level}-{n}", value, tags={"level": level, "family": family}, **more)
+        record(
+            f"{family}-{level}-{n}",
+            value,
+            tags={"level": level, "family": family},
+            **more,
+        )
         for n, value in enumerate(values)
     ]
 
 
-LEVELS = [*at("0 dB", [0.0, 1.0, 0.0, 0.0]), *at("10 dB", [1.0, 1.0, 0.0, 1.0]), *at("20 dB", [1.0, 1.0])]
+LEVELS = [
+    *at("0 dB", [0.0, 1.0, 0.0, 0.0]),
+    *at("10 dB", [1.0, 1.0, 0.0, 1.0]),
+    *at("20 dB", [1.0, 1.0]),
+]
 
 
 def test_the_worst_level_counts_and_every_level_stands_beside_it():
@@ -23,8 +32,10 @@ def test_the_worst_level_counts_and_every_level_stands_beside_it():
     assert (result.metric, result.value, result.n) == ("worst(exact_match)", 0.25, 10)
     assert result.details["worst"] == "0 dB"
     assert {level: one.value for level, one in result.groups["level"].items()} == {
-        "0 dB": 0.25, "10 dB": 0.75, "20 dB": 1.0
-    }  # fmt: skip
+        "0 dB": 0.25,
+        "10 dB": 0.75,
+        "20 dB": 1.0,
+    }
     assert result.ci[0] <= 0.25 <= result.ci[1]
 
 
@@ -34,7 +45,11 @@ def test_each_family_has_its_own_worst_case():
     distance, noise = WorstCase(within="family")(records, Context())
 
     assert (distance.metric, distance.value) == ("worst(exact_match)[distance]", 0.5)
-    assert (noise.metric, noise.value, noise.n) == ("worst(exact_match)[noise]", 0.25, 10)
+    assert (noise.metric, noise.value, noise.n) == (
+        "worst(exact_match)[noise]",
+        0.25,
+        10,
+    )
 
 
 def test_of_error_rates_the_highest_pooled_one_is_the_worst():
@@ -44,15 +59,25 @@ def test_of_error_rates_the_highest_pooled_one_is_the_worst():
         record("c", 0.2, tags={"level": "10 dB"}, details={"S": 1, "D": 1, "N": 10}),
     ]
 
-    (result,) = WorstCase(numerator=("S", "D"), denominator="N")(records, Context(higher_is_better=False, bounds=None))
+    (result,) = WorstCase(numerator=("S", "D"), denominator="N")(
+        records, Context(higher_is_better=False, bounds=None)
+    )
 
-    assert (result.value, result.details["worst"], result.higher_is_better) == (pytest.approx(0.2), "10 dB", False)
+    assert (result.value, result.details["worst"], result.higher_is_better) == (
+        pytest.approx(0.2),
+        "10 dB",
+        False,
+    )
     assert result.groups["level"]["0 dB"].value == pytest.approx(0.1)
 
 
 def test_unread_answers_count_as_wrong_and_unjudged_ones_not_at_all():
-    records = [*at("loud", [1.0]), record("u", None, "unparsed", tags={"level": "loud"}), *at("quiet", [1.0]),
-               record("j", None, "judge_error", tags={"level": "quiet"})]  # fmt: skip
+    records = [
+        *at("loud", [1.0]),
+        record("u", None, "unparsed", tags={"level": "loud"}),
+        *at("quiet", [1.0]),
+        record("j", None, "judge_error", tags={"level": "quiet"}),
+    ]
 
     (result,) = WorstCase()(records, Context())
 
@@ -60,16 +85,25 @@ def test_unread_answers_count_as_wrong_and_unjudged_ones_not_at_all():
 
 
 def test_samples_without_a_level_and_levels_without_a_value_are_flagged():
-    records = [*at("loud", [1.0]), record("x", 0.0), record("j", None, "judge_error", tags={"level": "silent"})]
+    records = [
+        *at("loud", [1.0]),
+        record("x", 0.0),
+        record("j", None, "judge_error", tags={"level": "silent"}),
+    ]
 
     (result,) = WorstCase()(records, Context())
 
     assert result.value == 1.0
-    assert "without level: 1 samples left out" in result.flags and "no value for silent" in result.flags
+    assert (
+        "without level: 1 samples left out" in result.flags
+        and "no value for silent" in result.flags
+    )
 
 
 def test_nothing_to_summarize_is_no_number():
-    (result,) = WorstCase()([record("j", None, "judge_error", tags={"level": "a"})], Context())
+    (result,) = WorstCase()(
+        [record("j", None, "judge_error", tags={"level": "a"})], Context()
+    )
 
     assert result.value is None and list(WorstCase()([], Context())) == []
 
@@ -94,7 +128,11 @@ def test_the_interval_comes_from_those_of_the_levels_and_holds_the_worst_value()
 
 
 def test_levels_that_are_all_right_leave_a_width():
-    records = [record(f"{level}{i}", 1.0, tags={"level": level}) for level in ("mild", "hard") for i in range(10)]
+    records = [
+        record(f"{level}{i}", 1.0, tags={"level": level})
+        for level in ("mild", "hard")
+        for i in range(10)
+    ]
 
     (result,) = WorstCase()(records, Context())
 

@@ -27,7 +27,9 @@ def scored(rule, answers=ANSWERS):
     records = []
     for number, (gold, answer) in enumerate(answers):
         score = YesNo(rule)(Sample(id=str(number), target=gold), Output.of(answer))
-        records.append(record(str(number), score.value, str(score.outcome), details=score.details))
+        records.append(
+            record(str(number), score.value, str(score.outcome), details=score.details)
+        )
     return records
 
 
@@ -37,16 +39,30 @@ def values(records):
 
 @pytest.mark.parametrize(
     ("rule", "accuracy", "precision", "recall", "f1", "yes_ratio"),
-    [("pope_official", 0.6, 0.5, 0.75, 0.6, 0.6), ("words", 0.5, 0.75, 0.75, 0.75, 0.4)],
+    [
+        ("pope_official", 0.6, 0.5, 0.75, 0.6, 0.6),
+        ("words", 0.5, 0.75, 0.75, 0.75, 0.4),
+    ],
 )
-def test_each_rule_gives_the_numbers_of_its_script(rule, accuracy, precision, recall, f1, yes_ratio):
+def test_each_rule_gives_the_numbers_of_its_script(
+    rule, accuracy, precision, recall, f1, yes_ratio
+):
     assert values(scored(rule)) == pytest.approx(
-        {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1, "yes_ratio": yes_ratio}
+        {
+            "accuracy": accuracy,
+            "precision": precision,
+            "recall": recall,
+            "f1": f1,
+            "yes_ratio": yes_ratio,
+        }
     )
 
 
 def test_precision_of_a_model_that_never_says_yes_is_undefined():
-    found = {result.metric: result for result in yes_no(scored("words", [("yes", "no"), ("no", "no")]), Context())}
+    found = {
+        result.metric: result
+        for result in yes_no(scored("words", [("yes", "no"), ("no", "no")]), Context())
+    }
 
     assert found["precision"].value is None
     assert found["precision"].interval == "none: the denominator is 0"
@@ -63,7 +79,11 @@ def test_a_sample_without_an_answer_is_only_counted():
 
     accuracy = next(iter(yes_no(records, Context())))
 
-    assert (accuracy.value, accuracy.n, accuracy.outcomes["model_error"]) == (0.5, 10, 1)
+    assert (accuracy.value, accuracy.n, accuracy.outcomes["model_error"]) == (
+        0.5,
+        10,
+        1,
+    )
 
 
 @settings(deadline=None, max_examples=15)

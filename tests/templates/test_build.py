@@ -4,11 +4,27 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay.core import EMPTY, Image, Message, Prompt, Sample, Spec, TemplateError, Text, UnknownName, UsageError
+from assay.core import (
+    EMPTY,
+    Image,
+    Message,
+    Prompt,
+    Sample,
+    Spec,
+    TemplateError,
+    Text,
+    UnknownName,
+    UsageError,
+)
 from assay.registry import templates
 from assay.templates import BuiltTemplate, build_template
 
-SUM = Sample(id="a", input="What is 2+2?", target="4", fields={"question": "What is 2+2?", "hint": "count"})
+SUM = Sample(
+    id="a",
+    input="What is 2+2?",
+    target="4",
+    fields={"question": "What is 2+2?", "hint": "count"},
+)
 IMAGE = Image(b"\x89PNG\r\n\x1a\nrest")
 
 
@@ -36,7 +52,10 @@ def test_an_image_alone_is_a_question():
 
 
 def test_a_sample_without_a_question_is_refused():
-    with pytest.raises(TemplateError, match="sample 'a': the sample has no question; fix: name the column"):
+    with pytest.raises(
+        TemplateError,
+        match="sample 'a': the sample has no question; fix: name the column",
+    ):
         build_template()(Sample(id="a"))
 
 
@@ -45,7 +64,10 @@ def test_choice_data_get_lettered_choices():
 
     text = build_template(kind="choice")(sample).messages[0].text
 
-    assert text == "Sky?\nA. red\nB. blue\nAnswer with the letter of the correct option only."
+    assert (
+        text
+        == "Sky?\nA. red\nB. blue\nAnswer with the letter of the correct option only."
+    )
 
 
 def test_completion_data_are_sent_without_a_role():
@@ -56,7 +78,11 @@ def test_completion_data_are_sent_without_a_role():
 
 
 def test_dialogue_data_are_passed_on_and_text_is_one_turn():
-    turns = (Message.of("user", "hi"), Message.of("assistant", "ho"), Message.of("user", "hum"))
+    turns = (
+        Message.of("user", "hi"),
+        Message.of("assistant", "ho"),
+        Message.of("user", "hum"),
+    )
     build = build_template(kind="dialogue")
 
     assert build(Sample(id="a", input=turns)).messages == turns
@@ -64,7 +90,10 @@ def test_dialogue_data_are_passed_on_and_text_is_one_turn():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(UsageError, match="unknown kind of data 'quiz'; fix: known kinds: qa, choice, mixed"):
+    with pytest.raises(
+        UsageError,
+        match="unknown kind of data 'quiz'; fix: known kinds: qa, choice, mixed",
+    ):
         build_template(kind="quiz")
 
 
@@ -99,29 +128,45 @@ def test_a_fault_in_a_function_names_function_sample_and_line():
     def prompt(sample):
         return sample["nope"]
 
-    place = r"mmlu, template 'prompt', sample 'a': KeyError: 'nope' \(test_build.py:\d+\)"
+    place = (
+        r"mmlu, template 'prompt', sample 'a': KeyError: 'nope' \(test_build.py:\d+\)"
+    )
     with pytest.raises(TemplateError, match=place):
         build_template(prompt, where="mmlu")(SUM)
 
 
 def test_a_function_that_returns_nothing_is_refused():
-    with pytest.raises(TemplateError, match="a template must return text, a message or messages, not None"):
+    with pytest.raises(
+        TemplateError,
+        match="a template must return text, a message or messages, not None",
+    ):
         build_template(lambda sample: None)(SUM)
 
 
-@pytest.mark.parametrize("function", [lambda: "x", lambda sample, other: "x", lambda *, sample: "x"])
+@pytest.mark.parametrize(
+    "function", [lambda: "x", lambda sample, other: "x", lambda *, sample: "x"]
+)
 def test_a_function_with_other_parameters_is_refused_before_the_run(function):
-    with pytest.raises(UsageError, match=r"takes \(.*fix: write it as `def prompt\(sample\)`"):
+    with pytest.raises(
+        UsageError, match=r"takes \(.*fix: write it as `def prompt\(sample\)`"
+    ):
         build_template(function)
 
 
 def test_a_text_with_braces_or_blanks_is_jinja():
-    assert texts(build_template("Q: {{ question }}")(SUM)) == [("user", "Q: What is 2+2?")]
-    assert texts(build_template("Transcribe the recording.")(SUM)) == [("user", "Transcribe the recording.")]
+    assert texts(build_template("Q: {{ question }}")(SUM)) == [
+        ("user", "Q: What is 2+2?")
+    ]
+    assert texts(build_template("Transcribe the recording.")(SUM)) == [
+        ("user", "Transcribe the recording.")
+    ]
 
 
 def test_a_name_that_is_not_known_is_answered_with_the_nearest():
-    with pytest.raises(UnknownName, match=r"mmlu: unknown template 'choises'; fix: did you mean 'choices'\?"):
+    with pytest.raises(
+        UnknownName,
+        match=r"mmlu: unknown template 'choises'; fix: did you mean 'choices'\?",
+    ):
         build_template("choises", where="mmlu")
 
 
@@ -138,22 +183,39 @@ def test_a_registered_template_takes_options(template):
 
 
 def test_an_option_that_does_not_exist_is_refused():
-    with pytest.raises(UsageError, match=r"template 'choices' has no option 'layot'; fix: did you mean 'layout'\?"):
+    with pytest.raises(
+        UsageError,
+        match=r"template 'choices' has no option 'layot'; fix: did you mean 'layout'\?",
+    ):
         build_template({"name": "choices", "layot": "lines"})
 
 
 def test_every_shipped_template_can_be_found_by_name():
-    shipped = {"question", "completion", "messages", "choices", "cot", "choice_likelihood", "likelihood_of", "rolling"}
+    shipped = {
+        "question",
+        "completion",
+        "messages",
+        "choices",
+        "cot",
+        "choice_likelihood",
+        "likelihood_of",
+        "rolling",
+    }
 
     assert shipped | {"variants", "without_chat"} <= set(templates.names())
 
 
 def test_a_function_in_a_file_is_a_template(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("def ask(sample, shout=False):\n    return sample.input.upper() if shout else sample.input\n")
+    file.write_text(
+        "def ask(sample, shout=False):\n    return sample.input.upper() if shout else sample.input\n"
+    )
 
     assert build_template(f"{file}:ask")(SUM).messages[0].text == "What is 2+2?"
-    assert build_template({"name": f"{file}:ask", "shout": True})(SUM).messages[0].text == "WHAT IS 2+2?"
+    assert (
+        build_template({"name": f"{file}:ask", "shout": True})(SUM).messages[0].text
+        == "WHAT IS 2+2?"
+    )
 
 
 def test_a_jinja_file_is_a_template(tmp_path):
@@ -164,7 +226,10 @@ def test_a_jinja_file_is_a_template(tmp_path):
 
 
 def test_a_jinja_file_that_is_missing_is_named():
-    with pytest.raises(UsageError, match=r"cannot read the template nowhere.jinja: .*; fix: check the path"):
+    with pytest.raises(
+        UsageError,
+        match=r"cannot read the template nowhere.jinja: .*; fix: check the path",
+    ):
         build_template("nowhere.jinja")
 
 
@@ -184,13 +249,18 @@ def test_a_class_that_cannot_ask_is_refused():
     class Empty:
         pass
 
-    with pytest.raises(UsageError, match="the class Empty is no template; fix: give it a method `prompt"):
+    with pytest.raises(
+        UsageError,
+        match="the class Empty is no template; fix: give it a method `prompt",
+    ):
         build_template(Empty)
 
 
 @pytest.mark.parametrize("template", [7, 0.5, object()])
 def test_what_is_no_template_is_refused(template):
-    with pytest.raises(UsageError, match="as a template; fix: give a function, Jinja text, messages"):
+    with pytest.raises(
+        UsageError, match="as a template; fix: give a function, Jinja text, messages"
+    ):
         build_template(template)
 
 
@@ -209,7 +279,10 @@ def test_system_text_comes_first_unless_there_is_one():
     own = [{"role": "system", "content": "own"}, {"role": "user", "content": "hi"}]
 
     assert texts(build_template(system="Be brief.")(SUM))[0] == ("system", "Be brief.")
-    assert texts(build_template(own, system="Be brief.")(SUM)) == [("system", "own"), ("user", "hi")]
+    assert texts(build_template(own, system="Be brief.")(SUM)) == [
+        ("system", "own"),
+        ("user", "hi"),
+    ]
 
 
 def test_system_text_of_a_completion_stands_before_the_text():
@@ -222,17 +295,25 @@ def test_free_roles_are_kept_or_mapped():
     turns = [{"role": "question", "content": "{{ question }}"}, {"role": "answer"}]
 
     free = build_template(turns)(SUM)
-    mapped = build_template(turns, roles={"question": "user", "answer": "assistant"})(SUM)
+    mapped = build_template(turns, roles={"question": "user", "answer": "assistant"})(
+        SUM
+    )
 
     assert not free.is_chat and free.text == "Question: What is 2+2?\nAnswer:"
-    assert mapped.is_chat and mapped.role == "assistant" and mapped.messages[0].role == "user"
+    assert (
+        mapped.is_chat
+        and mapped.role == "assistant"
+        and mapped.messages[0].role == "user"
+    )
 
 
 def test_what_is_asked_for_is_the_tasks_unless_the_template_says():
     own = Prompt((Message.of("user", "Draw."),), produces=("audio",))
 
     assert build_template(produces=("image",))(SUM).produces == ("image",)
-    assert build_template(lambda sample: own, produces=("image",))(SUM).produces == ("audio",)
+    assert build_template(lambda sample: own, produces=("image",))(SUM).produces == (
+        "audio",
+    )
 
 
 def test_a_built_template_can_be_finished_anew():
@@ -252,7 +333,16 @@ def test_the_source_changes_with_what_the_prompts_depend_on():
         return "2"
 
     inline = {"name": "choices", "layout": "inline"}
-    given = (one, two, "a {{ id }}", "b {{ id }}", {"name": "choices"}, inline, {"name": "cot", "of": one}, None)
+    given = (
+        one,
+        two,
+        "a {{ id }}",
+        "b {{ id }}",
+        {"name": "choices"},
+        inline,
+        {"name": "cot", "of": one},
+        None,
+    )
 
     sources = [build_template(template).source for template in given]
 

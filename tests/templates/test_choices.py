@@ -5,7 +5,13 @@ import pytest
 from assay.core import Image, Sample, TemplateError, Text, UsageError
 from assay.templates import LAYOUTS, Choices, build_template
 
-SKY = Sample(id="a", input="Sky?", choices=("red", "blue"), target="B", fields={"hint": "look up"})
+SKY = Sample(
+    id="a",
+    input="Sky?",
+    choices=("red", "blue"),
+    target="B",
+    fields={"hint": "look up"},
+)
 
 
 @pytest.mark.parametrize(
@@ -27,18 +33,39 @@ def test_a_layout_writes_the_options_its_way(layout, expected):
 
 
 def test_every_layout_is_tested_above():
-    assert set(LAYOUTS) == {"lines", "parentheses", "brackets", "colons", "inline", "options_block", "bullets"}
+    assert set(LAYOUTS) == {
+        "lines",
+        "parentheses",
+        "brackets",
+        "colons",
+        "inline",
+        "options_block",
+        "bullets",
+    }
 
 
 def test_an_unknown_layout_is_refused_before_the_run():
-    with pytest.raises(UsageError, match=r"unknown layout 'line'; fix: did you mean 'lines'\? known layouts: lines"):
+    with pytest.raises(
+        UsageError,
+        match=r"unknown layout 'line'; fix: did you mean 'lines'\? known layouts: lines",
+    ):
         Choices(layout="line")
 
 
 def test_the_instruction_asks_for_a_letter_or_for_steps_or_what_was_written():
-    assert Choices()(SKY).messages[0].text.endswith("\nAnswer with the letter of the correct option only.")
-    assert Choices(cot=True)(SKY).messages[0].text.endswith('on the last line, as "Answer: X".')
-    assert Choices(instruction="Pick one.")(SKY).messages[0].text.endswith("\nPick one.")
+    assert (
+        Choices()(SKY)
+        .messages[0]
+        .text.endswith("\nAnswer with the letter of the correct option only.")
+    )
+    assert (
+        Choices(cot=True)(SKY)
+        .messages[0]
+        .text.endswith('on the last line, as "Answer: X".')
+    )
+    assert (
+        Choices(instruction="Pick one.")(SKY).messages[0].text.endswith("\nPick one.")
+    )
 
 
 def test_a_hint_comes_before_the_question_where_there_is_one():
@@ -53,7 +80,10 @@ def test_media_come_first():
     picture = Image(b"x")
     sample = Sample(id="a", input="Sky?", choices=("red",), media=(picture,))
 
-    assert Choices(instruction="")(sample).messages[0].parts == (picture, Text("Sky?\nA. red"))
+    assert Choices(instruction="")(sample).messages[0].parts == (
+        picture,
+        Text("Sky?\nA. red"),
+    )
 
 
 def test_a_text_to_be_continued_ends_with_the_answer_prefix():
@@ -84,21 +114,37 @@ def test_a_solved_example_ends_as_the_template_would_be_answered(template, expec
 
 
 def test_a_target_given_as_the_text_of_an_option_has_a_letter():
-    assert Choices().solution(Sample(id="a", input="Sky?", choices=("red", "blue"), target="blue")) == "B"
+    assert (
+        Choices().solution(
+            Sample(id="a", input="Sky?", choices=("red", "blue"), target="blue")
+        )
+        == "B"
+    )
 
 
 def test_a_target_that_is_no_choice_is_an_error():
-    with pytest.raises(TemplateError, match="sample 'a': the target 'C' is none of the 2 choices; fix: the target"):
-        Choices().solution(Sample(id="a", input="Sky?", choices=("red", "blue"), target="C"))
+    with pytest.raises(
+        TemplateError,
+        match="sample 'a': the target 'C' is none of the 2 choices; fix: the target",
+    ):
+        Choices().solution(
+            Sample(id="a", input="Sky?", choices=("red", "blue"), target="C")
+        )
 
 
 def test_a_sample_without_choices_is_an_error():
-    with pytest.raises(TemplateError, match="sample 'a': the sample has no choices; fix: name the columns"):
+    with pytest.raises(
+        TemplateError,
+        match="sample 'a': the sample has no choices; fix: name the columns",
+    ):
         build_template("choices")(Sample(id="a", input="Sky?"))
 
 
 def test_more_choices_than_letters_are_an_error():
-    with pytest.raises(TemplateError, match="3 choices but only 2 letters; fix: give the template more `letters`"):
+    with pytest.raises(
+        TemplateError,
+        match="3 choices but only 2 letters; fix: give the template more `letters`",
+    ):
         Choices(letters="AB")(Sample(id="a", input="Sky?", choices=("r", "g", "b")))
 
 

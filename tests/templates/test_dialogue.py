@@ -5,11 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import Candidate, Message, Output, Prompt, Reasoning, Sample, TemplateError, Text, UsageError
+from assay.core import (
+    Candidate,
+    Message,
+    Output,
+    Prompt,
+    Reasoning,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+)
 from assay.templates import build_template, has_rounds, rounds
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-TRIP = Sample(id="t", input="Plan a trip.", turns=("Make it cheaper.", {"role": "user", "content": "And shorter."}))
+TRIP = Sample(
+    id="t",
+    input="Plan a trip.",
+    turns=("Make it cheaper.", {"role": "user", "content": "And shorter."}),
+)
 
 
 def texts(prompt: Prompt) -> list[tuple[str, str]]:
@@ -25,8 +39,10 @@ def test_scripted_turns_follow_the_models_own_answers():
 
     assert texts(third) == [
         ("system", "Be brief."),
-        ("user", "Plan a trip."), ("assistant", "Rome."),
-        ("user", "Make it cheaper."), ("assistant", "Bari."),
+        ("user", "Plan a trip."),
+        ("assistant", "Rome."),
+        ("user", "Make it cheaper."),
+        ("assistant", "Bari."),
         ("user", "And shorter."),
     ]
     assert dialogue.round == 3
@@ -55,11 +71,18 @@ def test_what_the_model_thought_aloud_is_not_said_again():
     answer = Output((Candidate((Reasoning("hm"), Text("Rome."))),))
     prompt = build_template()(TRIP)
 
-    assert rounds(TRIP, prompt).next(prompt.messages, answer).messages[1].parts == (Text("Rome."),)
+    assert rounds(TRIP, prompt).next(prompt.messages, answer).messages[1].parts == (
+        Text("Rome."),
+    )
 
 
 def test_reference_answers_can_stand_in_for_the_models_own():
-    sample = Sample(id="t", input="one", turns=("two", "three"), fields={"references": ["r1", "r2", "r3"]})
+    sample = Sample(
+        id="t",
+        input="one",
+        turns=("two", "three"),
+        fields={"references": ["r1", "r2", "r3"]},
+    )
     prompt = build_template()(sample)
     dialogue = rounds(sample, prompt, history="reference")
 
@@ -73,18 +96,29 @@ def test_targets_are_references_where_no_column_has_them():
     sample = Sample(id="t", input="one", turns=("two",), target=("r1", "r2"))
     prompt = build_template()(sample)
 
-    assert rounds(sample, prompt, history="reference").next(prompt.messages, "x").messages[1].text == "r1"
+    assert (
+        rounds(sample, prompt, history="reference")
+        .next(prompt.messages, "x")
+        .messages[1]
+        .text
+        == "r1"
+    )
 
 
 def test_a_missing_reference_is_an_error():
     prompt = build_template()(TRIP)
 
-    with pytest.raises(TemplateError, match=r"'t': there is no reference answer for round 1 .*use history: model"):
+    with pytest.raises(
+        TemplateError,
+        match=r"'t': there is no reference answer for round 1 .*use history: model",
+    ):
         rounds(TRIP, prompt, history="reference").next(prompt.messages, "x")
 
 
 def test_an_unknown_history_is_refused():
-    with pytest.raises(UsageError, match="unknown history 'own'; fix: use model or reference"):
+    with pytest.raises(
+        UsageError, match="unknown history 'own'; fix: use model or reference"
+    ):
         rounds(TRIP, build_template()(TRIP), history="own")
 
 
@@ -97,7 +131,11 @@ class Guess:
     def next(self, sample, turns):
         if turns[-1].text == sample.target:
             return None
-        return "Higher." if int(turns[-1].text) < int(sample.target) else Message.of("user", "Lower.")
+        return (
+            "Higher."
+            if int(turns[-1].text) < int(sample.target)
+            else Message.of("user", "Lower.")
+        )
 
 
 def test_a_template_may_lead_the_dialogue():
@@ -110,7 +148,11 @@ def test_a_template_may_lead_the_dialogue():
     third = dialogue.next(second.messages, "9")
 
     assert has_rounds(sample, template)
-    assert texts(third)[-3:] == [("user", "Higher."), ("assistant", "9"), ("user", "Lower.")]
+    assert texts(third)[-3:] == [
+        ("user", "Higher."),
+        ("assistant", "9"),
+        ("user", "Lower."),
+    ]
     assert dialogue.next(third.messages, "5") is None
 
 
@@ -119,7 +161,9 @@ def test_a_fault_in_next_is_blamed_on_the_template():
     template = build_template(Guess())
     prompt = template(sample)
 
-    with pytest.raises(TemplateError, match="template method `next`, sample 'g': ValueError"):
+    with pytest.raises(
+        TemplateError, match="template method `next`, sample 'g': ValueError"
+    ):
         rounds(sample, prompt, template=template).next(prompt.messages, "seven")
 
 
@@ -127,7 +171,9 @@ def test_a_turn_that_is_no_message_is_named():
     sample = Sample(id="a", input="hi", turns=(7,))
     prompt = build_template()(sample)
 
-    with pytest.raises(TemplateError, match="turn 2 of the dialogue, sample 'a': TypeError"):
+    with pytest.raises(
+        TemplateError, match="turn 2 of the dialogue, sample 'a': TypeError"
+    ):
         rounds(sample, prompt).next(prompt.messages, "ho")
 
 
@@ -137,9 +183,18 @@ def test_mt_bench_questions_are_dialogues_of_two_rounds():
         pytest.skip("shared/data/mt_bench is not here")
     for line in file.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        sample = Sample(id=str(row["question_id"]), input=row["turns"][0], turns=tuple(row["turns"][1:]), fields=row)
+        sample = Sample(
+            id=str(row["question_id"]),
+            input=row["turns"][0],
+            turns=tuple(row["turns"][1:]),
+            fields=row,
+        )
         prompt = build_template()(sample)
         dialogue = rounds(sample, prompt)
         second = dialogue.next(prompt.messages, "answer")
-        assert [m.text for m in second.messages] == [row["turns"][0], "answer", row["turns"][1]]
+        assert [m.text for m in second.messages] == [
+            row["turns"][0],
+            "answer",
+            row["turns"][1],
+        ]
         assert dialogue.next(second.messages, "again") is None

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import Audio, DataError, Image, Message, Sample, TemplateError, Text, UsageError
+from assay.core import (
+    Audio,
+    DataError,
+    Image,
+    Message,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+)
 from assay.datasets.media import holder
 from assay.datasets.reach import Reach
 from assay.templates import build_template
@@ -23,7 +32,10 @@ def render(text: str, sample: Sample = SAMPLE) -> str:
 def test_columns_and_the_samples_own_parts_can_be_named():
     loop = "{% for l in letters %}{{ l }}={{ choices[loop.index0] }} {% endfor %}"
 
-    assert render("{{ question }} " + loop + "{{ target }} {{ sample.id }}") == "Which? A=x B=y B s1"
+    assert (
+        render("{{ question }} " + loop + "{{ target }} {{ sample.id }}")
+        == "Which? A=x B=y B s1"
+    )
 
 
 def test_a_column_wins_over_a_name_of_ours():
@@ -34,7 +46,9 @@ def test_a_column_wins_over_a_name_of_ours():
 
 @pytest.mark.parametrize("column", ["year", "data"])
 def test_what_looks_like_json_stays_text(column):
-    prompt = build_template([{"role": "user", "content": "{{ " + column + " }}"}])(SAMPLE)
+    prompt = build_template([{"role": "user", "content": "{{ " + column + " }}"}])(
+        SAMPLE
+    )
 
     assert prompt.messages[0].parts == (Text(ROW[column]),)
 
@@ -44,7 +58,10 @@ def test_nothing_is_escaped_and_the_last_line_break_is_dropped():
 
 
 def test_block_tags_leave_no_blank_lines():
-    assert render("Options:\n{% for o in options %}\n- {{ o }}\n{% endfor %}\nEnd") == "Options:\n- x\n- y\nEnd"
+    assert (
+        render("Options:\n{% for o in options %}\n- {{ o }}\n{% endfor %}\nEnd")
+        == "Options:\n- x\n- y\nEnd"
+    )
 
 
 def test_an_unknown_variable_is_an_error_that_names_the_columns():
@@ -63,16 +80,27 @@ def test_an_unknown_attribute_is_an_error_too():
 
 
 def test_a_syntax_error_names_the_line_before_the_run():
-    with pytest.raises(UsageError, match=r"quiz.yaml, line 2: not valid Jinja: .*; fix: write literal braces"):
+    with pytest.raises(
+        UsageError,
+        match=r"quiz.yaml, line 2: not valid Jinja: .*; fix: write literal braces",
+    ):
         build_template("fine\n{% if %}", where="quiz.yaml")
 
 
 @pytest.mark.parametrize(
     "text",
-    ["{{ ''.__class__ }}", "{{ sample.__class__.__mro__ }}", "{{ options.append('z') }}", "{{ question.__init__ }}"],
+    [
+        "{{ ''.__class__ }}",
+        "{{ sample.__class__.__mro__ }}",
+        "{{ options.append('z') }}",
+        "{{ question.__init__ }}",
+    ],
 )
 def test_what_a_template_may_not_touch_is_refused(text):
-    with pytest.raises(TemplateError, match="sample 's1': the template reaches for what a template may not touch"):
+    with pytest.raises(
+        TemplateError,
+        match="sample 's1': the template reaches for what a template may not touch",
+    ):
         render(text)
 
 
@@ -82,7 +110,9 @@ def test_another_fault_names_the_sample():
 
 
 def test_the_variables_of_a_text_are_known_before_the_run():
-    assert JinjaText("{{ question }}{% for o in options %}{{ o }}{% endfor %}").variables == {"question", "options"}
+    assert JinjaText(
+        "{{ question }}{% for o in options %}{{ o }}{% endfor %}"
+    ).variables == {"question", "options"}
 
 
 def test_messages_render_in_order_and_end_where_the_model_writes():
@@ -105,7 +135,10 @@ def test_media_no_part_mentions_come_before_the_first_text_said():
     picture = Image(PNG)
     sample = Sample(id="a", fields=ROW, media=(picture,))
 
-    turns = [{"role": "system", "content": "be"}, {"role": "user", "content": "{{ question }}"}]
+    turns = [
+        {"role": "system", "content": "be"},
+        {"role": "user", "content": "{{ question }}"},
+    ]
 
     prompt = build_template(turns)(sample)
 
@@ -116,17 +149,30 @@ def test_media_no_part_mentions_come_before_the_first_text_said():
 def test_parts_place_media_where_they_are_mentioned():
     first, second, sound = Image(PNG + b"1"), Image(PNG + b"2"), Audio(b"RIFF")
     sample = Sample(id="a", fields=ROW, media=(first, second, sound))
-    content = ["Compare", {"type": "image"}, {"type": "text", "text": "with {{ year }}"}, {"type": "media"}]
+    content = [
+        "Compare",
+        {"type": "image"},
+        {"type": "text", "text": "with {{ year }}"},
+        {"type": "media"},
+    ]
 
     prompt = build_template([{"role": "user", "content": content}])(sample)
 
-    assert prompt.messages[0].parts == (Text("Compare"), first, Text("with 1949"), second, sound)
+    assert prompt.messages[0].parts == (
+        Text("Compare"),
+        first,
+        Text("with 1949"),
+        second,
+        sound,
+    )
 
 
 def test_a_list_of_parts_is_one_user_turn():
     picture = Image(PNG)
 
-    prompt = build_template([{"type": "image"}, "{{ question }}"])(Sample(id="a", fields=ROW, media=(picture,)))
+    prompt = build_template([{"type": "image"}, "{{ question }}"])(
+        Sample(id="a", fields=ROW, media=(picture,))
+    )
 
     assert prompt.messages == (Message("user", (picture, Text("Which?"))),)
 
@@ -151,13 +197,20 @@ def test_a_path_in_a_column_is_the_medium_the_dataset_found(tmp_path):
     assert prompt.messages[0].media[0] is sample.media[0]
 
 
-@pytest.mark.parametrize("cell", ["secret.png", Path("secret.png"), {"path": "secret.png"}, "http://host/a.png"])
-def test_a_file_a_row_names_is_not_opened_unless_the_dataset_found_it(cell, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "cell",
+    ["secret.png", Path("secret.png"), {"path": "secret.png"}, "http://host/a.png"],
+)
+def test_a_file_a_row_names_is_not_opened_unless_the_dataset_found_it(
+    cell, tmp_path, monkeypatch
+):
     (tmp_path / "secret.png").write_bytes(PNG)
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(TemplateError, match="none of the sample's media") as error:
-        build_template([{"type": "image", "column": "file"}])(Sample(id="a", fields={"file": cell}))
+        build_template([{"type": "image", "column": "file"}])(
+            Sample(id="a", fields={"file": cell})
+        )
 
     assert "columns: {image: file}" in str(error.value)
     assert "sample 'a'" in str(error.value)
@@ -168,14 +221,18 @@ def test_a_file_name_built_from_a_row_is_not_opened_either(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(TemplateError, match="none of the sample's media"):
-        build_template([{"type": "image", "image": "{{ stem }}.png"}])(Sample(id="a", fields={"stem": "secret"}))
+        build_template([{"type": "image", "image": "{{ stem }}.png"}])(
+            Sample(id="a", fields={"stem": "secret"})
+        )
 
 
 def test_a_file_the_task_itself_names_is_opened_where_a_folder_holds_it(tmp_path):
     (tmp_path / "logo.png").write_bytes(PNG)
     template = [{"type": "image", "image": "logo.png"}]
 
-    held = build_template(template, hold=holder(Reach(tmp_path), "here"))(Sample(id="a"))
+    held = build_template(template, hold=holder(Reach(tmp_path), "here"))(
+        Sample(id="a")
+    )
     bare = build_template(template)(Sample(id="a"))
 
     assert held.messages[0].media[0].data() == PNG
@@ -188,9 +245,14 @@ def test_a_file_outside_the_folder_is_refused(name, tmp_path):
     (tmp_path / "logo.png").write_bytes(PNG)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/link.png").symlink_to(tmp_path / "logo.png")
-    built = build_template([{"type": "image", "image": name}], hold=holder(Reach(tmp_path / "data"), "here"))
+    built = build_template(
+        [{"type": "image", "image": name}],
+        hold=holder(Reach(tmp_path / "data"), "here"),
+    )
 
-    with pytest.raises(TemplateError, match="here: the image file lies outside the data folder"):
+    with pytest.raises(
+        TemplateError, match="here: the image file lies outside the data folder"
+    ):
         built(Sample(id="a"))
 
 
@@ -198,26 +260,42 @@ def test_bytes_in_a_struct_and_a_data_url_in_a_cell_need_no_file():
     url = "data:image/png;base64," + base64.b64encode(PNG).decode()
 
     for cell in (url, {"bytes": PNG, "path": "x.png"}):
-        prompt = build_template([{"type": "image", "column": "shot"}])(Sample(id="a", fields={"shot": cell}))
+        prompt = build_template([{"type": "image", "column": "shot"}])(
+            Sample(id="a", fields={"shot": cell})
+        )
         assert prompt.messages[0].media[0].data() == PNG
 
 
 def test_a_media_column_that_is_missing_is_an_error():
-    with pytest.raises(TemplateError, match="'shot' is undefined; fix: the row has the columns: data"):
+    with pytest.raises(
+        TemplateError, match="'shot' is undefined; fix: the row has the columns: data"
+    ):
         build_template([{"type": "image", "column": "shot"}])(SAMPLE)
 
 
 def test_one_image_too_many_is_an_error():
-    with pytest.raises(TemplateError, match=r"shows one more image than the sample has; fix: use \{type: media\}"):
+    with pytest.raises(
+        TemplateError,
+        match=r"shows one more image than the sample has; fix: use \{type: media\}",
+    ):
         build_template([{"type": "image"}, "x"])(SAMPLE)
 
 
 @pytest.mark.parametrize(
     ("messages", "fault"),
     [
-        ([{"role": "user", "content": "x"}, {"content": "y"}], "message 2: a message needs a role, got"),
-        ([{"role": "user", "content": "x", "name": "bob"}], "message 1: a message has no 'name'; fix: its keys"),
-        ([{"role": "user", "content": [{"type": "smell"}]}], "unknown part type 'smell'; fix: known types: text"),
+        (
+            [{"role": "user", "content": "x"}, {"content": "y"}],
+            "message 2: a message needs a role, got",
+        ),
+        (
+            [{"role": "user", "content": "x", "name": "bob"}],
+            "message 1: a message has no 'name'; fix: its keys",
+        ),
+        (
+            [{"role": "user", "content": [{"type": "smell"}]}],
+            "unknown part type 'smell'; fix: known types: text",
+        ),
         ([{"role": "user", "content": [None]}], "content is text or parts, got None"),
         ([{"role": "user", "content": "{{"}], "message 1, line 1: not valid Jinja"),
     ],
@@ -228,12 +306,20 @@ def test_messages_that_cannot_be_used_are_refused_before_the_run(messages, fault
 
 
 def test_a_prompt_with_an_answer_is_a_template_that_knows_its_solution():
-    template = build_template({"prompt": "Q: {{ question }}", "answer": "In {{ year }}"})
+    template = build_template(
+        {"prompt": "Q: {{ question }}", "answer": "In {{ year }}"}
+    )
 
     assert template(SAMPLE).messages[0].text == "Q: Which?"
-    assert template.solved(SAMPLE) == (Message.of("user", "Q: Which?"), Message.of("assistant", "In 1949"))
+    assert template.solved(SAMPLE) == (
+        Message.of("user", "Q: Which?"),
+        Message.of("assistant", "In 1949"),
+    )
 
 
 def test_an_unknown_key_beside_messages_is_refused():
-    with pytest.raises(UsageError, match="a template has no 'anser'; fix: its keys are prompt or messages, and answer"):
+    with pytest.raises(
+        UsageError,
+        match="a template has no 'anser'; fix: its keys are prompt or messages, and answer",
+    ):
         build_template({"prompt": "x {{ id }}", "anser": "y"})

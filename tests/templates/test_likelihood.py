@@ -26,13 +26,17 @@ def test_texts_are_weighed_after_the_question_alone():
 
 
 def test_the_options_can_be_shown_while_texts_are_weighed():
-    prompt = ChoiceLikelihood(continuation="text", show_choices=True, layout="inline")(SKY)
+    prompt = ChoiceLikelihood(continuation="text", show_choices=True, layout="inline")(
+        SKY
+    )
 
     assert prompt.text == "Question: Sky?\n(A) red (B) deep blue\nAnswer:"
 
 
 def test_a_sentence_is_continued_where_there_is_no_answer_prefix():
-    prompt = ChoiceLikelihood(continuation="text", question_prefix="", answer_prefix="")(SKY)
+    prompt = ChoiceLikelihood(
+        continuation="text", question_prefix="", answer_prefix=""
+    )(SKY)
 
     assert prompt.text == "Sky?"
 
@@ -66,9 +70,18 @@ def test_a_rolling_text_is_weighed_whole_and_unchanged():
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
-        ({"name": "choice_likelihood", "continuation": "word"}, "cannot weigh 'word'; fix: use 'letter' or 'text'"),
-        ({"name": "likelihood_of", "what": "word"}, "cannot weigh 'word'; fix: use 'last_word' or 'target'"),
-        ({"name": "choice_likelihood", "layout": "lnes"}, "unknown layout 'lnes'; fix: did you mean 'lines'"),
+        (
+            {"name": "choice_likelihood", "continuation": "word"},
+            "cannot weigh 'word'; fix: use 'letter' or 'text'",
+        ),
+        (
+            {"name": "likelihood_of", "what": "word"},
+            "cannot weigh 'word'; fix: use 'last_word' or 'target'",
+        ),
+        (
+            {"name": "choice_likelihood", "layout": "lnes"},
+            "unknown layout 'lnes'; fix: did you mean 'lines'",
+        ),
     ],
 )
 def test_a_wrong_option_is_refused_before_the_run(template, fault):
@@ -79,7 +92,10 @@ def test_a_wrong_option_is_refused_before_the_run(template, fault):
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
-        (Rolling(column="txt"), "sample 's': there is no column 'txt'; fix: the row has the columns: n, text"),
+        (
+            Rolling(column="txt"),
+            "sample 's': there is no column 'txt'; fix: the row has the columns: n, text",
+        ),
         (Rolling(column="n"), "the column 'n' holds no text"),
         (ChoiceLikelihood(), "the sample has no choices"),
     ],

@@ -31,8 +31,17 @@ def test_a_generator_depends_on_seed_and_name_alone():
 
 def test_the_text_compared_is_the_question_else_the_row():
     assert plain_text(Sample(id="a", input="hi", fields={"x": "no"})) == "hi"
-    assert plain_text(Sample(id="a", fields={"x": "one", "n": 2, "y": "two"})) == "one two"
-    assert plain_text(Sample(id="a", input=(Message.of("user", "hi"), Message.of("assistant", "ho")))) == "hi\nho"
+    assert (
+        plain_text(Sample(id="a", fields={"x": "one", "n": 2, "y": "two"})) == "one two"
+    )
+    assert (
+        plain_text(
+            Sample(
+                id="a", input=(Message.of("user", "hi"), Message.of("assistant", "ho"))
+            )
+        )
+        == "hi\nho"
+    )
 
 
 def test_trigrams_forget_case_and_runs_of_blanks():
@@ -41,7 +50,12 @@ def test_trigrams_forget_case_and_runs_of_blanks():
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(alphabet="abcde ", min_size=1, max_size=20), min_size=1, max_size=8), st.data())
+@given(
+    st.lists(
+        st.text(alphabet="abcde ", min_size=1, max_size=20), min_size=1, max_size=8
+    ),
+    st.data(),
+)
 def test_a_text_is_nearest_to_its_equal(texts, data):
     place = data.draw(st.integers(0, len(texts) - 1))
 
@@ -56,6 +70,11 @@ def test_texts_with_nothing_in_common_keep_their_order():
 
 
 def test_a_rare_trigram_counts_for_more_than_a_common_one():
-    texts = ["the answer is north", "the answer is seven", "the answer is green", "a quark"]
+    texts = [
+        "the answer is north",
+        "the answer is seven",
+        "the answer is green",
+        "a quark",
+    ]
 
     assert next(SimilarTexts(texts).nearest("the answer is quark")) == 3

@@ -13,20 +13,32 @@ IMAGES = (Image(b"one"), Image(b"two"))
 def test_system_text_wording_and_turns_are_those_of_the_task():
     own = [
         {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Pick one. {{ input }} A: {{ choices[0] }} B: {{ choices[1] }}"},
+        {
+            "role": "user",
+            "content": "Pick one. {{ input }} A: {{ choices[0] }} B: {{ choices[1] }}",
+        },
     ]
 
     prompt = WeighedLetters(own)(SAMPLE)
 
     assert [(m.role, m.text) for m in prompt.messages] == [
-        ("system", "Be brief."), ("user", "Pick one. Which is red? A: sky B: blood"),
-    ]  # fmt: skip
+        ("system", "Be brief."),
+        ("user", "Pick one. Which is red? A: sky B: blood"),
+    ]
     assert prompt.continuations == ("A", "B")
 
 
 def test_media_stay_where_the_template_puts_them():
-    own = ["First: ", {"type": "image"}, " second: ", {"type": "image"}, "{{ input }} A. {{ choices[0] }} B. …"]
-    sample = Sample("a", "Which is red?", "B", ("the first", "the second"), media=IMAGES)
+    own = [
+        "First: ",
+        {"type": "image"},
+        " second: ",
+        {"type": "image"},
+        "{{ input }} A. {{ choices[0] }} B. …",
+    ]
+    sample = Sample(
+        "a", "Which is red?", "B", ("the first", "the second"), media=IMAGES
+    )
 
     [message] = WeighedLetters(own)(sample).messages
 
@@ -37,14 +49,23 @@ def test_media_stay_where_the_template_puts_them():
     ("messages", "continuations"),
     [
         ((Message.of("user", "A or B?"),), ("A", "B")),
-        ((Message.of("user", "A or B?"), Message.of("assistant", "The letter is")), (" A", " B")),
-        ((Message.of("user", "A or B?"), Message.of("assistant", "The letter is ")), ("A", "B")),
+        (
+            (Message.of("user", "A or B?"), Message.of("assistant", "The letter is")),
+            (" A", " B"),
+        ),
+        (
+            (Message.of("user", "A or B?"), Message.of("assistant", "The letter is ")),
+            ("A", "B"),
+        ),
         ((Message.of("", "A or B? Answer:"),), (" A", " B")),
         ((Message.of("user", "A or B?"), Message("assistant", None)), ("A", "B")),
     ],
 )
 def test_a_letter_brings_a_blank_only_where_it_goes_on_a_text(messages, continuations):
-    assert WeighedLetters(lambda sample: Prompt(messages))(SAMPLE).continuations == continuations
+    assert (
+        WeighedLetters(lambda sample: Prompt(messages))(SAMPLE).continuations
+        == continuations
+    )
 
 
 def test_labels_of_the_templates_own_are_weighed():
@@ -55,9 +76,16 @@ def test_labels_of_the_templates_own_are_weighed():
 
 
 def test_without_a_template_text_is_a_completion_and_media_are_a_chat():
-    plain, seen = WeighedLetters()(SAMPLE), WeighedLetters()(Sample("a", "?", "A", ("x", "y"), media=IMAGES[:1]))
+    plain, seen = (
+        WeighedLetters()(SAMPLE),
+        WeighedLetters()(Sample("a", "?", "A", ("x", "y"), media=IMAGES[:1])),
+    )
 
-    assert plain.messages[0].role == "" and plain.text.endswith("Answer:") and plain.continuations == (" A", " B")
+    assert (
+        plain.messages[0].role == ""
+        and plain.text.endswith("Answer:")
+        and plain.continuations == (" A", " B")
+    )
     assert seen.messages[0].role == "user" and seen.continuations == ("A", "B")
 
 
@@ -69,4 +97,6 @@ def test_a_prompt_that_hides_the_options_is_refused():
 def test_the_tasks_system_text_stands_before_it():
     built = build_template(WeighedLetters(Choices()), system="Be brief.")
 
-    assert built(SAMPLE).messages[0].text == "Be brief." and built(SAMPLE).continuations == ("A", "B")
+    assert built(SAMPLE).messages[0].text == "Be brief." and built(
+        SAMPLE
+    ).continuations == ("A", "B")

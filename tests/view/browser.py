@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 BINARY = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    (
+        found
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (found := shutil.which(name))
+    ),
+    None,
 )
 DRIVER = shutil.which("chromedriver")
 WATCH = """
@@ -28,7 +33,9 @@ LONGEST = 60.0
 def skip_reason() -> str:
     """Why there is no browser to test in; empty if there is one."""
     if BINARY is None or DRIVER is None:
-        return "no chromium and chromedriver here (apt install chromium chromium-driver)"
+        return (
+            "no chromium and chromedriver here (apt install chromium chromium-driver)"
+        )
     try:
         import selenium  # noqa: F401
     except ImportError:
@@ -45,15 +52,27 @@ class Browser:
 
         options = webdriver.ChromeOptions()
         options.binary_location = str(BINARY)
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
-                         "--hide-scrollbars",
-                         f"--window-size={width},{height}", "--no-first-run", "--disable-background-networking",
-                         "--disable-component-update",
-                         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
+        for argument in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--disable-gpu",
+            "--mute-audio",
+            "--hide-scrollbars",
+            f"--window-size={width},{height}",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+        ):
             options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability(
+            "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+        )
         self.driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        self.driver.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": WATCH}
+        )
         self.driver.set_page_load_timeout(60)
         self.foreign: list[str] = []
         self.violations: list[str] = []
@@ -70,15 +89,27 @@ class Browser:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:", "chrome:", "about:")):
+                if not url.startswith(
+                    (
+                        "http://127.0.0.1:",
+                        "data:",
+                        "blob:",
+                        "file:",
+                        "chrome:",
+                        "about:",
+                    )
+                ):
                     self.foreign.append(url)
         with contextlib.suppress(Exception):
             self.violations += self.js("return window.__violations.splice(0)") or []
-            self.ran += self.js("const n = window.__ran; window.__ran = 0; return n") or 0
+            self.ran += (
+                self.js("const n = window.__ran; window.__ran = 0; return n") or 0
+            )
         self.violations += [
             e["message"]
             for e in self.driver.get_log("browser")
-            if "Content Security Policy" in e["message"] or "TrustedHTML" in e["message"]
+            if "Content Security Policy" in e["message"]
+            or "TrustedHTML" in e["message"]
         ]
 
     def js(self, code: str, *arguments: Any) -> Any:
@@ -87,7 +118,12 @@ class Browser:
 
     def text(self, selector: str = "body") -> str:
         """All text inside an element."""
-        return str(self.js("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
+        return str(
+            self.js(
+                "return document.querySelector(arguments[0])?.textContent ?? ''",
+                selector,
+            )
+        )
 
     def wait(self, code: str, *arguments: Any) -> Any:
         """Waits until an expression is true, and returns it."""
@@ -101,7 +137,11 @@ class Browser:
 
     def click(self, selector: str, number: int = 0) -> None:
         """Clicks on an element."""
-        self.js("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, number)
+        self.js(
+            "document.querySelectorAll(arguments[0])[arguments[1]].click()",
+            selector,
+            number,
+        )
 
     def keys(self, *keys: str) -> None:
         """Presses keys by their names (`ARROW_DOWN`), wherever the focus is."""
@@ -117,18 +157,28 @@ class Browser:
         """As if the system were set to dark, or to light."""
         value = "dark" if on else "light"
         self.driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": value}]}
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": value}]},
         )
 
     def size(self, width: int, height: int) -> None:
         """The size of the window."""
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        metrics = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": width < 600,
+        }
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def axe(self) -> list[str]:
         """What axe-core finds wrong with the page."""
-        package = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
-        source = (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+        package = pytest.importorskip(
+            "axe_playwright_python", reason="axe-core is not installed"
+        )
+        source = (Path(package.__file__).parent / "axe.min.js").read_text(
+            encoding="utf-8"
+        )
         self.js(f"if (!window.axe) {{ {source} }}")
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; axe.run(document).then((r) => done(r.violations.map((v) => "
@@ -150,9 +200,13 @@ class Viewer:
         self.app = app or make_app(root)
         listener = bind(0)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(self.app, log_level="warning", access_log=False, lifespan="off", ws="none")
+        config = uvicorn.Config(
+            self.app, log_level="warning", access_log=False, lifespan="off", ws="none"
+        )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+        )
         self._thread.start()
 
     def link(self) -> str:
@@ -175,7 +229,9 @@ def file_host(folder: Path) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             return
 
-    host = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    host = ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
+    )
     threading.Thread(target=host.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{host.server_address[1]}"
@@ -184,4 +240,6 @@ def file_host(folder: Path) -> Iterator[str]:
         host.server_close()
 
 
-needs_browser: Callable[[Any], Any] = pytest.mark.skipif(bool(skip_reason()), reason=skip_reason())
+needs_browser: Callable[[Any], Any] = pytest.mark.skipif(
+    bool(skip_reason()), reason=skip_reason()
+)

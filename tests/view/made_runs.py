@@ -30,7 +30,12 @@ def wav(seconds: float = 0.5) -> bytes:
         file.setsampwidth(2)
         file.setframerate(8000)
         file.writeframes(
-            b"".join(int((k % 40 - 20) * 1200 * k / frames).to_bytes(2, "little", signed=True) for k in range(frames))
+            b"".join(
+                int((k % 40 - 20) * 1200 * k / frames).to_bytes(
+                    2, "little", signed=True
+                )
+                for k in range(frames)
+            )
         )
     return out.getvalue()
 
@@ -46,7 +51,9 @@ def webm(frames: int = 20) -> bytes:
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for level in range(frames):
             picture = np.full((48, 64, 3), 12 * level, np.uint8)
-            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+            for packet in stream.encode(
+                av.VideoFrame.from_ndarray(picture, format="rgb24")
+            ):
                 container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
@@ -54,18 +61,46 @@ def webm(frames: int = 20) -> bytes:
 
 
 def output_line(
-    task: str, model: str, id: str, key: str, prompt: Any, output: Mapping[str, Any], **more: Any
+    task: str,
+    model: str,
+    id: str,
+    key: str,
+    prompt: Any,
+    output: Mapping[str, Any],
+    **more: Any,
 ) -> dict[str, Any]:
     """The line of an answer, as plain data that a test may change."""
-    plain = {"kind": "output", "task": task, "model": model, "id": id, "key": key, "prompt": prompt, "output": output}
+    plain = {
+        "kind": "output",
+        "task": task,
+        "model": model,
+        "id": id,
+        "key": key,
+        "prompt": prompt,
+        "output": output,
+    }
     return plain | {name: value for name, value in more.items() if value is not None}
 
 
 def score_line(
-    task: str, model: str, id: str, scorer: str, digest: str, values: Mapping[str, Any], outcome: str, **more: Any
+    task: str,
+    model: str,
+    id: str,
+    scorer: str,
+    digest: str,
+    values: Mapping[str, Any],
+    outcome: str,
+    **more: Any,
 ) -> dict[str, Any]:
     """The line of a verdict, as plain data."""
-    plain = {"kind": "score", "task": task, "model": model, "id": id, "scorer": scorer, "digest": digest}
+    plain = {
+        "kind": "score",
+        "task": task,
+        "model": model,
+        "id": id,
+        "scorer": scorer,
+        "digest": digest,
+    }
     return plain | {"values": values, "outcome": outcome} | more
 
 
@@ -73,17 +108,39 @@ def result(task: str, metric: str, value: float, n: int, **more: Any) -> dict[st
     """A row of a summary."""
     low, high = max(0.0, value - 0.1), min(1.0, value + 0.1)
     plain = {
-        "task": task, "protocol": task, "model": "model", "metric": metric, "value": value, "stderr": 0.05,
-        "ci": [low, high], "interval": "wilson", "n": n, "n_expected": n, "outcomes": {"scored": n}, "groups": {},
-        "parsed_value": None, "bounds": None, "flags": [], "higher_is_better": True, "clusters": None,
-    }  # fmt: skip
+        "task": task,
+        "protocol": task,
+        "model": "model",
+        "metric": metric,
+        "value": value,
+        "stderr": 0.05,
+        "ci": [low, high],
+        "interval": "wilson",
+        "n": n,
+        "n_expected": n,
+        "outcomes": {"scored": n},
+        "groups": {},
+        "parsed_value": None,
+        "bounds": None,
+        "flags": [],
+        "higher_is_better": True,
+        "clusters": None,
+    }
     return {**plain, **more}
 
 
-def manifest(*tasks: str, scorers: Sequence[str] = ("exact",), **more: Any) -> dict[str, Any]:
+def manifest(
+    *tasks: str, scorers: Sequence[str] = ("exact",), **more: Any
+) -> dict[str, Any]:
     """A `run.json`, as far as readers look into it."""
     cells = [
-        {"task": t, "protocol": t, "model": "model", "scorers": dict.fromkeys(scorers, "d"), "options": {}}
+        {
+            "task": t,
+            "protocol": t,
+            "model": "model",
+            "scorers": dict.fromkeys(scorers, "d"),
+            "options": {},
+        }
         for t in tasks
     ]
     plain = {
@@ -92,23 +149,56 @@ def manifest(*tasks: str, scorers: Sequence[str] = ("exact",), **more: Any) -> d
         "config": {"tasks": list(tasks), "models": ["model"]},
         "started": STARTED,
     }
-    return {**plain, "finished": "2026-11-16T03:01:00+0000", "cells": cells, "versions": {"assay": "0.1.0"}, **more}
+    return {
+        **plain,
+        "finished": "2026-11-16T03:01:00+0000",
+        "cells": cells,
+        "versions": {"assay": "0.1.0"},
+        **more,
+    }
 
 
 def answered(
-    id: str, question: Any, answer: Any, target: Any = None, task: str = "sums", **more: Any
+    id: str,
+    question: Any,
+    answer: Any,
+    target: Any = None,
+    task: str = "sums",
+    **more: Any,
 ) -> dict[str, Any]:
     """The line of an answer; `answer` is text, or a list of candidates."""
-    candidates = [{"text": answer, "stop_reason": "stop"}] if isinstance(answer, str) else answer
-    output = {"candidates": candidates, "usage": {"input_tokens": 10, "output_tokens": 4}, "seconds": 0.25}
-    prompt = question if isinstance(question, list) else [{"role": "user", "content": question}]
+    candidates = (
+        [{"text": answer, "stop_reason": "stop"}] if isinstance(answer, str) else answer
+    )
+    output = {
+        "candidates": candidates,
+        "usage": {"input_tokens": 10, "output_tokens": 4},
+        "seconds": 0.25,
+    }
+    prompt = (
+        question
+        if isinstance(question, list)
+        else [{"role": "user", "content": question}]
+    )
     return output_line(
-        task, "model", id, f"{abs(hash((id, task, str(more)))):032x}"[:32], prompt, output, target=target, **more
+        task,
+        "model",
+        id,
+        f"{abs(hash((id, task, str(more)))):032x}"[:32],
+        prompt,
+        output,
+        target=target,
+        **more,
     )
 
 
 def judged(
-    id: str, value: float | None, outcome: str = "scored", task: str = "sums", scorer: str = "exact", **more: Any
+    id: str,
+    value: float | None,
+    outcome: str = "scored",
+    task: str = "sums",
+    scorer: str = "exact",
+    **more: Any,
 ) -> dict[str, Any]:
     """The line of a verdict."""
     values = more.pop("values", {} if value is None else {scorer: value})
@@ -149,8 +239,30 @@ def sums(folder: Path, count: int = 40, right: int = 30) -> Path:
     lines = []
     for n in range(count):
         good = n < right
-        lines.append(answered(f"s{n:03}", f"What is {n} + {n}?", f"It is {2 * n if good else 2 * n + 1}.", str(2 * n)))
-        more = {"answer": str(2 * n if good else 2 * n + 1), "details": {"rule": "last number"}, "order": n}
-        lines.append(judged(f"s{n:03}", float(good), tags={"size": "small" if n < 20 else "large"}, **more))
+        lines.append(
+            answered(
+                f"s{n:03}",
+                f"What is {n} + {n}?",
+                f"It is {2 * n if good else 2 * n + 1}.",
+                str(2 * n),
+            )
+        )
+        more = {
+            "answer": str(2 * n if good else 2 * n + 1),
+            "details": {"rule": "last number"},
+            "order": n,
+        }
+        lines.append(
+            judged(
+                f"s{n:03}",
+                float(good),
+                tags={"size": "small" if n < 20 else "large"},
+                **more,
+            )
+        )
     value = right / count
-    return write_run(folder, lines, [result("sums", "exact", value, count, details={"scale": [0.0, 1.0]})])
+    return write_run(
+        folder,
+        lines,
+        [result("sums", "exact", value, count, details={"scale": [0.0, 1.0]})],
+    )

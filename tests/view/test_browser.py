@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, file_host, needs_browser
-from made_runs import answered, judged, manifest, output_line, png, result, sums, wav, webm, write_run
+from made_runs import (
+    answered,
+    judged,
+    manifest,
+    output_line,
+    png,
+    result,
+    sums,
+    wav,
+    webm,
+    write_run,
+)
 
 from assay.core import Audio, Image, Video
 from assay.view.bundle import write_bundle
@@ -28,7 +39,9 @@ def two_runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_list_shows_every_run_with_its_number_and_interval(window: Browser, viewer, two_runs: Path):
+def test_the_list_shows_every_run_with_its_number_and_interval(
+    window: Browser, viewer, two_runs: Path
+):
     window.open(viewer(two_runs).link())
 
     window.wait("document.querySelectorAll('.run-name').length === 2")
@@ -38,7 +51,9 @@ def test_the_list_shows_every_run_with_its_number_and_interval(window: Browser, 
     assert "token" not in window.js("return location.href")
 
 
-def test_arrow_keys_go_through_samples_and_the_address_follows(window: Browser, viewer, two_runs: Path):
+def test_arrow_keys_go_through_samples_and_the_address_follows(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -49,16 +64,25 @@ def test_arrow_keys_go_through_samples_and_the_address_follows(window: Browser, 
     window.wait("document.querySelector('.sample h1')?.textContent === 's001'")
 
     assert "id=s001" in window.js("return location.hash")
-    assert window.js("return document.querySelector('.row[aria-selected=true]').textContent").find("s001") >= 0
+    assert (
+        window.js(
+            "return document.querySelector('.row[aria-selected=true]').textContent"
+        ).find("s001")
+        >= 0
+    )
 
 
 @pytest.mark.costly
-def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(window: Browser, viewer, two_runs: Path):
+def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
 
-    window.open(f"{server.address}/#/run/{run_id('first')}/samples?score=wrong&tag.size=large&id=s035")
+    window.open(
+        f"{server.address}/#/run/{run_id('first')}/samples?score=wrong&tag.size=large&id=s035"
+    )
     window.wait("document.querySelector('.sample h1')?.textContent === 's035'")
 
     assert "6 / 10 of 40" in window.text(".side > p")
@@ -67,7 +91,9 @@ def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(wind
 
 
 @pytest.mark.costly
-def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, two_runs: Path):
+def test_words_are_searched_in_questions_and_answers(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -81,11 +107,15 @@ def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, tw
     window.wait("document.querySelectorAll('.row').length === 1")
 
     assert "s017" in window.text(".row")
-    assert window.js("return document.activeElement === document.querySelector('.filters input')")
+    assert window.js(
+        "return document.activeElement === document.querySelector('.filters input')"
+    )
 
 
 @pytest.mark.costly
-def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(window: Browser, viewer, tmp_path: Path):
+def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(
+    window: Browser, viewer, tmp_path: Path
+):
     sums(tmp_path / "run", count=3000, right=1000)
     server = viewer(tmp_path)
     window.open(server.link())
@@ -101,7 +131,9 @@ def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(window: B
     assert window.text(".side > p").startswith("3,000 / 3,000")
 
 
-def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window: Browser, viewer, two_runs: Path):
+def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(
+    window: Browser, viewer, two_runs: Path
+):
     window.open(viewer(two_runs).link())
     window.wait("document.querySelectorAll('.card input').length === 2")
 
@@ -112,7 +144,12 @@ def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window:
     window.click(".flip > summary")
     window.wait("document.querySelector('.pairwise del, .pairwise ins')")
 
-    assert "points" in sentence and "95 % interval" in sentence and "10" in sentence and "of 40" in sentence
+    assert (
+        "points" in sentence
+        and "95 % interval" in sentence
+        and "10" in sentence
+        and "of 40" in sentence
+    )
     answers = window.js(
         "return [...document.querySelectorAll('.pairwise .grid .card > .text')].map((t) => t.textContent)"
     )
@@ -131,14 +168,35 @@ def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path
         }
     ]
     made = [
-        {"parts": [{"type": "audio", "sha256": tone.digest, "format": "wav", "seconds": 0.5}]},
+        {
+            "parts": [
+                {
+                    "type": "audio",
+                    "sha256": tone.digest,
+                    "format": "wav",
+                    "seconds": 0.5,
+                }
+            ]
+        },
         {"text": "second try"},
     ]
     lines = [
         answered("a", prompt, made, task="say"),
-        judged("a", 1.0, task="say", candidates=[1.0, 0.0], details={"answers": ["x", "try"]}),
+        judged(
+            "a",
+            1.0,
+            task="say",
+            candidates=[1.0, 0.0],
+            details={"answers": ["x", "try"]},
+        ),
     ]
-    write_run(tmp_path / "media", lines, [result("say", "exact", 1.0, 1)], manifest("say"), media=[picture, tone])
+    write_run(
+        tmp_path / "media",
+        lines,
+        [result("say", "exact", 1.0, 1)],
+        manifest("say"),
+        media=[picture, tone],
+    )
     server = viewer(tmp_path)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -148,40 +206,72 @@ def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path
     window.wait("document.querySelectorAll('.wave rect').length > 20")
     window.wait("document.querySelector('audio').duration > 0.4")
 
-    assert window.js("return document.querySelectorAll('.beside .answer-box').length") == 2
+    assert (
+        window.js("return document.querySelectorAll('.beside .answer-box').length") == 2
+    )
     assert window.text(".beside mark") == "try"
 
 
 @pytest.mark.costly
-def test_a_video_plays_and_jumps_to_any_time_live_and_in_a_report(window: Browser, viewer, tmp_path: Path):
+def test_a_video_plays_and_jumps_to_any_time_live_and_in_a_report(
+    window: Browser, viewer, tmp_path: Path
+):
     pytest.importorskip("av", reason="PyAV, which makes the video, is not installed")
     film = Video(webm())
-    content = [{"type": "video", "sha256": film.digest, "format": "webm"}, {"type": "text", "text": "What happens?"}]
+    content = [
+        {"type": "video", "sha256": film.digest, "format": "webm"},
+        {"type": "text", "text": "What happens?"},
+    ]
     lines = [
-        answered("v", [{"role": "user", "content": content}], "It grows brighter.", task="films"),
+        answered(
+            "v",
+            [{"role": "user", "content": content}],
+            "It grows brighter.",
+            task="films",
+        ),
         judged("v", 1.0, task="films"),
     ]
-    write_run(tmp_path / "runs" / "films", lines, [result("films", "exact", 1.0, 1)], manifest("films"), media=[film])
-    (tmp_path / "report.html").write_text(html_report([tmp_path / "runs" / "films"]), "utf-8")
+    write_run(
+        tmp_path / "runs" / "films",
+        lines,
+        [result("films", "exact", 1.0, 1)],
+        manifest("films"),
+        media=[film],
+    )
+    (tmp_path / "report.html").write_text(
+        html_report([tmp_path / "runs" / "films"]), "utf-8"
+    )
     server = viewer(tmp_path / "runs")
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
 
-    for address in (f"{server.address}/#/run/{run_id('films')}/samples?id=v", (tmp_path / "report.html").as_uri()):
+    for address in (
+        f"{server.address}/#/run/{run_id('films')}/samples?id=v",
+        (tmp_path / "report.html").as_uri(),
+    ):
         window.open(address)
-        window.js("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        window.js(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+        )
         window.wait("document.querySelector('video')?.duration > 1.5")
-        window.js("const v = document.querySelector('video'); v.muted = true; v.currentTime = 1.2; v.play()")
+        window.js(
+            "const v = document.querySelector('video'); v.muted = true; v.currentTime = 1.2; v.play()"
+        )
         window.wait("document.querySelector('video').currentTime >= 1.3")
 
         assert window.js("return document.querySelector('video').videoWidth") == 64
 
 
 @pytest.mark.costly
-def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(window: Browser, viewer, tmp_path: Path):
+def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(
+    window: Browser, viewer, tmp_path: Path
+):
     text = "😀 The answer is B. (B stands for 'both'.) B"
     place = [text.index("B"), text.index("B") + 1]
-    lines = [answered("a", "?", text), judged("a", 1.0, answer="B", details={"span": place})]
+    lines = [
+        answered("a", "?", text),
+        judged("a", 1.0, answer="B", details={"span": place}),
+    ]
     write_run(tmp_path / "run", lines, [result("sums", "exact", 1.0, 1)])
     server = viewer(tmp_path)
     window.open(server.link())
@@ -191,16 +281,34 @@ def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(window: Br
     window.wait("document.querySelector('.conversation mark')")
 
     before = "return document.querySelector('.conversation mark').previousSibling.textContent"
-    assert window.text(".conversation mark") == "B" and window.js(before) == "😀 The answer is "
+    assert (
+        window.text(".conversation mark") == "B"
+        and window.js(before) == "😀 The answer is "
+    )
 
 
 @pytest.mark.costly
-def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_path: Path):
-    digest, markup = "a" * 64, b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+def test_media_that_are_missing_or_broken_say_so(
+    window: Browser, viewer, tmp_path: Path
+):
+    digest, markup = (
+        "a" * 64,
+        b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
+    )
     drawing = tmp_path / "drawing.svg"
     drawing.write_bytes(markup)
-    parts = [{"type": "image", "sha256": digest, "format": "png"}, {"type": "text", "text": "and"}]
-    svg = [{"type": "image", "sha256": hashlib.sha256(markup).hexdigest(), "format": "svg", "path": str(drawing)}]
+    parts = [
+        {"type": "image", "sha256": digest, "format": "png"},
+        {"type": "text", "text": "and"},
+    ]
+    svg = [
+        {
+            "type": "image",
+            "sha256": hashlib.sha256(markup).hexdigest(),
+            "format": "svg",
+            "path": str(drawing),
+        }
+    ]
     lines = [
         answered("gone", [{"role": "user", "content": parts}], "x"),
         answered("svg", [{"role": "user", "content": svg}], "y"),
@@ -217,13 +325,21 @@ def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_pa
     window.wait(
         "document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')"
     )
-    assert "not an image, audio or video file by its own bytes" in window.text(".medium")
+    assert "not an image, audio or video file by its own bytes" in window.text(
+        ".medium"
+    )
 
 
 @pytest.mark.costly
-def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_path: Path):
+def test_rounds_are_turns_and_the_judge_is_heard(
+    window: Browser, viewer, tmp_path: Path
+):
     first = [{"role": "user", "content": "Name a river"}]
-    second = [*first, {"role": "assistant", "content": "The Rhine"}, {"role": "user", "content": "And a lake"}]
+    second = [
+        *first,
+        {"role": "assistant", "content": "The Rhine"},
+        {"role": "user", "content": "And a lake"},
+    ]
     key = "c" * 32
     asked = output_line(
         "sums#judge",
@@ -233,8 +349,14 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
         [{"role": "user", "content": "Is it right?"}],
         {"candidates": [{"text": "Nearly: 0.5"}]},
     )
-    lines = [answered("d", first, "The Rhine"), answered("d", second, "Lake Como", round=1), asked]
-    lines.append(judged("d", 0.5, details={"reason": "one of two", "asked": [["judge", key]]}))
+    lines = [
+        answered("d", first, "The Rhine"),
+        answered("d", second, "Lake Como", round=1),
+        asked,
+    ]
+    lines.append(
+        judged("d", 0.5, details={"reason": "one of two", "asked": [["judge", key]]})
+    )
     write_run(tmp_path / "talk", lines)
     server = viewer(tmp_path)
     window.open(server.link())
@@ -243,7 +365,9 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
     window.open(f"{server.address}/#/run/{run_id('talk')}/samples?id=d")
     window.wait("document.querySelector('.judge')")
 
-    turns = window.js("return [...document.querySelectorAll('.conversation .turn .text')].map((t) => t.textContent)")
+    turns = window.js(
+        "return [...document.querySelectorAll('.conversation .turn .text')].map((t) => t.textContent)"
+    )
     assert turns == ["Name a river", "The Rhine", "And a lake", "Lake Como"]
     assert (
         "the-judge" in window.text(".judge")
@@ -253,8 +377,13 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
 
 
 @pytest.mark.costly
-def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewer, tmp_path: Path):
-    write_run(tmp_path / "long", [answered("big", "Go on", "word " * 2_000_000), judged("big", 0.0)])
+def test_an_answer_of_ten_megabytes_leaves_the_page_alive(
+    window: Browser, viewer, tmp_path: Path
+):
+    write_run(
+        tmp_path / "long",
+        [answered("big", "Go on", "word " * 2_000_000), judged("big", 0.0)],
+    )
     server = viewer(tmp_path)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -263,14 +392,22 @@ def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewe
     window.wait("document.querySelector('.sample h1')?.textContent === 'big'")
 
     assert "more characters" in window.text(".answer-box")
-    assert window.js("return document.querySelector('.answer-box').textContent.length") < 400_000
+    assert (
+        window.js("return document.querySelector('.answer-box').textContent.length")
+        < 400_000
+    )
 
 
 @pytest.mark.costly
-def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(window: Browser, viewer, tmp_path: Path):
+def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(
+    window: Browser, viewer, tmp_path: Path
+):
     folder = sums(tmp_path / "hurt", count=6, right=3)
     journal = folder / "records.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b"What is 1 + 1", b"What is 1 - 1") + b'{"kind":"out')
+    journal.write_bytes(
+        journal.read_bytes().replace(b"What is 1 + 1", b"What is 1 - 1")
+        + b'{"kind":"out'
+    )
     server = viewer(tmp_path)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -284,7 +421,9 @@ def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(window: Browser,
 
 
 @pytest.mark.costly
-def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(window: Browser, viewer, two_runs: Path):
+def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
@@ -300,7 +439,9 @@ def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(window: Bro
 
 
 @pytest.mark.costly
-def test_a_folder_with_an_unreadable_run_still_lists_the_others(window: Browser, viewer, two_runs: Path):
+def test_a_folder_with_an_unreadable_run_still_lists_the_others(
+    window: Browser, viewer, two_runs: Path
+):
     (two_runs / "broken").mkdir()
     (two_runs / "broken" / "run.json").write_text("{not json")
 
@@ -311,7 +452,9 @@ def test_a_folder_with_an_unreadable_run_still_lists_the_others(window: Browser,
 
 
 @pytest.mark.costly
-def test_without_the_link_there_is_a_sentence_and_no_number(window: Browser, viewer, two_runs: Path):
+def test_without_the_link_there_is_a_sentence_and_no_number(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.driver.delete_all_cookies()
 
@@ -332,7 +475,15 @@ def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
         for n in range(3):
             writer.journal.append(answered(f"s{n}", "?", "4"))
             writer.journal.append(judged(f"s{n}", float(n > 0), order=n))
-        writer.journal.append(judged("s3", None, "data_error", order=3, details={"error": "row 3: no question"}))
+        writer.journal.append(
+            judged(
+                "s3",
+                None,
+                "data_error",
+                order=3,
+                details={"error": "row 3: no question"},
+            )
+        )
         writer.journal.flush()
         server = viewer(tmp_path)
         window.open(server.link())
@@ -350,9 +501,16 @@ def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
 
 @pytest.mark.costly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, dark: bool):
+def test_axe_finds_nothing_on_any_page(
+    window: Browser, viewer, tmp_path: Path, dark: bool
+):
     sums(tmp_path / "first", right=30)
-    groups = {"size": {"small": result("sums", "exact", 0.8, 20), "large": result("sums", "exact", 0.3, 20)}}
+    groups = {
+        "size": {
+            "small": result("sums", "exact", 0.8, 20),
+            "large": result("sums", "exact", 0.3, 20),
+        }
+    }
     second = sums(tmp_path / "second", right=20)
     summary = json.loads((second / "summary.json").read_text())
     summary["results"][0] |= {"groups": groups, "value": 19 / 40}
@@ -393,7 +551,9 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
         time.sleep(0.2)
         found[page] = window.axe()
     report = tmp_path / "report.html"
-    report.write_text(html_report([tmp_path / "first", tmp_path / "second"], samples=4), "utf-8")
+    report.write_text(
+        html_report([tmp_path / "first", tmp_path / "second"], samples=4), "utf-8"
+    )
     window.open(report.as_uri())
     window.wait("document.querySelectorAll('.tile').length === 8")
     window.click(".tile summary")
@@ -405,7 +565,9 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
 
 
 @pytest.mark.costly
-def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_runs: Path):
+def test_a_phone_shows_the_list_then_the_sample(
+    window: Browser, viewer, two_runs: Path
+):
     server = viewer(two_runs)
     window.size(390, 844)
     try:
@@ -424,7 +586,9 @@ def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_run
 
 
 @pytest.mark.costly
-def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
+def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(
+    window: Browser, two_runs: Path, tmp_path: Path
+):
     target = tmp_path / "site"
     write_bundle(two_runs, target)
 
@@ -436,13 +600,19 @@ def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Bro
         window.click(".row")
         window.wait("document.querySelector('.sample h1')?.textContent === 's017'")
         window.open(f"{address}/#/compare/{run_id('first')}/{run_id('second')}")
-        assert "points" in window.wait("document.querySelector('.sentence')?.textContent")
+        assert "points" in window.wait(
+            "document.querySelector('.sentence')?.textContent"
+        )
 
 
 @pytest.mark.costly
-def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
+def test_a_report_is_one_file_that_works_from_disk(
+    window: Browser, two_runs: Path, tmp_path: Path
+):
     path = tmp_path / "report.html"
-    path.write_text(html_report([two_runs / "first", two_runs / "second"], samples=6), "utf-8")
+    path.write_text(
+        html_report([two_runs / "first", two_runs / "second"], samples=6), "utf-8"
+    )
 
     window.open(path.as_uri())
     window.wait("document.querySelectorAll('.tile').length === 12")
@@ -452,5 +622,7 @@ def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Pa
 
     text = window.text()
     assert "was evaluated on sums" in text and "points" in text and "0.750" in text
-    assert window.js("return document.querySelectorAll('.grid.figures svg').length") >= 4
+    assert (
+        window.js("return document.querySelectorAll('.grid.figures svg').length") >= 4
+    )
     assert (window.foreign, window.violations, window.ran) == ([], [], 0)

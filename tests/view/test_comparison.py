@@ -14,8 +14,13 @@ def views(*folders: Path) -> list[RunView]:
     return [RunView(folder, f"r{n}", folder.name) for n, folder in enumerate(folders)]
 
 
-def test_the_samples_that_changed_are_listed_with_their_rows_in_both_runs(tmp_path: Path):
-    before, after = views(sums(tmp_path / "a", count=60, right=45), sums(tmp_path / "b", count=60, right=30))
+def test_the_samples_that_changed_are_listed_with_their_rows_in_both_runs(
+    tmp_path: Path,
+):
+    before, after = views(
+        sums(tmp_path / "a", count=60, right=45),
+        sums(tmp_path / "b", count=60, right=30),
+    )
 
     page = comparison_page(before, after)
 
@@ -27,20 +32,37 @@ def test_the_samples_that_changed_are_listed_with_their_rows_in_both_runs(tmp_pa
 
 
 def test_what_else_differs_is_named(tmp_path: Path):
-    lines = [line for n in range(8) for line in (answered(f"s{n}", "?", "x"), judged(f"s{n}", 1.0, order=n))]
-    other = manifest("sums", config={"tasks": ["sums"], "models": ["model"], "limit": 8}, versions={"assay": "0.2.0"})
+    lines = [
+        line
+        for n in range(8)
+        for line in (answered(f"s{n}", "?", "x"), judged(f"s{n}", 1.0, order=n))
+    ]
+    other = manifest(
+        "sums",
+        config={"tasks": ["sums"], "models": ["model"], "limit": 8},
+        versions={"assay": "0.2.0"},
+    )
     other["cells"][0]["digests"] = {"template": "other"}
     results = [result("sums", "exact", 1.0, 8)]
-    before, after = views(write_run(tmp_path / "a", lines, results), write_run(tmp_path / "b", lines, results, other))
+    before, after = views(
+        write_run(tmp_path / "a", lines, results),
+        write_run(tmp_path / "b", lines, results, other),
+    )
 
     page = comparison_page(before, after)
 
-    assert ["limit", "–", "8"] in page["settings"] and ["version of assay", "0.1.0", "0.2.0"] in page["settings"]
+    assert ["limit", "–", "8"] in page["settings"] and [
+        "version of assay",
+        "0.1.0",
+        "0.2.0",
+    ] in page["settings"]
     assert any("template" in note for note in page["notes"])
 
 
 def test_a_run_is_not_compared_with_itself_or_with_one_without_numbers(tmp_path: Path):
-    before, after = views(sums(tmp_path / "a"), write_run(tmp_path / "b", [answered("x", "?", "y")]))
+    before, after = views(
+        sums(tmp_path / "a"), write_run(tmp_path / "b", [answered("x", "?", "y")])
+    )
 
     with pytest.raises(UsageError, match="with itself"):
         comparison_page(before, before)

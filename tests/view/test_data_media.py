@@ -20,15 +20,26 @@ def written(folder: Path, kind: str, images: list[bytes]) -> Path:
     texts = [base64.b64encode(data).decode() for data in images]
     path = folder / f"data.{kind}"
     if kind == "tsv":
-        path.write_text("index\timage\tanswer\n" + "".join(f"{n}\t{text}\tx\n" for n, text in enumerate(texts)))
+        path.write_text(
+            "index\timage\tanswer\n"
+            + "".join(f"{n}\t{text}\tx\n" for n, text in enumerate(texts))
+        )
     elif kind == "jsonl":
-        rows = [{"id": n, "images": [f"data:image/png;base64,{text}"]} for n, text in enumerate(texts)]
+        rows = [
+            {"id": n, "images": [f"data:image/png;base64,{text}"]}
+            for n, text in enumerate(texts)
+        ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         import pyarrow
         from pyarrow import parquet
 
-        parquet.write_table(pyarrow.table({"image": [{"bytes": data, "path": None} for data in images]}), path)
+        parquet.write_table(
+            pyarrow.table(
+                {"image": [{"bytes": data, "path": None} for data in images]}
+            ),
+            path,
+        )
     return path
 
 
@@ -44,7 +55,14 @@ def test_a_medium_is_found_in_its_row_first_and_again(tmp_path: Path, kind: str)
 
 def test_what_is_not_there_or_is_no_medium_is_none(tmp_path: Path):
     text = b"not a medium, but long enough to be taken for base64 by its length" * 8
-    held = DataMedia([written(tmp_path, "tsv", [text]), tmp_path / "gone.tsv", Path("/dev/zero"), Path("nul\0")])
+    held = DataMedia(
+        [
+            written(tmp_path, "tsv", [text]),
+            tmp_path / "gone.tsv",
+            Path("/dev/zero"),
+            Path("nul\0"),
+        ]
+    )
 
     assert held.get(digest(text)) is None and held.get("0" * 64) is None
 
@@ -62,22 +80,41 @@ def test_a_data_file_that_has_changed_hands_out_nothing_else(tmp_path: Path):
 def test_the_page_finds_what_the_run_was_given_in_its_data(tmp_path: Path):
     image, tone = png(), wav()
     described = manifest("sums")
-    described["cells"][0]["digests"] = {"data": {"files": [{"path": str(written(tmp_path, "tsv", [image, tone]))}]}}
-    content = [{"type": "image", "sha256": digest(image)}, {"type": "audio", "sha256": digest(tone)}]
-    write_run(tmp_path / "run", [answered("a", [{"role": "user", "content": content}], "x")], described=described)
+    described["cells"][0]["digests"] = {
+        "data": {"files": [{"path": str(written(tmp_path, "tsv", [image, tone]))}]}
+    }
+    content = [
+        {"type": "image", "sha256": digest(image)},
+        {"type": "audio", "sha256": digest(tone)},
+    ]
+    write_run(
+        tmp_path / "run",
+        [answered("a", [{"role": "user", "content": content}], "x")],
+        described=described,
+    )
     folders = RunFolders(tmp_path / "run")
     run = folders.refresh()[0]
 
     shelf = folders.media(run)
     found = [shelf.find(run.record(0), digest(data)) for data in (image, tone)]
 
-    assert [(one.type, one.data()) for one in found] == [("image/png", image), ("audio/wav", tone)]
-    assert len(shelf.thumbnail(found[0])) < 2000 and len(shelf.waveform(found[1])) == 600
+    assert [(one.type, one.data()) for one in found] == [
+        ("image/png", image),
+        ("audio/wav", tone),
+    ]
+    assert (
+        len(shelf.thumbnail(found[0])) < 2000 and len(shelf.waveform(found[1])) == 600
+    )
 
 
 @pytest.mark.parametrize(
     "cell",
-    [{}, {"digests": None}, {"digests": {"data": {"files": "x"}}}, {"digests": {"data": {"files": [1, {"path": 2}]}}}],
+    [
+        {},
+        {"digests": None},
+        {"digests": {"data": {"files": "x"}}},
+        {"digests": {"data": {"files": [1, {"path": 2}]}}},
+    ],
 )
 def test_a_manifest_that_names_no_files_has_none(cell: dict):
     assert data_files(cell) == []

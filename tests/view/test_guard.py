@@ -24,21 +24,42 @@ def client(app: Guard, **more: Any) -> TestClient:
 
 def entered(app: Guard) -> TestClient:
     found = client(app)
-    assert found.post("/api/session", content=app.new_token(), headers={"X-Assay": "1"}).status_code == 200
+    assert (
+        found.post(
+            "/api/session", content=app.new_token(), headers={"X-Assay": "1"}
+        ).status_code
+        == 200
+    )
     return found
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:80", "localhost:9", "[::1]:7557", "127.9.8.7:1"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:80", "localhost:9", "[::1]:7557", "127.9.8.7:1"]
+)
 def test_names_of_this_machine_are_own(host: str):
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize(
     "host",
-    ["", "attacker.invalid", "localhost.attacker.invalid", "127.0.0.1.attacker.invalid", "10.0.0.1", "0.0.0.0",
-     "attacker@127.0.0.1", "localhost@attacker.invalid", "[::ffff:8.8.8.8]", "127.0.0.1:80:80", "2130706433",
-     "::1", "127.0.0.999", "127.0.0.1 ", "LOCALHOST.attacker.invalid"],
-)  # fmt: skip
+    [
+        "",
+        "attacker.invalid",
+        "localhost.attacker.invalid",
+        "127.0.0.1.attacker.invalid",
+        "10.0.0.1",
+        "0.0.0.0",
+        "attacker@127.0.0.1",
+        "localhost@attacker.invalid",
+        "[::ffff:8.8.8.8]",
+        "127.0.0.1:80:80",
+        "2130706433",
+        "::1",
+        "127.0.0.999",
+        "127.0.0.1 ",
+        "LOCALHOST.attacker.invalid",
+    ],
+)
 def test_names_that_are_not_this_machine_are_refused(app: Guard, host: str):
     assert not is_loopback(host)
 
@@ -49,7 +70,13 @@ def test_names_that_are_not_this_machine_are_refused(app: Guard, host: str):
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://attacker.invalid", "null", "https://127.0.0.1:7557", "http://127.0.0.1:9999", "http://localhost:7557"],
+    [
+        "http://attacker.invalid",
+        "null",
+        "https://127.0.0.1:7557",
+        "http://127.0.0.1:9999",
+        "http://localhost:7557",
+    ],
 )
 def test_requests_of_other_pages_are_refused(app: Guard, origin: str):
     answer = entered(app).get("/api/runs", headers={"Origin": origin})
@@ -59,11 +86,16 @@ def test_requests_of_other_pages_are_refused(app: Guard, origin: str):
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_request_that_the_browser_calls_foreign_is_refused(app: Guard, site: str):
-    assert entered(app).get("/api/runs", headers={"Sec-Fetch-Site": site}).status_code == 403
+    assert (
+        entered(app).get("/api/runs", headers={"Sec-Fetch-Site": site}).status_code
+        == 403
+    )
 
 
 def test_a_link_on_another_page_may_lead_to_the_empty_page(app: Guard):
-    answer = client(app).get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+    answer = client(app).get(
+        "/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    )
 
     assert answer.status_code == 200 and b"<title>assay</title>" in answer.content
 
@@ -72,7 +104,9 @@ def test_any_port_of_this_machine_will_do_as_through_a_tunnel(app: Guard):
     found = TestClient(app, base_url="http://localhost:9000")
 
     answer = found.post(
-        "/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "http://localhost:9000"}
+        "/api/session",
+        content=app.new_token(),
+        headers={"X-Assay": "1", "Origin": "http://localhost:9000"},
     )
 
     assert answer.status_code == 200
@@ -99,7 +133,9 @@ def test_a_token_counts_once_and_only_the_last_one(app: Guard):
     first, second = app.new_token(), app.new_token()
 
     answers = [
-        client(app).post("/api/session", content=token, headers={"X-Assay": "1"}).status_code
+        client(app)
+        .post("/api/session", content=token, headers={"X-Assay": "1"})
+        .status_code
         for token in (first, second, second, "")
     ]
 
@@ -107,14 +143,20 @@ def test_a_token_counts_once_and_only_the_last_one(app: Guard):
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(app: Guard):
-    answer = client(app).post("/api/session", content=app.new_token(), headers={"X-Assay": "1"})
+    answer = client(app).post(
+        "/api/session", content=app.new_token(), headers={"X-Assay": "1"}
+    )
 
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Path=/" in cookie
 
 
 def test_a_forged_cookie_opens_nothing(app: Guard):
-    real = client(app).post("/api/session", content=app.new_token(), headers={"X-Assay": "1"}).headers["set-cookie"]
+    real = (
+        client(app)
+        .post("/api/session", content=app.new_token(), headers={"X-Assay": "1"})
+        .headers["set-cookie"]
+    )
     name = real.partition("=")[0]
 
     answer = client(app).get("/api/runs", headers={"Cookie": f"{name}=guess"})
@@ -122,7 +164,9 @@ def test_a_forged_cookie_opens_nothing(app: Guard):
     assert answer.status_code == 401
 
 
-def test_a_post_without_our_header_is_refused_as_a_form_of_another_page_would_send_it(app: Guard):
+def test_a_post_without_our_header_is_refused_as_a_form_of_another_page_would_send_it(
+    app: Guard,
+):
     assert client(app).post("/api/session", content=app.new_token()).status_code == 403
 
 
@@ -131,15 +175,31 @@ def test_other_methods_are_not_known(app: Guard, method: str):
     assert entered(app).request(method, "/api/runs").status_code == 405
 
 
-@pytest.mark.parametrize("path", ["/", "/app/style.css", "/api/runs", "/nothing", "/api/session"])
+@pytest.mark.parametrize(
+    "path", ["/", "/app/style.css", "/api/runs", "/nothing", "/api/session"]
+)
 def test_every_answer_forbids_what_the_app_does_not_do(app: Guard, path: str):
     headers = client(app).get(path).headers
 
     policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy and "script-src 'self'" in policy and "'unsafe" not in policy
-    assert "require-trusted-types-for 'script'" in policy and "frame-ancestors 'none'" in policy
-    assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
-    assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
+    assert (
+        "default-src 'none'" in policy
+        and "script-src 'self'" in policy
+        and "'unsafe" not in policy
+    )
+    assert (
+        "require-trusted-types-for 'script'" in policy
+        and "frame-ancestors 'none'" in policy
+    )
+    assert (
+        headers["x-content-type-options"] == "nosniff"
+        and headers["referrer-policy"] == "no-referrer"
+    )
+    assert (
+        headers["cross-origin-resource-policy"]
+        == headers["cross-origin-opener-policy"]
+        == "same-origin"
+    )
 
 
 def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
@@ -148,15 +208,21 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
     found = TestClient(app, base_url="https://runs.example.org")
 
     answer = found.post(
-        "/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "https://runs.example.org"}
+        "/api/session",
+        content=app.new_token(),
+        headers={"X-Assay": "1", "Origin": "https://runs.example.org"},
     )
 
     assert "; Secure" in answer.headers["set-cookie"]
     assert found.get("/api/runs").status_code == 200
-    assert found.get("/api/runs", headers={"Host": "other.example.org"}).status_code == 403
+    assert (
+        found.get("/api/runs", headers={"Host": "other.example.org"}).status_code == 403
+    )
 
 
-@pytest.mark.parametrize("origin", ["runs.example.org", "ftp://x", "https://x/path", "https://me@x"])
+@pytest.mark.parametrize(
+    "origin", ["runs.example.org", "ftp://x", "https://x/path", "https://me@x"]
+)
 def test_what_is_no_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
     with pytest.raises(UsageError, match="is not an origin"):
         make_app(tmp_path, origin)

@@ -10,7 +10,20 @@ from hostile import PAYLOADS
 from made_runs import answered, judged, manifest, output_line, result, write_run
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
-FIELDS = ("id", "prompt", "output", "judge", "metric", "filename", "task", "model", "tag", "target", "role", "note")
+FIELDS = (
+    "id",
+    "prompt",
+    "output",
+    "judge",
+    "metric",
+    "filename",
+    "task",
+    "model",
+    "tag",
+    "target",
+    "role",
+    "note",
+)
 
 
 def hostile_run(folder: Path, shift: int = 0) -> Path:
@@ -18,19 +31,47 @@ def hostile_run(folder: Path, shift: int = 0) -> Path:
     lines: list[dict[str, Any]] = []
     for n, text in enumerate(PAYLOADS):
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        medium = {"type": "image", "sha256": text, "format": text, "path": f"/nowhere/{text}"}
+        medium = {
+            "type": "image",
+            "sha256": text,
+            "format": text,
+            "path": f"/nowhere/{text}",
+        }
         prompt = [
             {"role": "system", "content": text},
-            {"role": text, "content": [{"type": "text", "text": text}, medium, {"type": text, "text": text}]},
+            {
+                "role": text,
+                "content": [
+                    {"type": "text", "text": text},
+                    medium,
+                    {"type": text, "text": text},
+                ],
+            },
         ]
         made = [
             {"text": f"so {text} it is", "stop_reason": text},
-            {"parts": [{"type": "reasoning", "text": text}, {"type": "json", "value": {text: text}}, medium]},
+            {
+                "parts": [
+                    {"type": "reasoning", "text": text},
+                    {"type": "json", "value": {text: text}},
+                    medium,
+                ]
+            },
         ]
-        lines.append({**answered(text, prompt, made, target=[text, {text: text}], task="x"), "details": {text: text}})
+        lines.append(
+            {
+                **answered(text, prompt, made, target=[text, {text: text}], task="x"),
+                "details": {text: text},
+            }
+        )
         lines.append(
             output_line(
-                "x#judge", text, key, key, [{"role": "user", "content": text}], {"candidates": [{"text": text}]}
+                "x#judge",
+                text,
+                key,
+                key,
+                [{"role": "user", "content": text}],
+                {"candidates": [{"text": text}]},
             )
         )
         details = {
@@ -56,7 +97,14 @@ def hostile_run(folder: Path, shift: int = 0) -> Path:
     for text in PAYLOADS[:12]:
         lines.append(answered("own", text, text, task=text))
         lines.append(judged("own", None, task=text, outcome=text, values={}))
-    results = [result("x", "exact", sum((n + shift) % 2 for n in range(len(PAYLOADS))) / len(PAYLOADS), len(PAYLOADS))]
+    results = [
+        result(
+            "x",
+            "exact",
+            sum((n + shift) % 2 for n in range(len(PAYLOADS))) / len(PAYLOADS),
+            len(PAYLOADS),
+        )
+    ]
     for text in PAYLOADS:
         more = {
             "protocol": text,
@@ -72,7 +120,12 @@ def hostile_run(folder: Path, shift: int = 0) -> Path:
                 0.5,
                 4,
                 **more,
-                groups={text: {text: result(text, text, 0.5, 2), "b": result(text, text, 0.1, 2)}},
+                groups={
+                    text: {
+                        text: result(text, text, 0.5, 2),
+                        "b": result(text, text, 0.1, 2),
+                    }
+                },
             )
         )
     described = manifest("x", *PAYLOADS[:12])
@@ -95,7 +148,9 @@ def shown(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def test_every_page_of_a_hostile_run_is_text_and_nothing_else(window: Browser, viewer, tmp_path: Path):
+def test_every_page_of_a_hostile_run_is_text_and_nothing_else(
+    window: Browser, viewer, tmp_path: Path
+):
     name = PAYLOADS[2].replace("/", "|")
     hostile_run(tmp_path / "a")
     hostile_run(tmp_path / name, shift=1)
@@ -108,7 +163,9 @@ def test_every_page_of_a_hostile_run_is_text_and_nothing_else(window: Browser, v
 
     window.open(f"{server.address}/#/run/{run}")
     window.wait("document.querySelector('.figures svg')")
-    assert all(shown(text) in window.text("main") for text in PAYLOADS if text.isprintable())
+    assert all(
+        shown(text) in window.text("main") for text in PAYLOADS if text.isprintable()
+    )
     assert_harmless(window)
 
     window.open(f"{server.address}/#/compare/{run}/{other}")
@@ -120,7 +177,9 @@ def test_every_page_of_a_hostile_run_is_text_and_nothing_else(window: Browser, v
 
 
 @pytest.mark.costly
-def test_every_sample_of_a_hostile_run_is_read_without_anything_running(window: Browser, viewer, tmp_path: Path):
+def test_every_sample_of_a_hostile_run_is_read_without_anything_running(
+    window: Browser, viewer, tmp_path: Path
+):
     hostile_run(tmp_path / "a")
     server = viewer(tmp_path)
     run = hashlib.sha256(b"a").hexdigest()[:10]
@@ -132,17 +191,26 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(window: 
     for text in PAYLOADS:
         window.keys("ARROW_DOWN")
         verbatim = shown(text).replace("\r", "")
-        window.wait("document.querySelector('.sample h1')?.textContent === arguments[0]", verbatim)
+        window.wait(
+            "document.querySelector('.sample h1')?.textContent === arguments[0]",
+            verbatim,
+        )
         panel = window.text(".panel")
         assert panel.count(verbatim) >= 8, text
-        window.js("for (const d of document.querySelectorAll('.panel details')) d.open = true")
-    window.js("for (const a of document.querySelectorAll('main a, main button')) { if (!a.href || a.hash) a.click(); }")
+        window.js(
+            "for (const d of document.querySelectorAll('.panel details')) d.open = true"
+        )
+    window.js(
+        "for (const a of document.querySelectorAll('main a, main button')) { if (!a.href || a.hash) a.click(); }"
+    )
 
     assert_harmless(window)
 
 
 @pytest.mark.costly
-def test_a_hostile_run_is_harmless_as_a_bundle_and_as_a_report(window: Browser, tmp_path: Path):
+def test_a_hostile_run_is_harmless_as_a_bundle_and_as_a_report(
+    window: Browser, tmp_path: Path
+):
     from assay.view.bundle import write_bundle
     from assay.view.report_file import html_report
 

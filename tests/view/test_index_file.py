@@ -119,7 +119,9 @@ def test_a_link_in_its_place_is_not_written_through(tmp_path: Path):
     assert target.read_text() == "mine"
 
 
-def test_a_short_journal_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_short_journal_leaves_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(index_file, "WORTH_KEEPING", 8 << 20)
     layout = Layout(sums(tmp_path / "run", count=4))
 

@@ -24,17 +24,29 @@ def written(journal: Journal, *lines: dict) -> JournalIndex:
 
 
 def test_a_sample_has_one_row_with_its_numbers_and_tags(journal: Journal):
-    index = written(journal, answered("a", "2 + 2?", "It is 4"), judged("a", 1.0, tags={"size": "small"}, order=7))
+    index = written(
+        journal,
+        answered("a", "2 + 2?", "It is 4"),
+        judged("a", 1.0, tags={"size": "small"}, order=7),
+    )
 
     assert (index.ids, index.cells) == (["a"], [("sums", "model")])
-    assert (index.small["order"][0], index.small["chars"][0], index.small["tokens_out"][0]) == (7, 7, 4)
+    assert (
+        index.small["order"][0],
+        index.small["chars"][0],
+        index.small["tokens_out"][0],
+    ) == (7, 7, 4)
     assert index.metrics["exact"][0] == 1.0
     assert index.tag_values["size"][index.tags["size"][0]] == "small"
     assert index.outcomes[index.verdicts["exact"][0]] == "scored"
 
 
-def test_a_later_line_replaces_the_earlier_and_is_the_one_that_is_found(journal: Journal):
-    index = written(journal, answered("a", "?", "an old answer"), answered("a", "?", "a new answer"))
+def test_a_later_line_replaces_the_earlier_and_is_the_one_that_is_found(
+    journal: Journal,
+):
+    index = written(
+        journal, answered("a", "?", "an old answer"), answered("a", "?", "a new answer")
+    )
 
     assert index.search("old answer") == []
     assert index.search("new answer") == [0]
@@ -42,14 +54,20 @@ def test_a_later_line_replaces_the_earlier_and_is_the_one_that_is_found(journal:
 
 
 def test_an_answer_behind_a_verdict_makes_it_outdated(journal: Journal):
-    index = written(journal, answered("a", "?", "x"), judged("a", 1.0), answered("a", "?", "y"))
+    index = written(
+        journal, answered("a", "?", "x"), judged("a", 1.0), answered("a", "?", "y")
+    )
 
     assert index.outcomes[index.verdicts["exact"][0]] == ""
     assert index.metrics["exact"][0] != index.metrics["exact"][0]
 
 
 def test_epochs_are_rows_and_rounds_are_lines_of_one(journal: Journal):
-    lines = (answered("a", "?", "x", epoch=1), answered("a", "?", "y"), answered("a", "?", "z", round=1))
+    lines = (
+        answered("a", "?", "x", epoch=1),
+        answered("a", "?", "y"),
+        answered("a", "?", "z", round=1),
+    )
     index = written(journal, *lines)
 
     assert len(index) == 2
@@ -80,7 +98,9 @@ def test_a_line_that_is_being_written_waits_for_its_end(journal: Journal):
 
 def test_a_damaged_line_is_counted_and_left_out(journal: Journal):
     written(journal, answered("a", "?", "x"), answered("b", "?", "y"))
-    journal.path.write_bytes(journal.path.read_bytes().replace(b'"text":"x"', b'"text":"!"'))
+    journal.path.write_bytes(
+        journal.path.read_bytes().replace(b'"text":"x"', b'"text":"!"')
+    )
 
     index = JournalIndex(journal.path)
     index.read_on()
@@ -88,7 +108,10 @@ def test_a_damaged_line_is_counted_and_left_out(journal: Journal):
     assert (index.ids, index.damaged) == (["b"], 1)
 
 
-@pytest.mark.parametrize("words", ["straße", "STRASSE in", "東京", "naïve", 'say "hi"\n', "back\\slash", "tab\there"])
+@pytest.mark.parametrize(
+    "words",
+    ["straße", "STRASSE in", "東京", "naïve", 'say "hi"\n', "back\\slash", "tab\there"],
+)
 def test_words_are_found_in_any_case_and_writing(journal: Journal, words: str):
     text = 'On the Straße, a strasse in 東京: a NAÏVE man may say "hi"\nback\\slash tab\there'
     index = written(journal, answered("a", "?", text), answered("b", "?", "nothing"))
@@ -99,7 +122,10 @@ def test_words_are_found_in_any_case_and_writing(journal: Journal, words: str):
 def test_names_of_members_and_digests_are_no_words(journal: Journal):
     index = written(journal, answered("a", "?", "x"), judged("a", 1.0))
 
-    assert [index.search(words) for words in ("candidates", "input_tokens", "crc", "dddd", "role")] == [[]] * 5
+    assert [
+        index.search(words)
+        for words in ("candidates", "input_tokens", "crc", "dddd", "role")
+    ] == [[]] * 5
 
 
 def test_text_with_a_nul_does_not_shift_what_follows(journal: Journal):

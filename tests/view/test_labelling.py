@@ -32,7 +32,11 @@ def test_a_sample_to_be_labelled_names_neither_model_nor_verdict(tmp_path: Path)
     text = json.dumps(blind_sample(view(sums(tmp_path / "run")), 3))
 
     assert '"It is 6."' in text
-    assert "exact" not in text and "last number" not in text and '"model": "model"' not in text
+    assert (
+        "exact" not in text
+        and "last number" not in text
+        and '"model": "model"' not in text
+    )
 
 
 def test_labels_give_agreement_and_a_corrected_value(tmp_path: Path):
@@ -44,7 +48,10 @@ def test_labels_give_agreement_and_a_corrected_value(tmp_path: Path):
 
     assert found["labelled"] == 60 and found["judge_value"] == 0.75
     assert 0.5 < found["kappa"] < 1 and found["agree"] > 0.7
-    assert found["corrected"]["value"] < 0.72 and found["corrected"]["ci"][0] < 0.6 < found["corrected"]["ci"][1]
+    assert (
+        found["corrected"]["value"] < 0.72
+        and found["corrected"]["ci"][0] < 0.6 < found["corrected"]["ci"][1]
+    )
 
 
 def test_several_people_have_an_agreement_of_their_own(tmp_path: Path):
@@ -86,14 +93,23 @@ def test_a_label_is_taken_only_with_cookie_and_header(tmp_path: Path):
     app = make_app(folder)
     client = TestClient(app, base_url="http://127.0.0.1:7557")
     body = {"run": "x", "row": 0, "value": 1.0, "by": "ann"}
-    assert client.post("/api/label", json=body, headers={"X-Assay": "1"}).status_code == 401
+    assert (
+        client.post("/api/label", json=body, headers={"X-Assay": "1"}).status_code
+        == 401
+    )
     client.post("/api/session", content=app.new_token(), headers={"X-Assay": "1"})
     body["run"] = client.get("/api/runs").json()["runs"][0]["id"]
 
     codes = [
         client.post("/api/label", json=body).status_code,
-        client.post("/api/label", json=body, headers={"X-Assay": "1", "Origin": "http://attacker.invalid"}).status_code,
-        client.post("/api/label", json={**body, "row": 999}, headers={"X-Assay": "1"}).status_code,
+        client.post(
+            "/api/label",
+            json=body,
+            headers={"X-Assay": "1", "Origin": "http://attacker.invalid"},
+        ).status_code,
+        client.post(
+            "/api/label", json={**body, "row": 999}, headers={"X-Assay": "1"}
+        ).status_code,
         client.post("/api/label", content=b"{", headers={"X-Assay": "1"}).status_code,
         client.get("/api/label").status_code,
         client.post("/api/label", json=body, headers={"X-Assay": "1"}).status_code,
@@ -129,7 +145,9 @@ def test_labels_go_out_and_in_as_csv(tmp_path: Path, capsys):
         ("", "no columns"),
     ],
 )
-def test_a_file_with_a_wrong_row_adds_nothing(tmp_path: Path, capsys, text: str, said: str):
+def test_a_file_with_a_wrong_row_adds_nothing(
+    tmp_path: Path, capsys, text: str, said: str
+):
     folder = sums(tmp_path / "run")
     (tmp_path / "l.csv").write_text(text)
 
@@ -142,7 +160,9 @@ def test_a_file_with_a_wrong_row_adds_nothing(tmp_path: Path, capsys, text: str,
 @pytest.mark.costly
 @needs_browser
 @pytest.mark.xdist_group("browser")
-def test_one_key_labels_and_the_next_sample_comes(window: Browser, viewer, tmp_path: Path):
+def test_one_key_labels_and_the_next_sample_comes(
+    window: Browser, viewer, tmp_path: Path
+):
     folder = sums(tmp_path / "run")
     server = viewer(folder)
     window.open(server.link())
@@ -154,7 +174,9 @@ def test_one_key_labels_and_the_next_sample_comes(window: Browser, viewer, tmp_p
         "document.activeElement.blur();"
         "document.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }))"
     )
-    window.wait("document.querySelector('.label-box h1')?.textContent !== arguments[0]", first)
+    window.wait(
+        "document.querySelector('.label-box h1')?.textContent !== arguments[0]", first
+    )
     window.wait("/labels1/.test(document.querySelector('aside').textContent)")
 
     assert "exact" not in window.text(".label-box")

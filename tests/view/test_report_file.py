@@ -17,31 +17,58 @@ def test_samples_are_chosen_from_failures_low_scores_and_the_rest(tmp_path: Path
     lines = []
     for n in range(100):
         outcome = "unparsed" if n >= 90 else "scored"
-        lines += [answered(f"s{n}", "?", "x"), judged(f"s{n}", None if n >= 90 else float(n < 50), outcome, order=n)]
-    run = RunView(write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 100)]), "r", "run")
+        lines += [
+            answered(f"s{n}", "?", "x"),
+            judged(f"s{n}", None if n >= 90 else float(n < 50), outcome, order=n),
+        ]
+    run = RunView(
+        write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 100)]),
+        "r",
+        "run",
+    )
 
     chosen = choose(run, 12)
 
     assert len(chosen) == 12
-    assert sum(row >= 90 for row in chosen) == 3 and sum(50 <= row < 90 for row in chosen) == 6
+    assert (
+        sum(row >= 90 for row in chosen) == 3
+        and sum(50 <= row < 90 for row in chosen) == 6
+    )
     assert choose(run, 0) == [] and len(choose(run, 500)) == 100
 
 
 def test_media_lie_in_the_report_once(tmp_path: Path):
     picture = Image(png(side=200))
-    content = [{"role": "user", "content": [{"type": "image", "sha256": picture.digest, "format": "png"}]}]
-    lines = [line for n in range(5) for line in (answered(f"s{n}", content, "x"), judged(f"s{n}", 1.0, order=n))]
-    folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 1.0, 5)], media=[picture])
+    content = [
+        {
+            "role": "user",
+            "content": [{"type": "image", "sha256": picture.digest, "format": "png"}],
+        }
+    ]
+    lines = [
+        line
+        for n in range(5)
+        for line in (answered(f"s{n}", content, "x"), judged(f"s{n}", 1.0, order=n))
+    ]
+    folder = write_run(
+        tmp_path / "run", lines, [result("sums", "exact", 1.0, 5)], media=[picture]
+    )
 
     page = html_report([folder])
 
     assert page.count("data:image/png;base64,") == 1
-    held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1].replace("\\u003c", "<"))
+    held = json.loads(
+        re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1].replace(
+            "\\u003c", "<"
+        )
+    )
     assert list(held["media"]) == [f"{picture.digest}:full", f"{picture.digest}:small"]
     assert str(tmp_path) not in json.dumps(held["samples-r0-0"])
 
 
-def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_names(tmp_path: Path):
+def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_names(
+    tmp_path: Path,
+):
     sums(tmp_path / "a_<b>", right=30)
     sums(tmp_path / "second", right=20)
 
@@ -59,13 +86,20 @@ def test_csv_has_a_row_for_each_number_and_no_formula(tmp_path: Path):
 
     rows = list(csv.DictReader(io.StringIO(csv_report([tmp_path / "run"]))))
 
-    assert rows[0]["task"] == f"'{name}" and rows[0]["low"] == "0.9" and rows[0]["outcomes"] == "1 scored"
+    assert (
+        rows[0]["task"] == f"'{name}"
+        and rows[0]["low"] == "0.9"
+        and rows[0]["outcomes"] == "1 scored"
+    )
 
 
 def test_a_report_of_ten_thousand_samples_holds_a_few_and_draws_all(tmp_path: Path):
     lines = []
     for n in range(300):
-        lines += [answered(f"s{n}", f"question {n}", "x"), judged(f"s{n}", float(n % 2), order=n)]
+        lines += [
+            answered(f"s{n}", f"question {n}", "x"),
+            judged(f"s{n}", float(n % 2), order=n),
+        ]
     folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 300)])
 
     page = html_report([folder], samples=10)
@@ -79,10 +113,24 @@ def test_the_methods_say_how_many_what_interval_and_what_failed():
     from assay.report.methods import methods_paragraph
 
     row = result(
-        "sums", "exact", 0.5, 38, n_expected=40, outcomes={"scored": 38, "model_error": 2}, bounds=[0.475, 0.525]
+        "sums",
+        "exact",
+        0.5,
+        38,
+        n_expected=40,
+        outcomes={"scored": 38, "model_error": 2},
+        bounds=[0.475, 0.525],
     )
     manifest = {
-        "cells": [{"task": "sums", "model": "m", "protocol": "sums@5shot", "num_fewshot": 5, "scorers": {"exact": "d"}}]
+        "cells": [
+            {
+                "task": "sums",
+                "model": "m",
+                "protocol": "sums@5shot",
+                "num_fewshot": 5,
+                "scorers": {"exact": "d"},
+            }
+        ]
     }
 
     text = methods_paragraph(manifest, {"results": [{**row, "model": "m"}]})[0]

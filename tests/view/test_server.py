@@ -15,7 +15,9 @@ from assay.view.server import bind, make_app
 
 def entered(root: Path) -> TestClient:
     app = make_app(root)
-    found = TestClient(app, base_url="http://127.0.0.1:7557", raise_server_exceptions=False)
+    found = TestClient(
+        app, base_url="http://127.0.0.1:7557", raise_server_exceptions=False
+    )
     found.post("/api/session", content=app.new_token(), headers={"X-Assay": "1"})
     return found
 
@@ -31,34 +33,61 @@ def test_columns_come_in_the_order_of_the_data_with_metric_and_scale(tmp_path: P
 
     assert columns["id"] == ["s000", "s001", "s002", "s003", "s004"]
     assert columns["metrics"]["exact"] == [1, 1, 1, 0, 0]
-    assert columns["cells"][0] | {"metric": "exact", "scale": [0.0, 1.0]} == columns["cells"][0]
+    assert (
+        columns["cells"][0] | {"metric": "exact", "scale": [0.0, 1.0]}
+        == columns["cells"][0]
+    )
 
 
 def test_only_samples_that_the_last_table_counted_are_listed(tmp_path: Path):
     folder = tmp_path / "run"
-    lines = [line for n in range(4) for line in (answered(f"s{n}", "?", "x"), judged(f"s{n}", 1.0, order=n))]
+    lines = [
+        line
+        for n in range(4)
+        for line in (answered(f"s{n}", "?", "x"), judged(f"s{n}", 1.0, order=n))
+    ]
     write_run(folder, lines)
     summary = json.loads((folder / "summary.json").read_text())
-    summary["counted"] = [{"task": "sums", "model": "model", "ids": ["s1", "s3"], "epochs": 1}]
+    summary["counted"] = [
+        {"task": "sums", "model": "model", "ids": ["s1", "s3"], "epochs": 1}
+    ]
     (folder / "summary.json").write_text(json.dumps(summary))
     described = json.loads((folder / "run.json").read_text())
-    described["summary"]["sha256"] = hashlib.sha256((folder / "summary.json").read_bytes()).hexdigest()
+    described["summary"]["sha256"] = hashlib.sha256(
+        (folder / "summary.json").read_bytes()
+    ).hexdigest()
     (folder / "run.json").write_text(json.dumps(described))
     client = entered(folder)
 
     columns = client.get(f"/api/columns?run={only_run(client)}").json()
 
-    assert (columns["id"], columns["row"], columns["left_out"]) == (["s1", "s3"], [1, 3], 2)
+    assert (columns["id"], columns["row"], columns["left_out"]) == (
+        ["s1", "s3"],
+        [1, 3],
+        2,
+    )
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/sample?run={run}&row=99", "/api/sample?run={run}&row=-1", "/api/sample?run={run}&row=x",
-     "/api/sample?run={run}",
-     "/api/run?run=../..", "/api/columns?run=nothing", "/api/compare?before={run}&after={run}", "/api/rows?run={run}",
-     "/media/{run}/0/" + "a" * 64 + "/full", "/media/{run}/99/x/full", "/app/..%2fserver.py", "/app/server.py"],
-)  # fmt: skip
-def test_what_is_not_there_is_a_sentence_and_never_a_traceback(tmp_path: Path, path: str):
+    [
+        "/api/sample?run={run}&row=99",
+        "/api/sample?run={run}&row=-1",
+        "/api/sample?run={run}&row=x",
+        "/api/sample?run={run}",
+        "/api/run?run=../..",
+        "/api/columns?run=nothing",
+        "/api/compare?before={run}&after={run}",
+        "/api/rows?run={run}",
+        "/media/{run}/0/" + "a" * 64 + "/full",
+        "/media/{run}/99/x/full",
+        "/app/..%2fserver.py",
+        "/app/server.py",
+    ],
+)
+def test_what_is_not_there_is_a_sentence_and_never_a_traceback(
+    tmp_path: Path, path: str
+):
     client = entered(sums(tmp_path / "run", count=2))
 
     answer = client.get(path.format(run=only_run(client)))
@@ -78,13 +107,19 @@ def medium_run(folder: Path, name: str, data: bytes, kind: str = "image") -> str
 
 
 @pytest.mark.parametrize(("data", "type"), [(png(), "image/png"), (wav(), "audio/wav")])
-def test_a_medium_is_served_by_what_its_bytes_say(tmp_path: Path, data: bytes, type: str):
+def test_a_medium_is_served_by_what_its_bytes_say(
+    tmp_path: Path, data: bytes, type: str
+):
     digest = medium_run(tmp_path / "run", "file.html", data)
     client = entered(tmp_path / "run")
 
     answer = client.get(f"/media/{only_run(client)}/0/{digest}/full")
 
-    assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, type, data)
+    assert (answer.status_code, answer.headers["content-type"], answer.content) == (
+        200,
+        type,
+        data,
+    )
     assert answer.headers["content-security-policy"].startswith("sandbox")
 
 
@@ -92,13 +127,22 @@ def test_a_part_of_a_medium_is_served_for_players(tmp_path: Path):
     digest = medium_run(tmp_path / "run", "a.wav", wav(), "audio")
     client = entered(tmp_path / "run")
 
-    answer = client.get(f"/media/{only_run(client)}/0/{digest}/full", headers={"Range": "bytes=4-11"})
+    answer = client.get(
+        f"/media/{only_run(client)}/0/{digest}/full", headers={"Range": "bytes=4-11"}
+    )
 
     assert (answer.status_code, answer.content) == (206, wav()[4:12])
 
 
 @pytest.mark.parametrize(
-    "data", [b"<svg onload=alert(1)>", b"<html><script>alert(1)</script>", b"%PDF-1.4", b"", b"MZ\x90"]
+    "data",
+    [
+        b"<svg onload=alert(1)>",
+        b"<html><script>alert(1)</script>",
+        b"%PDF-1.4",
+        b"",
+        b"MZ\x90",
+    ],
 )
 def test_svg_html_and_other_files_are_never_served(tmp_path: Path, data: bytes):
     digest = medium_run(tmp_path / "run", "a.png", data)
@@ -118,10 +162,16 @@ def test_a_file_whose_bytes_have_changed_is_not_served(tmp_path: Path):
     assert client.get(f"/media/{only_run(client)}/0/{digest}/full").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/dev/zero", "/proc/self/environ", "relative.png"])
-def test_a_file_that_a_journal_names_without_knowing_its_digest_is_not_served(tmp_path: Path, path: str):
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/dev/zero", "/proc/self/environ", "relative.png"]
+)
+def test_a_file_that_a_journal_names_without_knowing_its_digest_is_not_served(
+    tmp_path: Path, path: str
+):
     part = {"type": "image", "sha256": "0" * 64, "format": "png", "path": path}
-    write_run(tmp_path / "run", [answered("a", [{"role": "user", "content": [part]}], "x")])
+    write_run(
+        tmp_path / "run", [answered("a", [{"role": "user", "content": [part]}], "x")]
+    )
     client = entered(tmp_path / "run")
 
     answer = client.get(f"/media/{only_run(client)}/0/{'0' * 64}/full")
@@ -132,22 +182,41 @@ def test_a_file_that_a_journal_names_without_knowing_its_digest_is_not_served(tm
 def test_a_medium_of_one_sample_is_not_served_for_another(tmp_path: Path):
     picture = Image(png())
     lines = [
-        answered("a", [{"role": "user", "content": [{"type": "image", "sha256": picture.digest}]}], "x"),
+        answered(
+            "a",
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "image", "sha256": picture.digest}],
+                }
+            ],
+            "x",
+        ),
         answered("b", "?", "y"),
     ]
     write_run(tmp_path / "run", lines, media=[picture])
     client = entered(tmp_path / "run")
     run = only_run(client)
 
-    codes = [client.get(f"/media/{run}/{row}/{picture.digest}/full").status_code for row in (0, 1)]
+    codes = [
+        client.get(f"/media/{run}/{row}/{picture.digest}/full").status_code
+        for row in (0, 1)
+    ]
 
     assert codes == [200, 404]
 
 
 def test_thumbnails_are_small_webp_and_waveforms_are_bytes(tmp_path: Path):
     picture, tone = Image(png(side=900)), Audio(wav())
-    content = [{"type": "image", "sha256": picture.digest}, {"type": "audio", "sha256": tone.digest}]
-    write_run(tmp_path / "run", [answered("a", [{"role": "user", "content": content}], "x")], media=[picture, tone])
+    content = [
+        {"type": "image", "sha256": picture.digest},
+        {"type": "audio", "sha256": tone.digest},
+    ]
+    write_run(
+        tmp_path / "run",
+        [answered("a", [{"role": "user", "content": content}], "x")],
+        media=[picture, tone],
+    )
     client = entered(tmp_path / "run")
     run = only_run(client)
 
@@ -183,7 +252,10 @@ def test_paths_of_this_machine_stay_out_of_samples(tmp_path: Path):
     medium_run(tmp_path / "run", "a.png", png())
     client = entered(tmp_path / "run")
 
-    assert str(tmp_path) not in client.get(f"/api/sample?run={only_run(client)}&row=0").text
+    assert (
+        str(tmp_path)
+        not in client.get(f"/api/sample?run={only_run(client)}&row=0").text
+    )
 
 
 def test_a_run_of_several_cells_has_each_its_own_metric(tmp_path: Path):
@@ -193,7 +265,11 @@ def test_a_run_of_several_cells_has_each_its_own_metric(tmp_path: Path):
         answered("a", "?", "y", task="other"),
         judged("a", 3.0, task="other", scorer="rate"),
     ]
-    write_run(tmp_path / "run", lines, described=manifest("sums", "other", scorers=("exact", "rate")))
+    write_run(
+        tmp_path / "run",
+        lines,
+        described=manifest("sums", "other", scorers=("exact", "rate")),
+    )
     client = entered(tmp_path / "run")
 
     columns = client.get(f"/api/columns?run={only_run(client)}").json()

@@ -16,7 +16,10 @@ class Five:
         return ["score", "wer[none]", "id", "outcome", "tag.subject"]
 
     def numbers(self, name):
-        columns = {"score": [0.0, 0.5, 1.0, np.nan, 0.25], "wer[none]": [1.0, 2.0, 3.0, 4.0, 5.0]}
+        columns = {
+            "score": [0.0, 0.5, 1.0, np.nan, 0.25],
+            "wer[none]": [1.0, 2.0, 3.0, 4.0, 5.0],
+        }
         column = columns.get(name.removeprefix("metric."))
         return None if column is None else np.array(column)
 
@@ -35,7 +38,7 @@ class Five:
     [
         ("score<0.5", [0, 4]),
         ("score <= .5", [0, 1, 4]),
-        ("score < 0.5 and tag.subject == \"law\"", [0]),
+        ('score < 0.5 and tag.subject == "law"', [0]),
         ("score<0.5 or tag.subject=='law'", [0, 2, 4]),
         ("not score < 0.5", [1, 2, 3]),
         ("not (score < 0.5 or score == none)", [1, 2]),
@@ -43,7 +46,7 @@ class Five:
         ("score != none and score != 1", [0, 1, 4]),
         ("outcome == unparsed", [3]),
         ("outcome != scored", [3]),
-        ("tag.subject in (law, \"none of these\")", [0, 2]),
+        ('tag.subject in (law, "none of these")', [0, 2]),
         ("tag.subject == none", [3]),
         ("tag.subject ~ 'MAT'", [1, 4]),
         ('tag."subject" = law', [0, 2]),
@@ -71,7 +74,7 @@ def test_an_expression_chooses(expression, found):
         ("score < 0.5 and", "a name is missing"),
         ("(score < 0.5", "a bracket is not closed"),
         ("score < 0.5)", "is one too many"),
-        ("score < \"a\"", "is a number, and cannot be compared with 'a'"),
+        ('score < "a"', "is a number, and cannot be compared with 'a'"),
         ("scoer < 1", "did you mean 'score'?"),
         ("tag.subjekt == 'x'", "did you mean 'tag.subject'?"),
         ("__import__('os').system('x')", "--where"),
@@ -88,7 +91,9 @@ def test_what_cannot_be_read_is_one_line_that_says_why(expression, said):
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
-@given(st.text(alphabet="score<>=!~()'\"\\., andortin0123.5tag{}[]_-\n\x00é", max_size=60))
+@given(
+    st.text(alphabet="score<>=!~()'\"\\., andortin0123.5tag{}[]_-\n\x00é", max_size=60)
+)
 def test_any_text_is_an_answer_or_a_usage_error(expression):
     try:
         assert chosen(expression, Five()).shape == (5,)

@@ -24,7 +24,11 @@ def alone() -> None:
 
     def refuse(self: socket.socket, address: Any) -> Any:
         host = address[0] if isinstance(address, tuple) else str(address)
-        if self.family in (socket.AF_INET, socket.AF_INET6) and host not in ("127.0.0.1", "localhost", "::1"):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and host not in (
+            "127.0.0.1",
+            "localhost",
+            "::1",
+        ):
             raise ConnectionError(f"no network in a survey: {host}")
         return connect(self, address)
 
@@ -34,7 +38,9 @@ def alone() -> None:
     socket.socket.connect = refuse  # type: ignore[method-assign, assignment]
     real = socket.getaddrinfo
     socket.getaddrinfo = lambda host, *rest, **more: (  # type: ignore[assignment]
-        real(host, *rest, **more) if host in ("127.0.0.1", "localhost", None) else nowhere(host)
+        real(host, *rest, **more)
+        if host in ("127.0.0.1", "localhost", None)
+        else nowhere(host)
     )
     time.sleep = lambda seconds: None  # type: ignore[assignment]
     import huggingface_hub
@@ -44,17 +50,25 @@ def alone() -> None:
     os.makedirs(place, exist_ok=True)
     huggingface_hub.snapshot_download = lambda *given, **more: place  # type: ignore[assignment]
     huggingface_hub.login = lambda *given, **more: None  # type: ignore[assignment]
-    huggingface_hub.hf_hub_download = lambda repo_id="", filename="", *given, **more: os.path.join(place, filename)  # type: ignore[assignment]
+    huggingface_hub.hf_hub_download = lambda repo_id="", filename="", *given, **more: (
+        os.path.join(place, filename)
+    )  # type: ignore[assignment]
 
 
 def stand_in_specialists() -> None:
     """A model of questions about images, which always says yes, where modelscope would bring its weights."""
-    pipelines, constant = types.ModuleType("modelscope.pipelines"), types.ModuleType("modelscope.utils.constant")
+    pipelines, constant = (
+        types.ModuleType("modelscope.pipelines"),
+        types.ModuleType("modelscope.utils.constant"),
+    )
     pipelines.pipeline = lambda *given, **more: lambda asked: {"text": "yes"}  # type: ignore[attr-defined]
     constant.Tasks = types.SimpleNamespace(visual_question_answering="vqa")  # type: ignore[attr-defined]
     for name in ("modelscope", "modelscope.utils"):
         sys.modules[name] = types.ModuleType(name)
-    sys.modules |= {"modelscope.pipelines": pipelines, "modelscope.utils.constant": constant}
+    sys.modules |= {
+        "modelscope.pipelines": pipelines,
+        "modelscope.utils.constant": constant,
+    }
 
 
 @contextmanager
@@ -82,19 +96,32 @@ def fault(error: BaseException) -> dict[str, str]:
     while at is not None and at not in chain:
         chain.append(at)
         at = at.__cause__ or at.__context__
-    text = " | ".join(dict.fromkeys(f"{type(e).__name__}: {e}".splitlines()[0][:200] for e in chain))
+    text = " | ".join(
+        dict.fromkeys(f"{type(e).__name__}: {e}".splitlines()[0][:200] for e in chain)
+    )
     for one in chain:
         spacy_data = re.search(r"nltk.download\\('(\w+)'\\)", str(one))
         if spacy_data:
             return {"state": "PACKAGE", "detail": f"nltk data {spacy_data[1]}"}
-        if isinstance(one, ModuleNotFoundError) and str(one).startswith("No module named"):
+        if isinstance(one, ModuleNotFoundError) and str(one).startswith(
+            "No module named"
+        ):
             return {"state": "PACKAGE", "detail": str(one.name).partition(".")[0]}
     needed = next(
-        (found for e in chain if (found := re.search(r"(?:install|requires?) [`'\"]?([\w-]+)", str(e)))), None
+        (
+            found
+            for e in chain
+            if (found := re.search(r"(?:install|requires?) [`'\"]?([\w-]+)", str(e)))
+        ),
+        None,
     )
     if any(isinstance(e, (ImportError,)) for e in chain) and needed:
         return {"state": "PACKAGE", "detail": needed[1]}
     hosts = re.search(r"no network in a survey: ([\w.-]+)", text)
-    if hosts or any(isinstance(e, (ConnectionError, socket.gaierror)) for e in chain) or _NETWORK.search(text):
+    if (
+        hosts
+        or any(isinstance(e, (ConnectionError, socket.gaierror)) for e in chain)
+        or _NETWORK.search(text)
+    ):
         return {"state": "NETWORK", "detail": hosts[1] if hosts else text[:160]}
     return {"state": "FAILS", "detail": text[:300]}

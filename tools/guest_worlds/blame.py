@@ -16,10 +16,17 @@ def paths_in(error: BaseException) -> list[Path]:
 
 def lines_of(error: BaseException, root: Path) -> list[str]:
     """The lines of files below a folder that an error passed, the innermost first."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if root in Path(frame.filename).parents]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if root in Path(frame.filename).parents
+    ]
     found = []
     for frame in reversed(frames):
         last = getattr(frame, "end_lineno", None) or frame.lineno or 0
         first = frame.lineno or 0
-        found += [linecache.getline(frame.filename, number) for number in range(first, min(last, first + 6) + 1)]
+        found += [
+            linecache.getline(frame.filename, number)
+            for number in range(first, min(last, first + 6) + 1)
+        ]
     return found

@@ -25,7 +25,9 @@ def main() -> None:
     module.prepare()
     for line in sys.stdin:
         found = in_a_child(module, json.loads(line), seconds)
-        os.write(out, (json.dumps(found, ensure_ascii=False, default=str) + "\n").encode())
+        os.write(
+            out, (json.dumps(found, ensure_ascii=False, default=str) + "\n").encode()
+        )
 
 
 def in_a_child(module: Any, arguments: list[str], seconds: int) -> dict[str, Any]:
@@ -51,7 +53,11 @@ def in_a_child(module: Any, arguments: list[str], seconds: int) -> dict[str, Any
     os.waitpid(child, 0)
     if is_late:
         return {"state": "FAILS", "detail": f"took longer than {seconds} s"}
-    return dict(json.loads(text)) if text else {"state": "FAILS", "detail": "ended without a word"}
+    return (
+        dict(json.loads(text))
+        if text
+        else {"state": "FAILS", "detail": "ended without a word"}
+    )
 
 
 def _work(module: Any, arguments: list[str], writer: int) -> None:

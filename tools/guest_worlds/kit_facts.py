@@ -41,7 +41,12 @@ _VIDEO = {"video_path": "clip0.mp4", "candidates": _LETTERS, "options": _LETTERS
 FACTS: dict[str, Facts] = {
     "NPMM": Facts(
         {
-            "data_source": ["np/NpTsp", "np/NpGcpD", "np/NpVertexCover", "np/NpMaximumCut"],
+            "data_source": [
+                "np/NpTsp",
+                "np/NpGcpD",
+                "np/NpVertexCover",
+                "np/NpMaximumCut",
+            ],
             "graph": "{}",
             "ground_truth": 1,
         }
@@ -56,7 +61,12 @@ FACTS: dict[str, Facts] = {
     ),
     "chartmuseum": Facts({}, "cat", "<answer>cat</answer>", "Yes", judge=None),
     "chartqapro": Facts(
-        {"question": "['What is shown?']", "question_type": "Factoid", "year": "['NO']", "paragraph": "Some words."},
+        {
+            "question": "['What is shown?']",
+            "question_type": "Factoid",
+            "year": "['NO']",
+            "paragraph": "Some words.",
+        },
         "['cat']",
         "cat",
     ),
@@ -68,9 +78,19 @@ FACTS: dict[str, Facts] = {
     ),
     "cmmmu": Facts(
         {
-            "category": ["技术与工程", "科学", "健康与医学", "商业", "艺术与设计", "人文社会科学"],
+            "category": [
+                "技术与工程",
+                "科学",
+                "健康与医学",
+                "商业",
+                "艺术与设计",
+                "人文社会科学",
+            ],
             "type": "选择",
-            **{f"option{n}": word for n, word in enumerate(("cat", "dog", "cow", "hen"), 1)},
+            **{
+                f"option{n}": word
+                for n, word in enumerate(("cat", "dog", "cow", "hen"), 1)
+            },
         }
     ),
     "creation": Facts(
@@ -87,10 +107,15 @@ FACTS: dict[str, Facts] = {
     "da2k": Facts(
         {"image": "a.png"},
         "point1",
-        files=(f"{_HUB}/DA-2K-extracted/da2k.tsv", f"{_HUB}/DA-2K-extracted/DA-2K/a.png"),
+        files=(
+            f"{_HUB}/DA-2K-extracted/da2k.tsv",
+            f"{_HUB}/DA-2K-extracted/DA-2K/a.png",
+        ),
         judge="exact_matching",
     ),
-    "dude": Facts({"answers": "['cat']"}, "cat", reply="cat", options={"model": "GPT4"}),
+    "dude": Facts(
+        {"answers": "['cat']"}, "cat", reply="cat", options={"model": "GPT4"}
+    ),
     "dynamath": Facts(
         {
             "answer_type": "multiple choice",
@@ -113,7 +138,13 @@ FACTS: dict[str, Facts] = {
         name="MMDU",
     ),
     "longvideobench": Facts(
-        {**_VIDEO, "correct_choice": 0, "duration_group": 15, "question_category": "S2E", "duration": 4},
+        {
+            **_VIDEO,
+            "correct_choice": 0,
+            "duration_group": 15,
+            "question_category": "S2E",
+            "duration": 4,
+        },
         judge="exact_matching",
     ),
     "m4bench": Facts(
@@ -150,7 +181,12 @@ FACTS: dict[str, Facts] = {
         cls="MLVU_MCQ",
         judge="chatgpt-0125",
     ),
-    "mmbench_video": Facts({**_VIDEO, "dimensions": "['OCR', 'Hallucination']"}, "cat", reply="3", judge="gpt-4-turbo"),
+    "mmbench_video": Facts(
+        {**_VIDEO, "dimensions": "['OCR', 'Hallucination']"},
+        "cat",
+        reply="3",
+        judge="gpt-4-turbo",
+    ),
     "mmifeval": Facts(
         {
             "infer_type": "main",
@@ -163,14 +199,21 @@ FACTS: dict[str, Facts] = {
         "Judgement: right. Score of constraint_1: 1/1, Total Score: 1/1.",
     ),
     "mmlongbenchdoc": Facts(
-        {"answer_format": "Str", "evidence_sources": "['Chart']", "evidence_pages": "[1]"},
+        {
+            "answer_format": "Str",
+            "evidence_sources": "['Chart']",
+            "evidence_pages": "[1]",
+        },
         "cat",
         reply="Extracted answer: cat\nAnswer format: Str",
         options={"model": "GPT4"},
         name="MMLongBench_DOC",
     ),
     "mmoral_opg_open": Facts(
-        {"category": ["Teeth,Report", "Patho,SumRec", "HisT", "Jaw"]}, "cat", reply="0.5", judge="gpt-4o"
+        {"category": ["Teeth,Report", "Patho,SumRec", "HisT", "Jaw"]},
+        "cat",
+        reply="0.5",
+        judge="gpt-4o",
     ),
     "mmsi_video": Facts(
         {
@@ -231,10 +274,23 @@ FACTS: dict[str, Facts] = {
         judge="exact_matching",
     ),
     "mvu_eval": Facts(
-        {"video_paths": "clip0;clip1", "options": '["A. cat", "B. dog"]', "ground_truth": "A", "task": "ocr"}
+        {
+            "video_paths": "clip0;clip1",
+            "options": '["A. cat", "B. dog"]',
+            "ground_truth": "A",
+            "task": "ocr",
+        }
     ),
     "oceanocr": Facts(
-        {"id": ["document_en", "document_zh", "scene_text_rec", "handwritten_en", "handwritten_zh"]},
+        {
+            "id": [
+                "document_en",
+                "document_zh",
+                "scene_text_rec",
+                "handwritten_en",
+                "handwritten_zh",
+            ]
+        },
         '[{"value": ""}, {"value": "a cat and a dog"}]',
         "a cat and a dog",
     ),
@@ -242,30 +298,62 @@ FACTS: dict[str, Facts] = {
     "ost_bench": Facts(
         {
             "type": [
-                *(f"AO_{what}(option{n})" for what in ("direction", "distance") for n in (1, 2, 3)),
+                *(
+                    f"AO_{what}(option{n})"
+                    for what in ("direction", "distance")
+                    for n in (1, 2, 3)
+                ),
                 "A_object-existence(int1)",
                 "A_object-existence(int2)",
                 "A_object-quantity(int)",
-                *(f"A_object-{what}(option)" for what in ("existence", "order", "diversity")),
-                *(f"A_{what}({kind})" for what in ("orientation", "position") for kind in ("option", "float")),
-                *(f"AO_{what}({kind})" for what in ("direction", "distance") for kind in ("int", "float")),
+                *(
+                    f"A_object-{what}(option)"
+                    for what in ("existence", "order", "diversity")
+                ),
+                *(
+                    f"A_{what}({kind})"
+                    for what in ("orientation", "position")
+                    for kind in ("option", "float")
+                ),
+                *(
+                    f"AO_{what}({kind})"
+                    for what in ("direction", "distance")
+                    for kind in ("int", "float")
+                ),
             ],
             "option": "['cat', 'dog']",
             "image_path": "['a.jpg']",
             "question": "What is shown in <image>?",
-            "answer": [*["cat"] * 6, *["2"] * 3, *["cat"] * 3, "cat", "2", "cat", *["2"] * 5],
+            "answer": [
+                *["cat"] * 6,
+                *["2"] * 3,
+                *["cat"] * 3,
+                "cat",
+                "2",
+                "cat",
+                *["2"] * 5,
+            ],
         },
         "cat",
         files=("images/OST/a.jpg",),
     ),
     "qbench_video": Facts(
-        {"video_path": "clip0.mp4", "question_type": "yes-no", "quality_type": "aes"}, cls="QBench_Video_MCQ"
+        {"video_path": "clip0.mp4", "question_type": "yes-no", "quality_type": "aes"},
+        cls="QBench_Video_MCQ",
     ),
     "reasonmap_plus": Facts(
-        {"type": ["TorF", "Counting1", "Counting2", "Counting3"], "difficulty_city": "easy"}, "yes", "yes"
+        {
+            "type": ["TorF", "Counting1", "Counting2", "Counting3"],
+            "difficulty_city": "easy",
+        },
+        "yes",
+        "yes",
     ),
     "refspatialbench": Facts(
-        {"category": ["location", "placement", "unseen", "location"], "mask_path": "mask.png"},
+        {
+            "category": ["location", "placement", "unseen", "location"],
+            "mask_path": "mask.png",
+        },
         "(0.5, 0.5)",
         "[(0.5, 0.5)]",
         files=("../mask.png",),
@@ -273,14 +361,22 @@ FACTS: dict[str, Facts] = {
     "revsi": Facts(
         {
             "video": ["clip0.mp4", "clip0.mp4", "clip1.mp4", "clip1.mp4"],
-            "question_type": ["object_counting_single", "route_planning", "object_abs_distance", "route_planning"],
+            "question_type": [
+                "object_counting_single",
+                "route_planning",
+                "object_abs_distance",
+                "route_planning",
+            ],
             "options": _LETTERS,
             "ground_truth": ["3", "A", "2.0", "A"],
         },
         "3",
     ),
     "robospatialbench": Facts(
-        {"category": ["compatibility", "configuration", "context", "compatibility"]}, "yes", "Yes", name="RoboSpatial"
+        {"category": ["compatibility", "configuration", "context", "compatibility"]},
+        "yes",
+        "Yes",
+        name="RoboSpatial",
     ),
     "sfebench": Facts(
         {
@@ -294,7 +390,11 @@ FACTS: dict[str, Facts] = {
     ),
     "slidevqa": Facts({}, "cat", reply="cat", options={"model": "GPT4"}),
     "vl_rewardbench": Facts(
-        {"response": "['a cat', 'a dogs']"}, "[0, 1]", "The first.", "Answer 1", judge="gpt-4o-mini"
+        {"response": "['a cat', 'a dogs']"},
+        "[0, 1]",
+        "The first.",
+        "Answer 1",
+        judge="gpt-4o-mini",
     ),
     "videomme": Facts(
         {
@@ -322,7 +422,12 @@ FACTS: dict[str, Facts] = {
         {
             "id": ["dev_Art_1", "dev_Art_2", "dev_Business_1", "dev_Business_2"],
             "video": "clip0.mp4",
-            "question_type": ["perception", "comprehension", "adaptation", "perception"],
+            "question_type": [
+                "perception",
+                "comprehension",
+                "adaptation",
+                "perception",
+            ],
             "options": '["cat", "dog", "cow", "hen"]',
             "image": "a.png",
             "category": ["Perception", "Comprehension", "Adaptation", "Perception"],
@@ -369,7 +474,13 @@ FACTS: dict[str, Facts] = {
         judge="exact_matching",
     ),
     "tempcompass": Facts(
-        {"prefix": ".", "suffix": ".mp4", "task_type": "multi-choice", "dim": "action", "candidates": _LETTERS},
+        {
+            "prefix": ".",
+            "suffix": ".mp4",
+            "task_type": "multi-choice",
+            "dim": "action",
+            "candidates": _LETTERS,
+        },
         "A. cat",
         "A. cat",
         cls="TempCompass_MCQ",
@@ -422,22 +533,40 @@ DRAWING_FACTS: dict[str, Facts] = {
         judge=None,
     ),
     "geneval_pp": Facts(
-        {"include": "[{'class': 'cat', 'count': 1}]", "tag": "counting", "id": ["a", "b", "c", "d"]},
+        {
+            "include": "[{'class': 'cat', 'count': 1}]",
+            "tag": "counting",
+            "id": ["a", "b", "c", "d"],
+        },
         reply='{"correct": 1, "reason": "A cat."}',
     ),
     "imagine_bench": Facts(
-        {"id": ["a", "b", "c", "d"], "type": ["mix", "mix", "time", "time"], "note": "A cat."},
+        {
+            "id": ["a", "b", "c", "d"],
+            "type": ["mix", "mix", "time", "time"],
+            "note": "A cat.",
+        },
         reply="Fantasy Fulfillment: 8\nIdentity Preservation: 7\nAesthetic Quality: 6",
     ),
     "omni_context": Facts(
         {
             "key": ["a", "b", "c", "d"],
-            "task_type": ["single_character", "single_object", "scene_object", "scene_object"],
+            "task_type": [
+                "single_character",
+                "single_object",
+                "scene_object",
+                "scene_object",
+            ],
         },
         reply='{"score": 7, "reasoning": "Good."}',
     ),
     "wise": Facts(
-        {"prompt": "A cat.", "explanation": "A cat.", "Category": "Cultural knowledge", "Subcategory": "Festival"},
+        {
+            "prompt": "A cat.",
+            "explanation": "A cat.",
+            "Category": "Cultural knowledge",
+            "Subcategory": "Festival",
+        },
         reply="Consistency: 2\nRealism: 1\nAesthetic Quality: 2",
     ),
 }

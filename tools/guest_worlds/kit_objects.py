@@ -28,7 +28,13 @@ class Way:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def built(cls: Any, name: str, columns: dict[str, list[Any]], folder: Path, options: Mapping[str, Any]) -> Any:
+def built(
+    cls: Any,
+    name: str,
+    columns: dict[str, list[Any]],
+    folder: Path,
+    options: Mapping[str, Any],
+) -> Any:
     """The user's object over synthetic rows, which lie where the class looks for its table."""
     root = Path(os.environ[DATA])
     names = {name, *getattr(cls, "DATASET_URL", {})}
@@ -43,7 +49,9 @@ def built(cls: Any, name: str, columns: dict[str, list[Any]], folder: Path, opti
         found = {"root": str(folder / "clips"), "data_file": str(root / f"{name}.tsv")}
         if not hasattr(cls, "_prepared_by_itself"):
             cls._prepared_by_itself = cls.prepare_dataset
-        cls.prepare_dataset = lambda self, *given, **more: _prepared(self, given, more) | found
+        cls.prepare_dataset = lambda self, *given, **more: (
+            _prepared(self, given, more) | found
+        )
     parameters = inspect.signature(cls.__init__).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     given = {"dataset": name} if "dataset" in parameters or takes_any else {}
@@ -104,21 +112,31 @@ def prompt(instance: Any, place: int) -> Any:
     build_prompt = instance.build_prompt
     if not is_video(instance):
         return build_prompt(instance.data.iloc[place])
-    return build_prompt(place, False) if len(inspect.signature(build_prompt).parameters) > 1 else build_prompt(place)
+    return (
+        build_prompt(place, False)
+        if len(inspect.signature(build_prompt).parameters) > 1
+        else build_prompt(place)
+    )
 
 
 def evaluated(instance: Any, eval_file: str, judge: str | None) -> Any:
     """What `evaluate` returns."""
-    given: dict[str, Any] = {"nproc": 1, "verbose": False, "retry": 1} | ({"model": judge} if judge else {})
+    given: dict[str, Any] = {"nproc": 1, "verbose": False, "retry": 1} | (
+        {"model": judge} if judge else {}
+    )
     parameters = inspect.signature(instance.evaluate).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    return instance.evaluate(eval_file, **{k: v for k, v in given.items() if takes_any or k in parameters})
+    return instance.evaluate(
+        eval_file, **{k: v for k, v in given.items() if takes_any or k in parameters}
+    )
 
 
 def plain(value: Any) -> Any:
     """A value as JSON holds it."""
     if hasattr(value, "to_dict"):
-        return plain(value.to_dict("list") if hasattr(value, "columns") else value.to_dict())
+        return plain(
+            value.to_dict("list") if hasattr(value, "columns") else value.to_dict()
+        )
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -12,7 +12,15 @@ from tools.guest_worlds import hints, synthetic
 from tools.guest_worlds.alone import DATA, fault, limited
 from tools.guest_worlds.blame import lines_of, paths_in
 from tools.guest_worlds.kit_facts import DRAWING_FACTS, FACTS, IMAGE
-from tools.guest_worlds.kit_objects import DRAWN, Way, built, evaluated, is_video, plain, predicted
+from tools.guest_worlds.kit_objects import (
+    DRAWN,
+    Way,
+    built,
+    evaluated,
+    is_video,
+    plain,
+    predicted,
+)
 
 ATTEMPT_SECONDS = 6
 TRIAL_SECONDS = 10
@@ -57,7 +65,9 @@ class Trial:
     def __init__(self, dialect: str, file: Path, cls: Any, folder: Path) -> None:
         self.dialect, self.file, self.cls, self.folder = dialect, file, cls, folder
         facts = {**FACTS, **DRAWING_FACTS}.get(file.stem)
-        self.facts = facts if facts is not None and facts.cls in (None, cls.__name__) else None
+        self.facts = (
+            facts if facts is not None and facts.cls in (None, cls.__name__) else None
+        )
         named = self.facts.name if self.facts else None
         self.names = [named] if named else dataset_names(cls)
         self.name = self.names[0]
@@ -86,10 +96,20 @@ class Trial:
             found = self._with(way, end)
             if "value" in found:
                 way = found.pop("way")
-                recipe = {**found, "class": self.cls.__name__, "name": self.name, **vars_of(way)}
-                (self.folder / "recipe.json").write_text(synthetic.as_json({**recipe, "columns": self.columns}))
+                recipe = {
+                    **found,
+                    "class": self.cls.__name__,
+                    "name": self.name,
+                    **vars_of(way),
+                }
+                (self.folder / "recipe.json").write_text(
+                    synthetic.as_json({**recipe, "columns": self.columns})
+                )
                 return self._as_a_user(way, found)
-            last = {**found, "detail": f"{self.cls.__name__}: {found.get('detail', '')}"}
+            last = {
+                **found,
+                "detail": f"{self.cls.__name__}: {found.get('detail', '')}",
+            }
             if last.get("state") == "PACKAGE":
                 return last
             seen[last["detail"]] = seen.get(last["detail"], 0) + 1
@@ -100,7 +120,12 @@ class Trial:
     def _ways(self) -> Iterator[tuple[Way, str]]:
         if self.facts is not None:
             facts = self.facts
-            os.environ.update({name: str(self.folder / DATA / path) for name, path in facts.environment.items()})
+            os.environ.update(
+                {
+                    name: str(self.folder / DATA / path)
+                    for name, path in facts.environment.items()
+                }
+            )
             says = facts.says if facts.says is not None else str(facts.answer)
             way = Way(facts.answer, says, facts.reply, facts.judge, facts.options)
             self._set_columns(way)
@@ -116,13 +141,17 @@ class Trial:
 
     def _set_columns(self, way: Way) -> None:
         first = synthetic.first_columns(way.answer, is_video(self.cls))
-        self.columns = synthetic.of_one_length({**first, **self._asked(way.answer), **self._of_facts()})
+        self.columns = synthetic.of_one_length(
+            {**first, **self._asked(way.answer), **self._of_facts()}
+        )
 
     def _of_facts(self) -> dict[str, list[Any]]:
         if self.facts is None:
             return {}
         image = synthetic.picture(1)
-        columns = [(k, image if v == IMAGE else v) for k, v in self.facts.columns.items()]
+        columns = [
+            (k, image if v == IMAGE else v) for k, v in self.facts.columns.items()
+        ]
         return {k: v if isinstance(v, list) else [v] for k, v in columns}
 
     def _asked(self, answer: str) -> dict[str, list[Any]]:
@@ -132,7 +161,11 @@ class Trial:
             if name not in (*_FIXED, "answer", "prediction", *"ABCDEFGH")
             and (name in ("category", "l2-category", "split") or name in self.extra)
         }
-        return {**{name: synthetic.column(name, answer) for name in self.extra}, **compared, **self.others}
+        return {
+            **{name: synthetic.column(name, answer) for name in self.extra},
+            **compared,
+            **self.others,
+        }
 
     def _with(self, way: Way, end: float) -> dict[str, Any]:
         """One way: columns are added, and judges' names tried, for as long as that helps."""
@@ -147,8 +180,16 @@ class Trial:
                     number = synthetic.finite_number(value)
                     if number is not None:
                         self.judge = judge
-                        return {"value": number[1], "metric": number[0], "whole": plain(value), "way": now}
-                    found = {"state": "FAILS", "detail": f"evaluate gave no finite number: {str(plain(value))[:120]}"}
+                        return {
+                            "value": number[1],
+                            "metric": number[0],
+                            "whole": plain(value),
+                            "way": now,
+                        }
+                    found = {
+                        "state": "FAILS",
+                        "detail": f"evaluate gave no finite number: {str(plain(value))[:120]}",
+                    }
                 except BaseException as error:  # noqa: BLE001
                     found = fault(error)
                     if self._helped(error, str(way.answer)):
@@ -165,38 +206,74 @@ class Trial:
         at: BaseException | None = error
         while at is not None:
             is_unreadable = "rror reading" in str(at)
-            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError)) or is_unreadable
-            if is_about_a_file and any(self._made_file(path, is_unreadable) for path in paths_in(at)):
+            is_about_a_file = (
+                isinstance(at, (FileNotFoundError, AssertionError)) or is_unreadable
+            )
+            if is_about_a_file and any(
+                self._made_file(path, is_unreadable) for path in paths_in(at)
+            ):
                 return True
             names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
-            names += _QUOTED.findall(str(at)) + re.findall(r"(?:colume|column)[: ]+(\w+)", str(at))
-            is_about_rows = isinstance(at, (KeyError, AssertionError)) or "Series" in str(at) or "column" in str(at)
+            names += _QUOTED.findall(str(at)) + re.findall(
+                r"(?:colume|column)[: ]+(\w+)", str(at)
+            )
+            is_about_rows = (
+                isinstance(at, (KeyError, AssertionError))
+                or "Series" in str(at)
+                or "column" in str(at)
+            )
             for name in names:
-                if self._changed_value(name) or (is_about_rows and self._added(name, answer)):
+                if self._changed_value(name) or (
+                    is_about_rows and self._added(name, answer)
+                ):
                     return True
             if self._changed_value_in(str(at)):
                 return True
-            in_code = [name for line in lines_of(at, self.file.parents[1]) for name in hints.columns_in(line)]
+            in_code = [
+                name
+                for line in lines_of(at, self.file.parents[1])
+                for name in hints.columns_in(line)
+            ]
             for name in in_code:
-                if self._added(name, answer) or (name in self.columns and self._changed(name)):
+                if self._added(name, answer) or (
+                    name in self.columns and self._changed(name)
+                ):
                     return True
-            if "NoneType" in str(at) and self.silent and sum(self._added(name, answer) for name in self.silent):
+            if (
+                "NoneType" in str(at)
+                and self.silent
+                and sum(self._added(name, answer) for name in self.silent)
+            ):
                 return True
             at = at.__cause__ or at.__context__
         return False
 
     def _added(self, name: str, answer: str) -> bool:
-        is_new = name not in self.columns and len(name) < 40 and name != "prediction" and "/" not in name
-        if not is_new or len(self.extra) >= MOST_COLUMNS or self.tried.get(name, 0) >= 2:
+        is_new = (
+            name not in self.columns
+            and len(name) < 40
+            and name != "prediction"
+            and "/" not in name
+        )
+        if (
+            not is_new
+            or len(self.extra) >= MOST_COLUMNS
+            or self.tried.get(name, 0) >= 2
+        ):
             return False
         self.tried[name] = self.tried.get(name, 0) + 1
         self.extra.append(name)
-        self.columns = synthetic.of_one_length({**self.columns, **self._asked(answer), **self._of_facts()})
+        self.columns = synthetic.of_one_length(
+            {**self.columns, **self._asked(answer), **self._of_facts()}
+        )
         return True
 
     def _changed_value(self, value: str) -> bool:
         """Other values for the column that has this one."""
-        return any(value in map(str, cells) and self._changed(name) for name, cells in self.columns.items())
+        return any(
+            value in map(str, cells) and self._changed(name)
+            for name, cells in self.columns.items()
+        )
 
     def _changed_value_in(self, text: str) -> bool:
         """The same for a value somewhere in a message."""
@@ -212,23 +289,34 @@ class Trial:
             return False
         number = self.tried[f"value {name}"] = self.tried.get(f"value {name}", 0) + 1
         known = [self.compared[name]] if name in self.compared else []
-        choices: list[list[Any]] = [*map(synthetic.cycled, [*known, *self.tables[:MOST_OTHERS]]), *synthetic.OTHERS]
+        choices: list[list[Any]] = [
+            *map(synthetic.cycled, [*known, *self.tables[:MOST_OTHERS]]),
+            *synthetic.OTHERS,
+        ]
         if number > len(choices):
             return False
         self.others[name] = choices[number - 1]
-        self.columns = synthetic.of_one_length({**self.columns, name: choices[number - 1]})
+        self.columns = synthetic.of_one_length(
+            {**self.columns, name: choices[number - 1]}
+        )
         return True
 
     def _made_file(self, path: Path, is_a_video: bool = False) -> bool:
         """A file that the class looks for in its own folders."""
         full = Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
-        if self.folder not in full.parents or full.exists() or self.tried.get(str(full), 0):
+        if (
+            self.folder not in full.parents
+            or full.exists()
+            or self.tried.get(str(full), 0)
+        ):
             return False
         self.tried[str(full)] = 1
         if is_a_video:
             return synthetic.write_video(full)
         rows = zip(*self.columns.values(), strict=True)
-        return synthetic.write_file(full, [dict(zip(self.columns, row, strict=True)) for row in rows])
+        return synthetic.write_file(
+            full, [dict(zip(self.columns, row, strict=True)) for row in rows]
+        )
 
     def _reference(self, way: Way) -> str:
         """What is typed for the dataset; a video's frames are named in a config, as in upstream's own list of them."""
@@ -236,8 +324,15 @@ class Trial:
             return f"{self.file}:{self.name}"
         if not is_video(self.cls) and not way.options:
             return f"{self.file}:{self.cls.__name__}@{self.name}"
-        frames = {"nframe": 4} if is_video(self.cls) and "fps" not in way.options else {}
-        entry = {"class": self.cls.__name__, "dataset": self.name, **frames, **way.options}
+        frames = (
+            {"nframe": 4} if is_video(self.cls) and "fps" not in way.options else {}
+        )
+        entry = {
+            "class": self.cls.__name__,
+            "dataset": self.name,
+            **frames,
+            **way.options,
+        }
         config = self.folder / "config.json"
         config.write_text(json.dumps({"model": {}, "data": {"survey": entry}}))
         return f"{config}#survey"
@@ -251,10 +346,18 @@ class Trial:
         tables.fetch_declared = lambda url, path, **more: path  # type: ignore[assignment]
         model, judge = self.folder / "scripted.py", self.folder / "judges.py"
         package = "ulm" if self.dialect == "ulmeval" else "vlm"
-        source = PAINTER if str(getattr(self.cls, "TYPE", "")).upper() in DRAWN else MODEL
-        model.write_text(source.format(dialect=self.dialect, package=package, says=way.says))
+        source = (
+            PAINTER if str(getattr(self.cls, "TYPE", "")).upper() in DRAWN else MODEL
+        )
+        model.write_text(
+            source.format(dialect=self.dialect, package=package, says=way.says)
+        )
         judge.write_text(JUDGE.format(reply=way.reply, names=synthetic.JUDGES))
-        judges = {"judge": f"{judge}:{way.judge}"} if way.judge not in ("exact_matching", None) else {}
+        judges = (
+            {"judge": f"{judge}:{way.judge}"}
+            if way.judge not in ("exact_matching", None)
+            else {}
+        )
         title = f"{self.cls.__name__}: evaluate gives {found['value']:.4g}"
         try:
             with limited(120):
@@ -269,18 +372,31 @@ class Trial:
                     fresh=True,
                 )
         except BaseException as error:  # noqa: BLE001
-            return {"state": "LOADS", "detail": f"{title}, the run: {fault(error)['detail']}"}
+            return {
+                "state": "LOADS",
+                "detail": f"{title}, the run: {fault(error)['detail']}",
+            }
         own = ("evaluate.rows", "images", "answered")
-        numbers = [(r.metric, r.value) for r in result.results if r.value is not None and r.value == r.value]
+        numbers = [
+            (r.metric, r.value)
+            for r in result.results
+            if r.value is not None and r.value == r.value
+        ]
         numbers = [(metric, value) for metric, value in numbers if metric not in own]
         if not numbers:
             return {"state": "LOADS", "detail": f"{title}, the run no number"}
-        return {"state": "RUNS", "detail": f"{self.cls.__name__}@{self.name} {numbers[0][0]}={numbers[0][1]:.4g}"}
+        return {
+            "state": "RUNS",
+            "detail": f"{self.cls.__name__}@{self.name} {numbers[0][0]}={numbers[0][1]:.4g}",
+        }
 
 
 def vars_of(way: Way) -> dict[str, Any]:
     """A way as plain data."""
-    return {name: getattr(way, name) for name in ("answer", "says", "reply", "judge", "options")}
+    return {
+        name: getattr(way, name)
+        for name in ("answer", "says", "reply", "judge", "options")
+    }
 
 
 def dataset_names(cls: Any) -> list[str]:
@@ -297,7 +413,10 @@ def helpers(file: Path) -> list[Path]:
     from assay.dialects.source_names import names_in
 
     found = []
-    root = next((parent for parent in file.parents if parent.name in ("vlmeval", "ulmeval")), file.parent)
+    root = next(
+        (parent for parent in file.parents if parent.name in ("vlmeval", "ulmeval")),
+        file.parent,
+    )
     for node in names_in(file).imports:
         parts = node.module.split(".") if node.module else []
         places = [file.parent.joinpath(*parts)] if node.level == 1 else []
@@ -321,6 +440,8 @@ def attempt(trial: Trial, way: Way) -> Any:
     surroundings = of_process()
     surroundings.trust_pickle = True  # the survey's own predictions
     desk = Desk(None, "survey")
-    surroundings.ask_judge = lambda name, prompt, options: desk.ask(f"{judges}:judge", prompt, options)
+    surroundings.ask_judge = lambda name, prompt, options: desk.ask(
+        f"{judges}:judge", prompt, options
+    )
     with surroundings.judged_by(f"{judges}:judge", desk):
         return evaluated(instance, eval_file, way.judge)

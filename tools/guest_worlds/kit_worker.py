@@ -24,12 +24,26 @@ from tools.guest_worlds.kit_trial import Trial
 
 def prepare() -> None:
     """What is slow to import, before the first fork."""
-    for heavy in ("pandas", "openpyxl", "PIL.Image", "huggingface_hub", "av", "matplotlib", "torch", "transformers"):
+    for heavy in (
+        "pandas",
+        "openpyxl",
+        "PIL.Image",
+        "huggingface_hub",
+        "av",
+        "matplotlib",
+        "torch",
+        "transformers",
+    ):
         try:
             importlib.import_module(heavy)
         except ImportError:
             continue
-    for own in ("assay", "assay.runner.run", "assay.dialects.vlmeval.loading", "assay.dialects.ulmeval.loading"):
+    for own in (
+        "assay",
+        "assay.runner.run",
+        "assay.dialects.vlmeval.loading",
+        "assay.dialects.ulmeval.loading",
+    ):
         importlib.import_module(own)
 
 
@@ -38,7 +52,12 @@ def work(arguments: list[str]) -> dict[str, Any]:
     dialect, kind, file, folder = arguments[:4]
     if "--upstream" not in arguments:
         shutil.rmtree(folder, ignore_errors=True)
-    os.environ.update(LMUData=f"{folder}/LMUData", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", HOME=folder)
+    os.environ.update(
+        LMUData=f"{folder}/LMUData",
+        HF_HUB_OFFLINE="1",
+        TRANSFORMERS_OFFLINE="1",
+        HOME=folder,
+    )
     os.environ.setdefault("OPENAI_API_KEY", "sk-none")
     Path(os.environ[DATA]).mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
@@ -53,7 +72,9 @@ def work(arguments: list[str]) -> dict[str, Any]:
 
 def guest(dialect: str, file: Path) -> Any:
     """The module of the file, as a run of assay loads it."""
-    return importlib.import_module(f"assay.dialects.{dialect}.loading").load_guest(str(file))
+    return importlib.import_module(f"assay.dialects.{dialect}.loading").load_guest(
+        str(file)
+    )
 
 
 def loaded(dialect: str, file: Path, folder: Path) -> dict[str, str]:
@@ -73,7 +94,9 @@ def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
         return fault(error)
     module = getattr(made, "module", made)
     classes = [
-        c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__ and is_dataset(c)
+        c
+        for c in vars(module).values()
+        if inspect.isclass(c) and c.__module__ == module.__name__ and is_dataset(c)
     ]
     if not classes:
         return {"state": "LOADS", "detail": "defines no dataset class"}
@@ -84,13 +107,21 @@ def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
             return found
         best = best or found
     if best is not None and best["state"] == "FAILS":
-        return {**best, "state": "LOADS", "detail": f"no rows of ours fit: {best['detail']}"}
+        return {
+            **best,
+            "state": "LOADS",
+            "detail": f"no rows of ours fit: {best['detail']}",
+        }
     return best or {"state": "LOADS", "detail": ""}
 
 
 def is_dataset(cls: Any) -> bool:
     evaluate = getattr(cls, "evaluate", None)
-    return callable(getattr(cls, "build_prompt", None)) and callable(evaluate) and not hasattr(cls, "generate_inner")
+    return (
+        callable(getattr(cls, "build_prompt", None))
+        and callable(evaluate)
+        and not hasattr(cls, "generate_inner")
+    )
 
 
 def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
@@ -107,15 +138,21 @@ def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
         sys.modules[name] = package
     try:
         judge_util = importlib.import_module(f"{dialect}.dataset.utils.judge_util")
-        judge_util.build_judge = lambda **given: Judge(recipe["reply"], given.get("model"))
+        judge_util.build_judge = lambda **given: Judge(
+            recipe["reply"], given.get("model")
+        )
         for part in ("utils",):
-            importlib.import_module(f"{dialect}.dataset.{part}").build_judge = judge_util.build_judge
+            importlib.import_module(
+                f"{dialect}.dataset.{part}"
+            ).build_judge = judge_util.build_judge
         name = ".".join([dialect, *file.relative_to(root).with_suffix("").parts])
         module = importlib.import_module(name)
         if hasattr(module, "build_judge"):
             module.build_judge = judge_util.build_judge
         cls = getattr(module, recipe["class"])
-        instance = built(cls, recipe["name"], recipe["columns"], folder, recipe["options"])
+        instance = built(
+            cls, recipe["name"], recipe["columns"], folder, recipe["options"]
+        )
         eval_file = predicted(instance, recipe["says"], recipe["name"], folder)
         return {"whole": plain(evaluated(instance, eval_file, recipe["judge"]))}
     except BaseException as error:  # noqa: BLE001

@@ -42,13 +42,17 @@ class Job:
         return " ".join([self.module, *self.arguments, *self.more, digest])
 
 
-def outcomes(jobs: Sequence[Job], seconds: int, again: Container[str] = ()) -> Iterator[tuple[Job, dict[str, Any]]]:
+def outcomes(
+    jobs: Sequence[Job], seconds: int, again: Container[str] = ()
+) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Each job with what its worker said, in their order; one that says nothing in time fails.
 
     What is kept of the files in `again` is not believed.
     """
     place = os.environ.get(CACHE)
-    kept: dict[str, Any] = json.loads(Path(place).read_text()) if place and Path(place).exists() else {}
+    kept: dict[str, Any] = (
+        json.loads(Path(place).read_text()) if place and Path(place).exists() else {}
+    )
     keeping = threading.Lock()
     with Servers(seconds) as servers, ThreadPoolExecutor(JOBS) as pool:
 
@@ -57,11 +61,16 @@ def outcomes(jobs: Sequence[Job], seconds: int, again: Container[str] = ()) -> I
             with keeping:
                 kept[job.key] = found
                 if place:
-                    Path(place).write_text(json.dumps(kept, indent=0, ensure_ascii=False))
+                    Path(place).write_text(
+                        json.dumps(kept, indent=0, ensure_ascii=False)
+                    )
             return found
 
         is_known = [job.key in kept and job.file.stem not in again for job in jobs]
-        found = [None if known else pool.submit(outcome, job) for job, known in zip(jobs, is_known, strict=True)]
+        found = [
+            None if known else pool.submit(outcome, job)
+            for job, known in zip(jobs, is_known, strict=True)
+        ]
         for job, future in zip(jobs, found, strict=True):
             yield job, kept[job.key] if future is None else future.result()
 
@@ -71,7 +80,9 @@ class Servers:
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
-        self.idle: queue.SimpleQueue[tuple[tuple[str, str], subprocess.Popen[str]]] = queue.SimpleQueue()
+        self.idle: queue.SimpleQueue[tuple[tuple[str, str], subprocess.Popen[str]]] = (
+            queue.SimpleQueue()
+        )
 
     def __enter__(self) -> "Servers":
         return self
@@ -87,7 +98,9 @@ class Servers:
         server = self._server(job)
         assert server.stdin is not None and server.stdout is not None
         try:
-            server.stdin.write(json.dumps([*job.arguments, str(folder), *job.more]) + "\n")
+            server.stdin.write(
+                json.dumps([*job.arguments, str(folder), *job.more]) + "\n"
+            )
             server.stdin.flush()
             found: dict[str, Any] = json.loads(server.stdout.readline())
             self.idle.put(((job.python, job.module), server))
@@ -109,11 +122,25 @@ class Servers:
             pass
         root = Path(__file__).parents[2]
         paths = [str(root), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(p for p in paths if p),
+            "OMP_NUM_THREADS": "1",
+        }
         return subprocess.Popen(
-            [job.python, "-m", "tools.guest_worlds.forks", job.module, str(self.seconds)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
-        )  # fmt: skip
+            [
+                job.python,
+                "-m",
+                "tools.guest_worlds.forks",
+                job.module,
+                str(self.seconds),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
 
     @staticmethod
     def _end(server: subprocess.Popen[str]) -> None:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 ROWS = 4
-ANSWERS = ("A", "Yes", "1", "cat", "[0, 0, 10, 10]", "['cat', 'dog']", '{"answer": "cat"}')
+ANSWERS = (
+    "A",
+    "Yes",
+    "1",
+    "cat",
+    "[0, 0, 10, 10]",
+    "['cat', 'dog']",
+    '{"answer": "cat"}',
+)
 """What the right answer of a row may look like; the scripted model gives it for every other row."""
 REPLIES = (
     "A",
@@ -28,12 +36,66 @@ REPLIES = (
     "correct",
 )
 """What the scripted judge may say."""
-JUDGES = ("gpt-4o", "exact_matching", "gpt-4o-mini", "chatgpt-0125", "gpt-4-turbo", "gpt-4-0125", "gpt-4o-0806",
-          "gpt-4o-1120", "gpt-4.1", "qwen-72b", "deepseek", "gpt-4-0613", "llama31-8b")  # fmt: skip
-_NUMBERS = ("width", "height", "num", "count", "fps", "duration", "turn", "score", "level_num", "year")
-_LISTS = ("options", "choices", "candidates", "images", "steps", "checklist", "constraints", "rubric", "keywords")
-_KINDS = ("type", "task", "category", "subject", "domain", "level", "difficulty", "source", "split", "topic", "skill",
-          "dimension", "group", "set", "class", "language", "field", "scene", "ability", "modality")  # fmt: skip
+JUDGES = (
+    "gpt-4o",
+    "exact_matching",
+    "gpt-4o-mini",
+    "chatgpt-0125",
+    "gpt-4-turbo",
+    "gpt-4-0125",
+    "gpt-4o-0806",
+    "gpt-4o-1120",
+    "gpt-4.1",
+    "qwen-72b",
+    "deepseek",
+    "gpt-4-0613",
+    "llama31-8b",
+)
+_NUMBERS = (
+    "width",
+    "height",
+    "num",
+    "count",
+    "fps",
+    "duration",
+    "turn",
+    "score",
+    "level_num",
+    "year",
+)
+_LISTS = (
+    "options",
+    "choices",
+    "candidates",
+    "images",
+    "steps",
+    "checklist",
+    "constraints",
+    "rubric",
+    "keywords",
+)
+_KINDS = (
+    "type",
+    "task",
+    "category",
+    "subject",
+    "domain",
+    "level",
+    "difficulty",
+    "source",
+    "split",
+    "topic",
+    "skill",
+    "dimension",
+    "group",
+    "set",
+    "class",
+    "language",
+    "field",
+    "scene",
+    "ability",
+    "modality",
+)
 
 
 def image(shade: int, size: tuple[int, int] = (64, 48)) -> Any:
@@ -85,11 +147,21 @@ def column(name: str, answer: str) -> list[Any]:
         return ["[0, 0, 10, 10]"] * ROWS
     if any(part in lower for part in _LISTS):
         return ["['cat', 'dog', 'cow', 'hen']"] * ROWS
-    if lower in ("id", "qid", "question_id", "sample_id", "uid", "image_id") or lower.endswith("_id"):
+    if lower in (
+        "id",
+        "qid",
+        "question_id",
+        "sample_id",
+        "uid",
+        "image_id",
+    ) or lower.endswith("_id"):
         return [f"{name}_{n}" for n in range(ROWS)]
     if any(part in lower for part in _NUMBERS):
         return [64] * ROWS
-    if any(part in lower for part in ("answer", "label", "gt", "target", "solution", "reference")):
+    if any(
+        part in lower
+        for part in ("answer", "label", "gt", "target", "solution", "reference")
+    ):
         return [answer] * ROWS
     if any(part in lower for part in _KINDS):
         return [f"{name}_a", f"{name}_a", f"{name}_b", f"{name}_b"]
@@ -98,8 +170,12 @@ def column(name: str, answer: str) -> list[Any]:
     return [f"{name}_text"] * ROWS
 
 
-OTHERS = (["['cat', 'dog', 'cow', 'hen']"] * ROWS, ['{"A": "cat", "B": "dog"}'] * ROWS, [1] * ROWS,
-          ['[{"question": "q", "answer": "a", "text": "t"}]'] * ROWS)  # fmt: skip
+OTHERS = (
+    ["['cat', 'dog', 'cow', 'hen']"] * ROWS,
+    ['{"A": "cat", "B": "dog"}'] * ROWS,
+    [1] * ROWS,
+    ['[{"question": "q", "answer": "a", "text": "t"}]'] * ROWS,
+)
 """Values for a column whose first ones were not readable."""
 
 
@@ -111,7 +187,10 @@ def cycled(texts: list[str]) -> list[str]:
 def of_one_length(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Columns as long as the longest, the others repeated; rows are numbered anew."""
     most = max(ROWS, *map(len, columns.values()))
-    longer = {name: [cells[n % len(cells)] for n in range(most)] for name, cells in columns.items()}
+    longer = {
+        name: [cells[n % len(cells)] for n in range(most)]
+        for name, cells in columns.items()
+    }
     return {**longer, "index": list(range(most))}
 
 
@@ -141,7 +220,9 @@ def write_video(path: Path) -> bool:
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(16):
             pixels = numpy.full((48, 64, 3), number * 15, dtype=numpy.uint8)
-            for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
+            for packet in stream.encode(
+                av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            ):
                 container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
@@ -175,8 +256,15 @@ def variants(kind: str, keys: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
     """Answers with judge's replies, the likely ones for a class's `TYPE` first; `keys` are of JSON it may ask for."""
     first = {"MCQ": "A", "Y/N": "Yes", "VIDEO-MCQ": "A"}.get(kind.upper(), "1")
     answers = [first, *(answer for answer in ANSWERS if answer != first)]
-    asked = [json.dumps(dict.fromkeys(keys, value)) for value in (1, "yes", "A")] if keys else []
-    yield from itertools.product(answers[:1], [REPLIES[0], *asked, *(f"```json\n{text}\n```" for text in asked[:1])])
+    asked = (
+        [json.dumps(dict.fromkeys(keys, value)) for value in (1, "yes", "A")]
+        if keys
+        else []
+    )
+    yield from itertools.product(
+        answers[:1],
+        [REPLIES[0], *asked, *(f"```json\n{text}\n```" for text in asked[:1])],
+    )
     yield from itertools.product(answers[:1], REPLIES[1:])
     yield from itertools.product(answers[1:], REPLIES[:6])
 

@@ -68,13 +68,20 @@ _NAME = re.compile(r"\{\{\s*(?!getvar)([A-Za-z_]\w*)|getvar\(\"([a-z_]+)\"\s*~")
 
 def is_checkout(folder: Path) -> bool:
     """Whether a folder is a checkout of TELEVAL."""
-    return len(kinds_in(folder / "registry")) > 3 and (folder / "src" / "task.py").is_file()
+    return (
+        len(kinds_in(folder / "registry")) > 3
+        and (folder / "src" / "task.py").is_file()
+    )
 
 
 def survey(folder: Path) -> Iterator[Outcome]:
     """Every entry of the registry, every infer task, and the scripts."""
     tree = read_tree(folder / "registry")
-    with tempfile.TemporaryDirectory() as made, contextlib.chdir(made), warnings.catch_warnings():
+    with (
+        tempfile.TemporaryDirectory() as made,
+        contextlib.chdir(made),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         here = Path(made)
         (here / "src" / "models").mkdir(parents=True)
@@ -82,7 +89,11 @@ def survey(folder: Path) -> Iterator[Outcome]:
         (here / "helpers.py").write_text(HELPERS, encoding="utf-8")
         _write_data(tree, here)
         for kind in KINDS:
-            yield from (_built(tree, entry) for entry in tree.entries[kind].values() if entry.cls)
+            yield from (
+                _built(tree, entry)
+                for entry in tree.entries[kind].values()
+                if entry.cls
+            )
         for name in tree.names("infer_task"):
             yield _run(folder, tree, name, here)
 
@@ -94,7 +105,10 @@ def _built(tree: Tree, entry: Entry) -> Outcome:
     if fault is not None:
         return Outcome(entry.kind, entry.name, State.FAILS, str(fault))
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             if entry.kind == "model":
                 shop.classes.find(entry)
             elif entry.kind == "dataset":
@@ -104,13 +118,19 @@ def _built(tree: Tree, entry: Entry) -> Outcome:
     except Exception as error:  # noqa: BLE001 - what became of it is what is asked
         missing = _missing_package(error)
         state = State.PACKAGE if missing else State.FAILS
-        return Outcome(entry.kind, entry.name, state, missing or f"{type(error).__name__}: {error}")
+        return Outcome(
+            entry.kind, entry.name, state, missing or f"{type(error).__name__}: {error}"
+        )
     return Outcome(entry.kind, entry.name, State.LOADS)
 
 
 def _missing_package(error: BaseException | None) -> str | None:
     while error is not None:
-        if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("src"):
+        if (
+            isinstance(error, ModuleNotFoundError)
+            and error.name
+            and not error.name.startswith("src")
+        ):
             return error.name
         error = error.__cause__ or error.__context__
     return None
@@ -118,18 +138,30 @@ def _missing_package(error: BaseException | None) -> str | None:
 
 def _run(folder: Path, tree: Tree, name: str, here: Path) -> Outcome:
     """One infer task: asked, judged by its own eval task, and summed up."""
-    base = RunOptions(judges={role: f"{here}/helpers.py:{role}" for role in ROLES}, limit=2)
+    base = RunOptions(
+        judges={role: f"{here}/helpers.py:{role}" for role in ROLES}, limit=2
+    )
     model = f"{here}/src/models/tiny.py:Tiny"
-    shared = {"registry": str(folder / "registry"), "save_dir": str(here / "save"), "model": model}
+    shared = {
+        "registry": str(folder / "registry"),
+        "save_dir": str(here / "save"),
+        "model": model,
+    }
     own = str(tree.entries["infer_task"][name].args.get("eval_task"))
     instead = None if own in tree.entries["eval_task"] else INSTEAD.get(own)
     # The evaluators that listen need a sound, whatever the task itself saves.
     try:
         execute(Asked("infer", name, save_pred_audio=True, **shared), base, Silent())
-        result, _ = execute(Asked("eval", name, eval_task=instead, **shared), base, Silent())
+        result, _ = execute(
+            Asked("eval", name, eval_task=instead, **shared), base, Silent()
+        )
     except AssayError as error:
         return Outcome("infer_task", name, State.FAILS, str(error))
-    numbers = [row.value for row in result.results if row.value is not None and math.isfinite(row.value)]
+    numbers = [
+        row.value
+        for row in result.results
+        if row.value is not None and math.isfinite(row.value)
+    ]
     if not numbers:
         return Outcome("infer_task", name, State.FAILS, "no number")
     by = f" by --eval_task {instead}" if instead else ""
@@ -153,7 +185,11 @@ def _write_data(tree: Tree, here: Path) -> None:
 
 def _columns(tree: Tree, dataset: Entry) -> set[str]:
     args = dataset.args
-    names = {str(args[part]) for part in ("key_col", "ref_col", "query_col") if args.get(part)}
+    names = {
+        str(args[part])
+        for part in ("key_col", "ref_col", "query_col")
+        if args.get(part)
+    }
     names |= {"key", "query", "answer", *(args.get("extra_col") or [])}
     for task in tree.entries["infer_task"].values():
         used = task.args.get("dataset")
@@ -167,7 +203,8 @@ def _columns(tree: Tree, dataset: Entry) -> set[str]:
 
 def _row(key: str, columns: set[str], dataset: Entry, tree: Tree) -> dict[str, Any]:
     is_choice = any(
-        task.args.get("eval_task") == "choice" and task.args.get("dataset") == dataset.name
+        task.args.get("eval_task") == "choice"
+        and task.args.get("dataset") == dataset.name
         for task in tree.entries["infer_task"].values()
     )
     row: dict[str, Any] = {}
@@ -181,7 +218,9 @@ def _row(key: str, columns: set[str], dataset: Entry, tree: Tree) -> dict[str, A
         elif name == "answer_emo":
             row[name] = ["happy", "neutral"]
         elif name == dataset.args.get("ref_col"):
-            row[name] = "A" if is_choice else '["东京", "答案"]' if name == "answer" else "粤语"
+            row[name] = (
+                "A" if is_choice else '["东京", "答案"]' if name == "answer" else "粤语"
+            )
         else:
             row[name] = f"{name} {key}"
     return row
@@ -193,5 +232,9 @@ def _wav() -> bytes:
         sound.setnchannels(1)
         sound.setsampwidth(2)
         sound.setframerate(16000)
-        sound.writeframes(b"".join(struct.pack("<h", int(3000 * math.sin(n / 6))) for n in range(1600)))
+        sound.writeframes(
+            b"".join(
+                struct.pack("<h", int(3000 * math.sin(n / 6))) for n in range(1600)
+            )
+        )
     return stream.getvalue()

@@ -36,48 +36,96 @@ def survey(folder: Path) -> Iterator[Outcome]:
         work = Path(home)
         (work / "model.py").write_text(MODEL)
         scripts = sorted(
-            place for place in (folder / "testbed" / "data").iterdir() if (place / f"{place.name}.py").exists()
+            place
+            for place in (folder / "testbed" / "data").iterdir()
+            if (place / f"{place.name}.py").exists()
         )
         yield from (_dataset(place, work) for place in scripts)
-        yield from (_metric(file, work) for file in sorted((folder / "testbed" / "evaluate").glob("metrics/*/*.py"))
-                    if file.stem == file.parent.name)  # fmt: skip
-        yield from (_notebook(folder, name, work) for name in NOTEBOOKS if (folder / name).is_file())
+        yield from (
+            _metric(file, work)
+            for file in sorted((folder / "testbed" / "evaluate").glob("metrics/*/*.py"))
+            if file.stem == file.parent.name
+        )
+        yield from (
+            _notebook(folder, name, work)
+            for name in NOTEBOOKS
+            if (folder / name).is_file()
+        )
 
 
 def _dataset(place: Path, work: Path) -> Outcome:
     data = testbed_data.write(place.name, work / place.name)
-    done = assay("run", str(place), "--data", data, "--model", "model.py:generate", "--json", folder=work)
+    done = assay(
+        "run",
+        str(place),
+        "--data",
+        data,
+        "--model",
+        "model.py:generate",
+        "--json",
+        folder=work,
+    )
     return outcome("dataset", place.name, done)
 
 
 def _metric(file: Path, work: Path) -> Outcome:
     (work / "captions.py").write_text(CAPTIONS)
-    rows = [{"text": f"t{at}", "caption": "yes", "answers": [{"answer": "yes"}, {"answer": "no"}, {"answer": "yes"}],
-             "question_type": "is", "answer_type": "yes/no"} for at in range(3)]  # fmt: skip
-    (work / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ("--data", "captions.jsonl", "--model", "model.py:generate", "--scorer", str(file.parent), "--json")
-    return outcome("metric", file.stem, assay("run", "captions.py", *options, folder=work))
+    rows = [
+        {
+            "text": f"t{at}",
+            "caption": "yes",
+            "answers": [{"answer": "yes"}, {"answer": "no"}, {"answer": "yes"}],
+            "question_type": "is",
+            "answer_type": "yes/no",
+        }
+        for at in range(3)
+    ]
+    (work / "captions.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    options = (
+        "--data",
+        "captions.jsonl",
+        "--model",
+        "model.py:generate",
+        "--scorer",
+        str(file.parent),
+        "--json",
+    )
+    return outcome(
+        "metric", file.stem, assay("run", "captions.py", *options, folder=work)
+    )
 
 
 Replace = Callable[[Path], Mapping[str, str]]
 
 
 def _for_custom(work: Path) -> Mapping[str, str]:
-    return {"/path/to/Mistral-7B": str(testbed_models.save_mistral(work)), "torch.float16": "torch.float32"}
+    return {
+        "/path/to/Mistral-7B": str(testbed_models.save_mistral(work)),
+        "torch.float16": "torch.float32",
+    }
 
 
 def _for_vqa(work: Path) -> Mapping[str, str]:
     testbed_data.write("vqav2", work / "questions")
     model = str(testbed_models.save_idefics2(work))
-    return {"path/to/vqav2/dir": str(work / "questions"), "path/to/mscoco": str(work / "questions"),
-            "path/to/idefics2-8b-base": model, '"num_shots": 32': '"num_shots": 1'}  # fmt: skip
+    return {
+        "path/to/vqav2/dir": str(work / "questions"),
+        "path/to/mscoco": str(work / "questions"),
+        "path/to/idefics2-8b-base": model,
+        '"num_shots": 32': '"num_shots": 1',
+    }
 
 
 def _for_captions(work: Path) -> Mapping[str, str]:
     testbed_data.write("coco", work / "captions")
     model = str(testbed_models.save_idefics2(work))
-    return {"path/to/coco/caption/dir": str(work / "captions"), "path/to/mscoco": str(work / "captions"),
-            "path/to/idefics2-8b-base": model}  # fmt: skip
+    return {
+        "path/to/coco/caption/dir": str(work / "captions"),
+        "path/to/mscoco": str(work / "captions"),
+        "path/to/idefics2-8b-base": model,
+    }
 
 
 def _for_llava(work: Path) -> Mapping[str, str]:
@@ -86,7 +134,11 @@ def _for_llava(work: Path) -> Mapping[str, str]:
 
 
 def _for_idefics(work: Path) -> Mapping[str, str]:
-    return {"/data/share/model_weight/idefics/idefics-9b": str(testbed_models.save_idefics(work))}
+    return {
+        "/data/share/model_weight/idefics/idefics-9b": str(
+            testbed_models.save_idefics(work)
+        )
+    }
 
 
 NOTEBOOKS: Mapping[str, Replace] = {
@@ -104,7 +156,11 @@ def _beside(path: Path, folder: Path, work: Path) -> Path:
     place.mkdir(parents=True)
     for original, link in (
         (folder / "testbed", place.parent / "testbed"),
-        *((inner, place / inner.name) for inner in path.parent.iterdir() if inner.suffix != ".ipynb"),
+        *(
+            (inner, place / inner.name)
+            for inner in path.parent.iterdir()
+            if inner.suffix != ".ipynb"
+        ),
     ):
         link.symlink_to(original)
     return place
@@ -116,9 +172,15 @@ CELL = "print('== cell {} of {}', flush=True)\n"
 def _notebook(folder: Path, name: str, work: Path) -> Outcome:
     """The cells of a notebook one after another; where it stops, the detail says at which cell."""
     path = folder / name
-    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    cells = [
+        cell
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
     texts = ["".join(cell["source"]) for cell in cells]
-    code = "\n".join(CELL.format(at, len(texts)) + text for at, text in enumerate(texts, start=1))
+    code = "\n".join(
+        CELL.format(at, len(texts)) + text for at, text in enumerate(texts, start=1)
+    )
     for theirs, ours in {**CUDA, **NOTEBOOKS[name](work)}.items():
         code = code.replace(theirs, ours)
     place = _beside(path, folder, work)
@@ -129,4 +191,8 @@ def _notebook(folder: Path, name: str, work: Path) -> Outcome:
     made = outcome(kind, path.stem, done, runs="to its last cell")
     reached = [line for line in done.stdout.splitlines() if line.startswith("== cell")]
     where = reached[-1].removeprefix("== ") if reached else "the first cell"
-    return made if made.state is State.RUNS else Outcome(kind, path.stem, made.state, f"{where}: {made.detail}")
+    return (
+        made
+        if made.state is State.RUNS
+        else Outcome(kind, path.stem, made.state, f"{where}: {made.detail}")
+    )

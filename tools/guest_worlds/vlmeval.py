@@ -6,7 +6,13 @@ from pathlib import Path
 from tools.guest_worlds import kits
 from tools.guest_worlds.outcome import Outcome
 
-KINDS = {"dataset": "dataset", "model": "vlm", "API": "api", "chat API": "chat_api", "evaluation": "eval"}
+KINDS = {
+    "dataset": "dataset",
+    "model": "vlm",
+    "API": "api",
+    "chat API": "chat_api",
+    "evaluation": "eval",
+}
 """Folders by what they hold; the last two are the first revision's, which has no dataset classes."""
 
 

@@ -13,7 +13,16 @@ after the model's own first.
 
 import re
 
-from ..core import DataSource, GenerateOptions, Outcome, Output, Sample, Score, Suite, Task
+from ..core import (
+    DataSource,
+    GenerateOptions,
+    Outcome,
+    Output,
+    Sample,
+    Score,
+    Suite,
+    Task,
+)
 from ..templates import Choices, Question
 
 FOLDER = "benchmarks/data/quickstart"
@@ -24,7 +33,9 @@ def follows_format(sample: Sample, output: Output) -> Score:
     answer = output.text.strip()
     if not answer:
         return Score(0.0, Outcome.UNPARSED)
-    return Score(float(re.fullmatch(sample["pattern"], answer) is not None), answer=answer)
+    return Score(
+        float(re.fullmatch(sample["pattern"], answer) is not None), answer=answer
+    )
 
 
 def _task(name: str, max_tokens: int, **more: object) -> Task:
@@ -39,14 +50,28 @@ def _task(name: str, max_tokens: int, **more: object) -> Task:
 
 
 quickstart_arithmetic = _task(
-    "arithmetic", 24, scorers=("number",), tags=("operation",), description="sums of small numbers"
+    "arithmetic",
+    24,
+    scorers=("number",),
+    tags=("operation",),
+    description="sums of small numbers",
 )
-quickstart_facts = _task("facts", 10, scorers=("includes",), tags=("topic",), description="well-known facts")
+quickstart_facts = _task(
+    "facts", 10, scorers=("includes",), tags=("topic",), description="well-known facts"
+)
 quickstart_choices = _task(
-    "choices", 16, template=Choices(layout="lines"), scorers=("choice",), description="four options, one letter"
+    "choices",
+    16,
+    template=Choices(layout="lines"),
+    scorers=("choice",),
+    description="four options, one letter",
 )
 quickstart_dialogue = _task(
-    "dialogue", 10, scorers=("includes",), tags=("skill",), description="the second answer of a two-turn dialogue"
+    "dialogue",
+    10,
+    scorers=("includes",),
+    tags=("skill",),
+    description="the second answer of a two-turn dialogue",
 )
 quickstart_format = _task(
     "format",
@@ -59,6 +84,12 @@ quickstart_format = _task(
 
 quickstart = Suite(
     "quickstart",
-    (quickstart_arithmetic, quickstart_facts, quickstart_choices, quickstart_dialogue, quickstart_format),
+    (
+        quickstart_arithmetic,
+        quickstart_facts,
+        quickstart_choices,
+        quickstart_dialogue,
+        quickstart_format,
+    ),
     description="five small sets, half a minute on one CPU core",
 )

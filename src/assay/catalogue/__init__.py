@@ -9,100 +9,190 @@ from .scorers import SCORERS
 
 DATASETS: dict[str, tuple[str, str]] = {}
 
-TEMPLATES = under("assay.templates", {
-    "question": ("plain:Question", "the question as a user turn, media first"),
-    "completion": ("plain:Completion", "bare text to be continued"),
-    "messages": ("plain:ready_messages", "the messages of the row as they are"),
-    "choices": ("choices:Choices", "the question with lettered options"),
-    "choice_likelihood": ("likelihood:ChoiceLikelihood", "weighs each option after the question"),
-    "likelihood_of": ("likelihood:LikelihoodOf", "weighs one continuation, as LAMBADA's last word"),
-    "weighed_letters": (
-        "weighed:WeighedLetters",
-        "another template's prompt, after which the letters of the options are weighed",
-    ),
-    "by_row": ("by_row:ByRow", "lettered options where a row has options, else the question alone"),
-    "rolling": ("likelihood:Rolling", "weighs a whole text, for perplexity"),
-    "cot": ("wrap:ChainOfThought", "another template with an invitation to think first"),
-    "without_chat": ("wrap:WithoutChat", "another template sent as plain text"),
-    "variants": ("variants:Variants", "several named templates of one benchmark"),
-})  # fmt: skip
+TEMPLATES = under(
+    "assay.templates",
+    {
+        "question": ("plain:Question", "the question as a user turn, media first"),
+        "completion": ("plain:Completion", "bare text to be continued"),
+        "messages": ("plain:ready_messages", "the messages of the row as they are"),
+        "choices": ("choices:Choices", "the question with lettered options"),
+        "choice_likelihood": (
+            "likelihood:ChoiceLikelihood",
+            "weighs each option after the question",
+        ),
+        "likelihood_of": (
+            "likelihood:LikelihoodOf",
+            "weighs one continuation, as LAMBADA's last word",
+        ),
+        "weighed_letters": (
+            "weighed:WeighedLetters",
+            "another template's prompt, after which the letters of the options are weighed",
+        ),
+        "by_row": (
+            "by_row:ByRow",
+            "lettered options where a row has options, else the question alone",
+        ),
+        "rolling": ("likelihood:Rolling", "weighs a whole text, for perplexity"),
+        "cot": (
+            "wrap:ChainOfThought",
+            "another template with an invitation to think first",
+        ),
+        "without_chat": ("wrap:WithoutChat", "another template sent as plain text"),
+        "variants": ("variants:Variants", "several named templates of one benchmark"),
+    },
+)
 
-MODELS = under("assay.models", {
-    "smollm2": ("embedded:smollm2", "SmolLM2-135M-Instruct, embedded; text, CPU, the default"),
-    "gguf": ("gguf:Gguf", "gguf/FILE: llama.cpp in process; chat, completion, token logprobs"),
-    "hf": (
-        "local_transformers:LocalTransformers",
-        "hf/PATH_OR_ID: transformers in process; text, vision, audio, speech, GGUF files; likelihood",
-    ),
-    "diffusers": (
-        "local_diffusers:LocalDiffusers",
-        "diffusers/PATH_OR_ID: a diffusers pipeline in process; draws from words, or changes an image",
-    ),
-    "vllm": ("local_vllm:LocalVllm", "vllm/PATH_OR_ID: vLLM in process; text, vision, audio; likelihood"),
-    "openai": ("openai:OpenAI", "openai/NAME: any OpenAI-compatible endpoint (--base_url)"),
-    "anthropic": ("anthropic:Anthropic", "anthropic/NAME: the Messages API; text and images in"),
-    "gemini": ("gemini:Gemini", "gemini/NAME: generateContent; text, images, audio and video in"),
-    "litellm": ("litellm:LiteLLM", "litellm/PROVIDER/NAME: any other service, by the library litellm"),
-    "moonshine": (
-        "specialists.recognisers:Moonshine",
-        "speech in, English text out: Moonshine tiny-en; a recogniser, embedded",
-    ),
-    "pocketsphinx": (
-        "specialists.recognisers:PocketSphinx",
-        "speech in, English text out: older and weaker; a recogniser, embedded",
-    ),
-    "espeak": ("specialists.espeak:Espeak", "text in, speech out: eSpeak NG (GPL-3 library); a synthesiser, embedded"),
-    "flite": ("specialists.debian_voices:Flite", "text in, speech out: Flite, where the system has it"),
-    "festival": ("specialists.debian_voices:Festival", "text in, speech out: Festival, where the system has it"),
-    "rapidocr": ("specialists.readers:RapidOcr", "text in images: PP-OCRv4; a reader, embedded"),
-    "tesseract": ("specialists.readers:Tesseract", "text in images, where the system has Tesseract"),
-    "digits-flow": ("specialists.digits_flow:DigitsFlow", "draws 8 x 8 digits; trained here on first use"),
-    "renderer": ("specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
-    "worker": (
-        "workers:Worker",
-        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
-    ),
-    "sandbox": (
-        "sandboxed:SandboxModel",
-        "sandbox/TIER: runs programs for scorers; every run has one, --judge sandbox=sandbox/TIER takes another tier",
-    ),
-    "scripted": ("scripted:Scripted", "fixed answers, for tests and `assay check`"),
-    "replay": ("replay:Replay", "replay/RUN: the answers of an earlier run"),
-})  # fmt: skip
+MODELS = under(
+    "assay.models",
+    {
+        "smollm2": (
+            "embedded:smollm2",
+            "SmolLM2-135M-Instruct, embedded; text, CPU, the default",
+        ),
+        "gguf": (
+            "gguf:Gguf",
+            "gguf/FILE: llama.cpp in process; chat, completion, token logprobs",
+        ),
+        "hf": (
+            "local_transformers:LocalTransformers",
+            "hf/PATH_OR_ID: transformers in process; text, vision, audio, speech, GGUF files; likelihood",
+        ),
+        "diffusers": (
+            "local_diffusers:LocalDiffusers",
+            "diffusers/PATH_OR_ID: a diffusers pipeline in process; draws from words, or changes an image",
+        ),
+        "vllm": (
+            "local_vllm:LocalVllm",
+            "vllm/PATH_OR_ID: vLLM in process; text, vision, audio; likelihood",
+        ),
+        "openai": (
+            "openai:OpenAI",
+            "openai/NAME: any OpenAI-compatible endpoint (--base_url)",
+        ),
+        "anthropic": (
+            "anthropic:Anthropic",
+            "anthropic/NAME: the Messages API; text and images in",
+        ),
+        "gemini": (
+            "gemini:Gemini",
+            "gemini/NAME: generateContent; text, images, audio and video in",
+        ),
+        "litellm": (
+            "litellm:LiteLLM",
+            "litellm/PROVIDER/NAME: any other service, by the library litellm",
+        ),
+        "moonshine": (
+            "specialists.recognisers:Moonshine",
+            "speech in, English text out: Moonshine tiny-en; a recogniser, embedded",
+        ),
+        "pocketsphinx": (
+            "specialists.recognisers:PocketSphinx",
+            "speech in, English text out: older and weaker; a recogniser, embedded",
+        ),
+        "espeak": (
+            "specialists.espeak:Espeak",
+            "text in, speech out: eSpeak NG (GPL-3 library); a synthesiser, embedded",
+        ),
+        "flite": (
+            "specialists.debian_voices:Flite",
+            "text in, speech out: Flite, where the system has it",
+        ),
+        "festival": (
+            "specialists.debian_voices:Festival",
+            "text in, speech out: Festival, where the system has it",
+        ),
+        "rapidocr": (
+            "specialists.readers:RapidOcr",
+            "text in images: PP-OCRv4; a reader, embedded",
+        ),
+        "tesseract": (
+            "specialists.readers:Tesseract",
+            "text in images, where the system has Tesseract",
+        ),
+        "digits-flow": (
+            "specialists.digits_flow:DigitsFlow",
+            "draws 8 x 8 digits; trained here on first use",
+        ),
+        "renderer": (
+            "specialists.renderer:Renderer",
+            "draws the words of the prompt; a baseline, no model",
+        ),
+        "worker": (
+            "workers:Worker",
+            "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
+        ),
+        "sandbox": (
+            "sandboxed:SandboxModel",
+            "sandbox/TIER: runs programs for scorers; every run has one, --judge sandbox=sandbox/TIER takes another tier",
+        ),
+        "scripted": ("scripted:Scripted", "fixed answers, for tests and `assay check`"),
+        "replay": ("replay:Replay", "replay/RUN: the answers of an earlier run"),
+    },
+)
 MODELS["predictions"] = (
     "assay.predictions:Predictions",
     "predictions/FILE: outputs that exist, by sample id; JSONL, CSV, TSV or Parquet, text or media",
 )
 
-SUMMARIZERS = under("assay.summarizers", {
-    "mean": ("mean:Mean", "the mean with its interval, failures counted"),
-    "grouped": ("grouped:Grouped", "groups all of whose samples are right, the mean beside"),
-    "pooled": ("pooled:Pooled", "ratio of summed counts, with an interval over clusters"),
-    "threshold": ("threshold:Threshold", "share of values that reach a bar, the mean beside"),
-    "rescaled": ("threshold:Rescaled", "mean after linear or power rescaling"),
-    "pass_at_k": ("passk:PassAtK", "chance that one of k answers is right"),
-    "pass_hat_k": ("passk:PassHatK", "chance that all of k answers are right"),
-    "majority": ("majority:Majority", "verdict on the most frequent answer of all epochs"),
-    "item_perplexity": ("perplexity:item_perplexity", "perplexity by item, as LAMBADA reports it"),
-    "instructions": ("instructions:instructions", "shares of instructions followed, pooled"),
-    "yes_no": ("yes_no:yes_no", "accuracy, precision, recall, F1 and yes-ratio"),
-    "auroc": ("auroc:auroc", "area under the ROC curve, with DeLong's interval"),
-    "mme": ("pairs:Mme", "MME: acc and acc+ by image, perception, reasoning"),
-    "hallusionbench": ("pairs:HallusionBench", "aAcc, qAcc, fAcc"),
-    "group_mean": ("weighted:GroupMean", "mean of the groups' means, weighted if asked"),
-    "wise_legacy": ("weighted:WiseLegacy", "WISE overall, first version"),
-    "wise_verified": ("weighted:WiseVerified", "WISE overall, verified version"),
-    "caption": ("caption:caption", "corpus BLEU, ROUGE-L and CIDEr-D"),
-    "core_mm": ("core_mm:core_mm", "CORE-MM's score of 100, highly complex questions twice"),
-    "meteor": ("meteor:meteor", "corpus METEOR from stored counts"),
-    "dpg": ("propositions:dpg", "DPG by image and by question"),
-    "worst_case": ("worst_case:WorstCase", "the worst level of a tag, every level beside it"),
-    "mmvet": ("mmvet:MmVet", "MM-Vet by capability and combination"),
-    "bleu": ("translation:bleu", "corpus BLEU from stored counts"),
-    "chrf": ("translation:chrf", "corpus chrF from stored counts"),
-    "ter": ("ter:ter", "corpus TER from stored counts"),
-    "perplexity": ("perplexity:perplexity", "corpus-weighted perplexities"),
-})  # fmt: skip
+SUMMARIZERS = under(
+    "assay.summarizers",
+    {
+        "mean": ("mean:Mean", "the mean with its interval, failures counted"),
+        "grouped": (
+            "grouped:Grouped",
+            "groups all of whose samples are right, the mean beside",
+        ),
+        "pooled": (
+            "pooled:Pooled",
+            "ratio of summed counts, with an interval over clusters",
+        ),
+        "threshold": (
+            "threshold:Threshold",
+            "share of values that reach a bar, the mean beside",
+        ),
+        "rescaled": ("threshold:Rescaled", "mean after linear or power rescaling"),
+        "pass_at_k": ("passk:PassAtK", "chance that one of k answers is right"),
+        "pass_hat_k": ("passk:PassHatK", "chance that all of k answers are right"),
+        "majority": (
+            "majority:Majority",
+            "verdict on the most frequent answer of all epochs",
+        ),
+        "item_perplexity": (
+            "perplexity:item_perplexity",
+            "perplexity by item, as LAMBADA reports it",
+        ),
+        "instructions": (
+            "instructions:instructions",
+            "shares of instructions followed, pooled",
+        ),
+        "yes_no": ("yes_no:yes_no", "accuracy, precision, recall, F1 and yes-ratio"),
+        "auroc": ("auroc:auroc", "area under the ROC curve, with DeLong's interval"),
+        "mme": ("pairs:Mme", "MME: acc and acc+ by image, perception, reasoning"),
+        "hallusionbench": ("pairs:HallusionBench", "aAcc, qAcc, fAcc"),
+        "group_mean": (
+            "weighted:GroupMean",
+            "mean of the groups' means, weighted if asked",
+        ),
+        "wise_legacy": ("weighted:WiseLegacy", "WISE overall, first version"),
+        "wise_verified": ("weighted:WiseVerified", "WISE overall, verified version"),
+        "caption": ("caption:caption", "corpus BLEU, ROUGE-L and CIDEr-D"),
+        "core_mm": (
+            "core_mm:core_mm",
+            "CORE-MM's score of 100, highly complex questions twice",
+        ),
+        "meteor": ("meteor:meteor", "corpus METEOR from stored counts"),
+        "dpg": ("propositions:dpg", "DPG by image and by question"),
+        "worst_case": (
+            "worst_case:WorstCase",
+            "the worst level of a tag, every level beside it",
+        ),
+        "mmvet": ("mmvet:MmVet", "MM-Vet by capability and combination"),
+        "bleu": ("translation:bleu", "corpus BLEU from stored counts"),
+        "chrf": ("translation:chrf", "corpus chrF from stored counts"),
+        "ter": ("ter:ter", "corpus TER from stored counts"),
+        "perplexity": ("perplexity:perplexity", "corpus-weighted perplexities"),
+    },
+)
 
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
 """`module:function` of rooms further right that may know what a task reference stands for."""

@@ -3,9 +3,18 @@
 from collections.abc import Mapping
 
 AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
-    "hf": {"accepts": frozenset({"text", "image", "audio"}), "produces": frozenset({"text", "image", "audio"})},
-    "vllm": {"accepts": frozenset({"text", "image", "audio"}), "produces": frozenset({"text"})},
-    "diffusers": {"accepts": frozenset({"text", "image"}), "produces": frozenset({"image"})},
+    "hf": {
+        "accepts": frozenset({"text", "image", "audio"}),
+        "produces": frozenset({"text", "image", "audio"}),
+    },
+    "vllm": {
+        "accepts": frozenset({"text", "image", "audio"}),
+        "produces": frozenset({"text"}),
+    },
+    "diffusers": {
+        "accepts": frozenset({"text", "image"}),
+        "produces": frozenset({"image"}),
+    },
 }
 """The kinds of which each model takes or makes some, as its weights do."""
 
@@ -15,6 +24,8 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "produces": {"image": "api=images", "audio": "api=speech"},
     },
     "gemini": {"produces": {"image": "produces=text,image", "audio": "produces=audio"}},
-    "litellm": {"produces": {"image": "produces=text,image", "audio": "produces=text,audio"}},
+    "litellm": {
+        "produces": {"image": "produces=text,image", "audio": "produces=text,audio"}
+    },
 }
 """The option with which an endpoint takes or makes what it does not by default, if its model can."""

@@ -34,7 +34,9 @@ class Parser(argparse.ArgumentParser):
         raise_all(faults)
         return options
 
-    def read(self, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError]]:
+    def read(
+        self, arguments: Sequence[str]
+    ) -> tuple[argparse.Namespace, list[AssayError]]:
         """The options, those with an unreadable value left out, and the faults of such; raises for unknown ones."""
         self.add_argument("--debug", action="store_true", help="show tracebacks")
         self._unread: list[AssayError] = []
@@ -44,12 +46,24 @@ class Parser(argparse.ArgumentParser):
         for argument in rest:
             if argument.startswith("-"):
                 name = argument.partition("=")[0]
-                long = [option.lstrip("-") for option in self._option_string_actions if option.startswith("--")]
-                close = nearest(name.lstrip("-"), long, CLOSE_OPTION) if name.startswith("--") else None
+                long = [
+                    option.lstrip("-")
+                    for option in self._option_string_actions
+                    if option.startswith("--")
+                ]
+                close = (
+                    nearest(name.lstrip("-"), long, CLOSE_OPTION)
+                    if name.startswith("--")
+                    else None
+                )
                 fix = f"did you mean --{close}?" if close else f"`{self.prog} --help`"
                 unknown.append(UsageError(f"unknown option {name}", fix=fix))
         if rest and not unknown:
-            unknown.append(UsageError(f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`"))
+            unknown.append(
+                UsageError(
+                    f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`"
+                )
+            )
         if unknown:
             # What follows an unknown option may have been its value: nothing else can be said of the command.
             raise_all([*self._unread, *unknown])
@@ -67,7 +81,11 @@ class Parser(argparse.ArgumentParser):
         if not argument.startswith("--") or argument in self._option_string_actions:
             return argument
         name, equals, value = argument.partition("=")
-        folded = name.replace("-", "_").replace("__", "--", 1) if name.startswith("--") else name
+        folded = (
+            name.replace("-", "_").replace("__", "--", 1)
+            if name.startswith("--")
+            else name
+        )
         for option in self._option_string_actions:
             if option.replace("-", "_") == folded.replace("-", "_"):
                 return f"{option}{equals}{value}"
@@ -90,7 +108,9 @@ def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, An
         for pair in _split_pairs(piece):
             name, equals, value = pair.partition("=")
             if not equals:
-                raise UsageError(f"{option} takes name=value, got {pair!r}", fix=f"{option} {pair}=…")
+                raise UsageError(
+                    f"{option} takes name=value, got {pair!r}", fix=f"{option} {pair}=…"
+                )
             values[name.strip()] = scalar(value)
     return values
 
@@ -100,7 +120,10 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
-        name, value = name.replace("-", "_").lstrip("_"), value if equals and name.startswith("--") else following
+        name, value = (
+            name.replace("-", "_").lstrip("_"),
+            value if equals and name.startswith("--") else following,
+        )
         if name.endswith("base_url"):
             found.append({"base_url": value})
         elif name == "a" or name.endswith(("_args", "_body")):
@@ -157,7 +180,9 @@ def write_text(text: str, output: str, name: str) -> Path | None:
         return None
     path = Path(output).expanduser()
     if path.is_dir():
-        raise UsageError("this is a folder", where=str(path), fix=f"name a file: -o {name}")
+        raise UsageError(
+            "this is a folder", where=str(path), fix=f"name a file: -o {name}"
+        )
     from ..store.layout import write_whole
 
     write_whole(path, text.encode("utf-8", "replace"))
@@ -167,4 +192,8 @@ def write_text(text: str, output: str, name: str) -> Path | None:
 def judge_entry(entry: str) -> tuple[str, str]:
     """`ROLE=MODEL` as its two parts; without a role, the model is the judge."""
     role, equals, model = entry.partition("=")
-    return (role, model) if equals and "/" not in role and "." not in role else ("judge", entry)
+    return (
+        (role, model)
+        if equals and "/" not in role and "." not in role
+        else ("judge", entry)
+    )

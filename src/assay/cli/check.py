@@ -24,21 +24,49 @@ _VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
 
 def command(arguments: Sequence[str]) -> int:
     """0 when nothing is wrong; what was tried is printed on the way."""
-    p = Parser(prog="assay check", description="Try a file with three samples and explain its first fault.")
-    p.add_argument("file", help="a benchmark (.py, .yaml), data file, model (file.py:fn), scorer or template")
-    p.add_argument("--as", dest="kind", choices=KINDS, default=None, help="what it is, where that cannot be told")
-    p.add_argument("--data", default=None, help="rows to try a benchmark or a template with")
+    p = Parser(
+        prog="assay check",
+        description="Try a file with three samples and explain its first fault.",
+    )
+    p.add_argument(
+        "file",
+        help="a benchmark (.py, .yaml), data file, model (file.py:fn), scorer or template",
+    )
+    p.add_argument(
+        "--as",
+        dest="kind",
+        choices=KINDS,
+        default=None,
+        help="what it is, where that cannot be told",
+    )
+    p.add_argument(
+        "--data", default=None, help="rows to try a benchmark or a template with"
+    )
     add_some(p, "columns", "model_args")
     options = p.parse(arguments)
-    settings = {"model_args": {}, "columns": {}, **settings_of(options, "columns", "model_args")}
-    for line in check(options.file, options.kind, options.data, settings["model_args"], settings["columns"]):
+    settings = {
+        "model_args": {},
+        "columns": {},
+        **settings_of(options, "columns", "model_args"),
+    }
+    for line in check(
+        options.file,
+        options.kind,
+        options.data,
+        settings["model_args"],
+        settings["columns"],
+    ):
         sys.stdout.write(line + "\n")
     sys.stdout.write("no fault found\n")
     return 0
 
 
 def check(
-    reference: str, kind: str | None, data: str | None, args: dict[str, Any], columns: Mapping[str, str] = EMPTY
+    reference: str,
+    kind: str | None,
+    data: str | None,
+    args: dict[str, Any],
+    columns: Mapping[str, str] = EMPTY,
 ) -> Iterator[str]:
     """The lines of a trial; raises at the first fault."""
     path, attribute = split_reference(reference)
@@ -46,7 +74,9 @@ def check(
     if not file.exists():
         what, fix = why_no_data(file)
         raise UsageError(what, where=path, fix=fix)
-    if file.suffix in (".jinja", ".j2") or (kind == "template" and file.suffix not in (".py", ".yaml", ".yml")):
+    if file.suffix in (".jinja", ".j2") or (
+        kind == "template" and file.suffix not in (".py", ".yaml", ".yml")
+    ):
         text = file.read_text(encoding="utf-8")
         row = {**dict.fromkeys(_VARIABLE.findall(text), "…"), **EXAMPLE_ROW}
         yield from try_template(text, file.name, file, data, row)
@@ -92,7 +122,11 @@ def _try(
         for task in _tasks(reference, file):
             yield from try_task(task, file, data, columns)
         return
-    part = _part(thing, {"model": "generate", "scorer": "score", "template": "prompt"}[kind], file)
+    part = _part(
+        thing,
+        {"model": "generate", "scorer": "score", "template": "prompt"}[kind],
+        file,
+    )
     if kind == "model":
         yield from try_model(reference, file, args)
     elif kind == "scorer":
@@ -105,7 +139,11 @@ def _part(thing: Any, name: str, file: Path) -> Any:
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):
-        raise Fault(f"defines no `{name}`", where=str(file), fix=f"define `{name}`, or name another: {file.name}:NAME")
+        raise Fault(
+            f"defines no `{name}`",
+            where=str(file),
+            fix=f"define `{name}`, or name another: {file.name}:NAME",
+        )
     return getattr(thing, name)
 
 
@@ -139,11 +177,17 @@ def kind_of(thing: Any) -> str | None:
         return "benchmark"
     if isinstance(thing, ModuleType):
         values = vars(thing).values()
-        if hasattr(thing, "dataset") or any(isinstance(v, (Task, Suite)) for v in values):
+        if hasattr(thing, "dataset") or any(
+            isinstance(v, (Task, Suite)) for v in values
+        ):
             return "benchmark"
         if any(getattr(v, "is_assay_task", False) for v in values):
             return "benchmark"
-        for name, kind in (("generate", "model"), ("score", "scorer"), ("prompt", "template")):
+        for name, kind in (
+            ("generate", "model"),
+            ("score", "scorer"),
+            ("prompt", "template"),
+        ):
             if hasattr(thing, name):
                 return kind
         return None
@@ -153,7 +197,11 @@ def kind_of(thing: Any) -> str | None:
 
 
 def _kind_by_parameters(thing: Any) -> str:
-    target = thing.__call__ if inspect.isclass(thing) and "__call__" in vars(thing) else thing
+    target = (
+        thing.__call__
+        if inspect.isclass(thing) and "__call__" in vars(thing)
+        else thing
+    )
     names = [name for name in inspect.signature(target).parameters if name != "self"]
     if names[:1] == ["sample"]:
         return "scorer" if len(names) > 1 and names[1] != "solved" else "template"
@@ -164,7 +212,13 @@ def _check_conventions(thing: Any, file: Path) -> None:
     """A `prompt` or `score` that cannot be called as it will be is found before its first sample."""
     if not isinstance(thing, ModuleType):
         return
-    for name, wanted, form in (("score", 2, "def score(sample, output)"), ("prompt", 1, "def prompt(sample)")):
+    for name, wanted, form in (
+        ("score", 2, "def score(sample, output)"),
+        ("prompt", 1, "def prompt(sample)"),
+    ):
         part = getattr(thing, name, None)
-        if inspect.isfunction(part) and "solved" not in inspect.signature(part).parameters:
+        if (
+            inspect.isfunction(part)
+            and "solved" not in inspect.signature(part).parameters
+        ):
             check_parameters(part, wanted, form, file, inspect.getsourcelines(part)[1])

@@ -20,18 +20,39 @@ def command(arguments: Sequence[str]) -> int:
         "difference, 95 % interval and p (Holm). What else differs between the runs is said above everything.\n"
         "Exit code 0: compared. 3: nothing could be compared, or a run is damaged.",
     )
-    p.add_argument("runs", nargs="+", metavar="RUN", help="run folders: the baseline, then what is compared with it")
-    p.add_argument("--flips", action="store_true", help="list the samples that changed, with both answers")
-    p.add_argument("-L", "--limit", type=int, default=None, help="how many of them for each number (default 50)")
+    p.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="run folders: the baseline, then what is compared with it",
+    )
+    p.add_argument(
+        "--flips",
+        action="store_true",
+        help="list the samples that changed, with both answers",
+    )
+    p.add_argument(
+        "-L",
+        "--limit",
+        type=int,
+        default=None,
+        help="how many of them for each number (default 50)",
+    )
     p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
     p.add_argument("--json", action="store_true", help="the same as --format json")
     options = p.parse(arguments)
     if options.limit is not None and options.limit < 0:
-        raise UsageError(f"--limit {options.limit} is not a number of samples", fix="0 or more")
+        raise UsageError(
+            f"--limit {options.limit} is not a number of samples", fix="0 or more"
+        )
     from ..comparison.rendering import FLIPS, markdown, text_lines
     from ..comparison.several import compare
 
-    flips = (FLIPS if options.limit is None else options.limit) if options.flips or options.limit is not None else None
+    flips = (
+        (FLIPS if options.limit is None else options.limit)
+        if options.flips or options.limit is not None
+        else None
+    )
     report = compare(*options.runs)
     if options.json or options.format == "json":
         text = json.dumps(report.to_plain(flips), ensure_ascii=False) + "\n"

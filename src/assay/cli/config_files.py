@@ -20,7 +20,11 @@ def gate_of(flags: argparse.Namespace) -> Gate | None:
     manifest = _read_plain(flags.config)
     if not _is_manifest(_config_file(flags.config), manifest):
         return None
-    named = {name: value for name, value in vars(flags).items() if name != "config" and value not in (None, False)}
+    named = {
+        name: value
+        for name, value in vars(flags).items()
+        if name != "config" and value not in (None, False)
+    }
     for name in ("model_args", "judge_args"):
         named[name] = key_values(getattr(flags, name) or [], option=f"--{name}")
     if flags.base_url:
@@ -37,7 +41,9 @@ def read_config(path: str) -> Any:
     from ..runner.options import RunOptions
 
     plain = _read_plain(path)
-    if _is_manifest(_config_file(path), plain) and isinstance(plain.get("config"), Mapping):
+    if _is_manifest(_config_file(path), plain) and isinstance(
+        plain.get("config"), Mapping
+    ):
         recorded = RunOptions.from_plain(plain["config"], where=path)
         return recorded.but(output=None, fresh=False, trust_code=False, baseline=None)
     return RunOptions.from_plain(plain, where=path).but(trust_code=False)
@@ -50,7 +56,11 @@ def _config_file(path: str) -> Path:
 
 def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
     """Whether a file is, or would pass for, the `run.json` of a run."""
-    return "config" in plain or file.name == "run.json" or (file.parent / "records.jsonl").exists()
+    return (
+        "config" in plain
+        or file.name == "run.json"
+        or (file.parent / "records.jsonl").exists()
+    )
 
 
 def _read_plain(path: str) -> Mapping[str, Any]:

@@ -17,14 +17,36 @@ SHOWN = 3
 
 def command(arguments: Sequence[str]) -> int:
     """Prints a line for each fixture; 1 if one differs."""
-    p = Parser(prog="assay conformance", description="Scorers, or your own metric, against what official code says.")
-    p.add_argument("name", nargs="?", default=None, help="a scorer, a protocol (scorer@protocol), or FILE.py:METRIC")
-    p.add_argument("--against", default=None, metavar="FILE|SCORER", help="the cases your own metric is held against")
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p = Parser(
+        prog="assay conformance",
+        description="Scorers, or your own metric, against what official code says.",
+    )
+    p.add_argument(
+        "name",
+        nargs="?",
+        default=None,
+        help="a scorer, a protocol (scorer@protocol), or FILE.py:METRIC",
+    )
+    p.add_argument(
+        "--against",
+        default=None,
+        metavar="FILE|SCORER",
+        help="the cases your own metric is held against",
+    )
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     verdicts = _verdicts(options.name, options.against)
     if options.json:
-        sys.stdout.write(json.dumps([_plain(verdict) for verdict in verdicts], ensure_ascii=False, default=str) + "\n")
+        sys.stdout.write(
+            json.dumps(
+                [_plain(verdict) for verdict in verdicts],
+                ensure_ascii=False,
+                default=str,
+            )
+            + "\n"
+        )
     else:
         _print(verdicts)
     return 1 if any(verdict.differences for verdict in verdicts) else 0
@@ -34,16 +56,22 @@ def _verdicts(name: str | None, against: str | None) -> list[Verdict]:
     if name is not None and is_reference(name):
         if against is None:
             raise UsageError(
-                "nothing to hold it against", where=name, fix="--against SCORER, or a JSON file of cases"
+                "nothing to hold it against",
+                where=name,
+                fix="--against SCORER, or a JSON file of cases",
             )
         _, metric = build_scorer(name, name)
         fixtures = [fixture for fixture in select(against) if not fixture.function]
         if not fixtures:
-            raise UsageError("has no cases for a metric of samples and outputs", where=against)
+            raise UsageError(
+                "has no cases for a metric of samples and outputs", where=against
+            )
         return [check(fixture, metric) for fixture in fixtures]
     if against is not None:
         raise UsageError(
-            "--against is for a metric of your own", where=name, fix="assay conformance my.py:metric --against SCORER"
+            "--against is for a metric of your own",
+            where=name,
+            fix="assay conformance my.py:metric --against SCORER",
         )
     return [check(fixture) for fixture in select(name)]
 
@@ -51,15 +79,23 @@ def _verdicts(name: str | None, against: str | None) -> list[Verdict]:
 def _print(verdicts: Sequence[Verdict]) -> None:
     width = max(len(verdict.fixture.name) for verdict in verdicts)
     for verdict in verdicts:
-        cases = verdict.equal + len({difference.case for difference in verdict.differences})
+        cases = verdict.equal + len(
+            {difference.case for difference in verdict.differences}
+        )
         counts = verdict.not_run or f"{verdict.equal}/{cases}"
-        print(f"{verdict.fixture.name:<{width}}  {verdict.word:<7}  {counts:>9}  {verdict.fixture.source}")
+        print(
+            f"{verdict.fixture.name:<{width}}  {verdict.word:<7}  {counts:>9}  {verdict.fixture.source}"
+        )
         for difference in verdict.differences[:SHOWN]:
             print(f"{'':<{width}}    {difference}")
         if len(verdict.differences) > SHOWN:
-            print(f"{'':<{width}}    and {len(verdict.differences) - SHOWN} more (--json)")
+            print(
+                f"{'':<{width}}    and {len(verdict.differences) - SHOWN} more (--json)"
+            )
     words = [verdict.word for verdict in verdicts]
-    print(f"{words.count('equal')} equal, {words.count('differs')} differ, {words.count('not run')} not run")
+    print(
+        f"{words.count('equal')} equal, {words.count('differs')} differ, {words.count('not run')} not run"
+    )
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
@@ -72,6 +108,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "source": fixture.source,
         "made_by": fixture.made_by,
         "differences": [
-            {"case": d.case, "what": d.what, "official": d.official, "ours": d.ours} for d in verdict.differences
+            {"case": d.case, "what": d.what, "official": d.official, "ours": d.ours}
+            for d in verdict.differences
         ],
     }

@@ -43,30 +43,72 @@ class Part:
 
         from ..models.embedded import CATALOGUE
 
-        lines = [CATALOGUE[name].install for name in self.everyone if CATALOGUE[name].missing]
-        lines += [f"pip install {pip}" for package, pip in self.packages if find_spec(package) is None]
+        lines = [
+            CATALOGUE[name].install for name in self.everyone if CATALOGUE[name].missing
+        ]
+        lines += [
+            f"pip install {pip}"
+            for package, pip in self.packages
+            if find_spec(package) is None
+        ]
         return " && ".join(lines)
 
 
 NORMALIZER = (("whisper_normalizer", "whisper-normalizer"),)
 PARTS = (
     Part("text", ("quickstart",), ("smollm2",)),
-    Part("speech-in", ("demo_asr",), ("moonshine", "pocketsphinx"), WER, packages=NORMALIZER),
-    Part("speech-out", ("demo_tts",), ("espeak",), f"spoken_{WER}", {"asr": "moonshine"}, NORMALIZER),
+    Part(
+        "speech-in",
+        ("demo_asr",),
+        ("moonshine", "pocketsphinx"),
+        WER,
+        packages=NORMALIZER,
+    ),
+    Part(
+        "speech-out",
+        ("demo_tts",),
+        ("espeak",),
+        f"spoken_{WER}",
+        {"asr": "moonshine"},
+        NORMALIZER,
+    ),
     Part("image-in", ("demo_ocr",), ("rapidocr",), "read_text.exact"),
-    Part("image-out", ("demo_digits",), ("digits-flow",), "digit_accuracy", packages=(("sklearn", "scikit-learn"),)),
-    Part("signs", ("demo_signs",), ("renderer",), "rendered_text.exact", {"ocr": "rapidocr"}),
+    Part(
+        "image-out",
+        ("demo_digits",),
+        ("digits-flow",),
+        "digit_accuracy",
+        packages=(("sklearn", "scikit-learn"),),
+    ),
+    Part(
+        "signs",
+        ("demo_signs",),
+        ("renderer",),
+        "rendered_text.exact",
+        {"ocr": "rapidocr"},
+    ),
 )
 
 
 def command(arguments: Sequence[str]) -> int:
     """Runs the parts, prints one table, and returns 0, or 3 where a part could not be run."""
     names = ", ".join(part.name for part in PARTS)
-    p = Parser(prog="assay demo", description="One real number for each modality, on this machine's CPU.")
+    p = Parser(
+        prog="assay demo",
+        description="One real number for each modality, on this machine's CPU.",
+    )
     p.add_argument("parts", nargs="*", help=f"only these: {names}")
-    p.add_argument("-o", "--output", default="runs/demo", metavar="DIR", help="a folder for the runs")
+    p.add_argument(
+        "-o",
+        "--output",
+        default="runs/demo",
+        metavar="DIR",
+        help="a folder for the runs",
+    )
     p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     parts = {part.name: part for part in PARTS}
     for name in options.parts:
@@ -74,10 +116,18 @@ def command(arguments: Sequence[str]) -> int:
             raise UsageError(f"the demo has no part {name!r}", fix=f"one of {names}")
     chosen = [parts[name] for name in options.parts] or list(PARTS)
     with stdout_for_people(options.json) as stdout:
-        return show_parts(chosen, Path(options.output), stdout, fresh=options.fresh, is_json=options.json)
+        return show_parts(
+            chosen,
+            Path(options.output),
+            stdout,
+            fresh=options.fresh,
+            is_json=options.json,
+        )
 
 
-def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool) -> int:
+def show_parts(
+    parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool
+) -> int:
     """Runs each part in a folder of its own."""
     from ..runner.options import RunOptions
     from ..runner.run import run
@@ -93,17 +143,33 @@ def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bo
             codes.append(PARTIAL)
             continue
         place = folder / part.name
-        options = RunOptions(part.tasks, part.models, judges=part.judges, output=str(place), fresh=fresh)
+        options = RunOptions(
+            part.tasks, part.models, judges=part.judges, output=str(place), fresh=fresh
+        )
         done = run(options=options, watcher=watcher(is_json))
         results += [r for r in done.results if part.metric in ("", r.metric)]
-        lines += [*paired_lines(place, part), *(f"{part.name}: {note}" for note in done.notes)]
+        lines += [
+            *paired_lines(place, part),
+            *(f"{part.name}: {note}" for note in done.notes),
+        ]
         models += [name for name in part.everyone if name not in models]
         codes.append(done.exit_code)
     if is_json:
-        document = {"results": [r.to_plain() for r in results], "notes": lines, "models": dict(about(models))}
+        document = {
+            "results": [r.to_plain() for r in results],
+            "notes": lines,
+            "models": dict(about(models)),
+        }
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
-        finished = next((folder / part.name for part in parts if (folder / part.name / "run.json").is_file()), None)
+        finished = next(
+            (
+                folder / part.name
+                for part in parts
+                if (folder / part.name / "run.json").is_file()
+            ),
+            None,
+        )
         _print(results, lines, models, folder, stdout, finished)
     return max(codes)
 
@@ -125,7 +191,9 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     from ..store import RunReader
 
     reader, (first, second) = RunReader(folder), part.models
-    number = next((r for r in reader.results if (r.model, r.metric) == (first, part.metric)), None)
+    number = next(
+        (r for r in reader.results if (r.model, r.metric) == (first, part.metric)), None
+    )
     if number is not None:
         row = compare_number(number, reader, reader, second, Values())
         adjust([row])
@@ -151,11 +219,15 @@ def _print(
     console.print()
     for line in lines:
         console.print(printable(line), markup=False, soft_wrap=True)
-    console.print("Small sets: a smoke test of every modality, not a measure of ability. The models:")
+    console.print(
+        "Small sets: a smoke test of every modality, not a measure of ability. The models:"
+    )
     for name, line in about(models):
         console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
     command = typed_command()
-    show_step = (f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",)
+    show_step = (
+        f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",
+    )
     steps = (
         f"runs: {folder}; next:",
         *(show_step if finished is not None else ()),

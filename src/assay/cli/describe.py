@@ -20,10 +20,16 @@ def described(reference: str) -> Iterator[str]:
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
-        names = [n for n, v in vars(thing).items() if getattr(v, "__module__", None) == thing.__name__]
+        names = [
+            n
+            for n, v in vars(thing).items()
+            if getattr(v, "__module__", None) == thing.__name__
+        ]
         yield f"  defines {', '.join(names) or 'nothing'}; `assay show {reference}:NAME` says more"
         return
-    yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(": ")
+    yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(
+        ": "
+    )
     # A text would be taken for a place, and may be a key.
     yield f"  defined at {'unknown' if isinstance(thing, str) else place_of(thing)}"
     yield from field_lines(thing)
@@ -35,7 +41,9 @@ def shipped_at(target: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return target
-    for number, line in enumerate(Path(spec.origin).read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(
+        Path(spec.origin).read_text(encoding="utf-8").splitlines(), start=1
+    ):
         if re.match(rf"(?:def |class )?{re.escape(attribute)}\b", line):
             return f"{spec.origin}:{number}"
     return spec.origin
@@ -81,10 +89,18 @@ def field_docs(thing: type) -> dict[str, str]:
             tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
         except (TypeError, OSError, SyntaxError):
             continue
-        body = tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
+        body = (
+            tree.body[0].body
+            if tree.body and isinstance(tree.body[0], ast.ClassDef)
+            else []
+        )
         for statement, following in pairwise(body):
-            if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            if not isinstance(statement, ast.AnnAssign) or not isinstance(
+                statement.target, ast.Name
+            ):
                 continue
-            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            if isinstance(following, ast.Expr) and isinstance(
+                following.value, ast.Constant
+            ):
                 docs[statement.target.id] = " ".join(str(following.value.value).split())
     return docs

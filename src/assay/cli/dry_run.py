@@ -105,13 +105,19 @@ class Forecast:
         yield from (f"  {printable(line)}" for line in self.warnings)
         if cell.task.protocol != cell.task.name:
             yield f"  protocol: {printable(cell.task.protocol)}"
-        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.given().items())
+        options = ", ".join(
+            f"{name}={value!r}" for name, value in cell.options.given().items()
+        )
         yield f"  options: {options or 'those of the model'}"
         head = f"  samples {self.samples}, epochs {cell.task.epochs}, "
         yield head + f"requests {'at least ' if self.at_least else ''}{self.requests}"
         if self.unusable:
             yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
-        limit = "no limit set" if self.output_tokens is None else f"at most {self.output_tokens:,}"
+        limit = (
+            "no limit set"
+            if self.output_tokens is None
+            else f"at most {self.output_tokens:,}"
+        )
         yield f"  tokens in about {self.input_tokens:,} (characters / {CHARACTERS_PER_TOKEN}), out {limit}"
         yield from (f"  {printable(line)}" for line in self.outlook.lines(self.folder))
         cost = self.outlook.cost
@@ -127,8 +133,14 @@ class Forecast:
         first = None
         if self.first is not None:
             prompt = self.first[1]
-            continuations = None if prompt.continuations is None else list(prompt.continuations)
-            first = {"id": self.first[0], "messages": prompt_to_plain(prompt), "continuations": continuations}
+            continuations = (
+                None if prompt.continuations is None else list(prompt.continuations)
+            )
+            first = {
+                "id": self.first[0],
+                "messages": prompt_to_plain(prompt),
+                "continuations": continuations,
+            }
         return {
             "task": self.cell.task.name,
             "protocol": self.cell.task.protocol,
@@ -155,25 +167,37 @@ class Forecast:
 
 def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     """Plans, forecasts and prints; 0 unless the plan has a fault."""
-    prices = {name: options.model_args[name] for name in PRICES if name in options.model_args}
-    bare = options.but(model_args={k: v for k, v in options.model_args.items() if k not in PRICES})
+    prices = {
+        name: options.model_args[name] for name in PRICES if name in options.model_args
+    }
+    bare = options.but(
+        model_args={k: v for k, v in options.model_args.items() if k not in PRICES}
+    )
     bare, naming_notes = name_models(bare)
     for line in naming_notes:
         print(line, file=sys.stderr)
     cells = make_plan(bare)
     check_spread(bare, cells)
     prepare_until(bare, cells)
-    folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+    folder = run_folder(
+        options, tuple(dict.fromkeys(cell.model_name for cell in cells))
+    )
     forecasts = [forecast(cell, prices, folder) for cell in cells]
     if is_json:
-        document = {"dry_run": True, "cells": [f.to_plain() for f in forecasts], "requests": _total(forecasts)}
+        document = {
+            "dry_run": True,
+            "cells": [f.to_plain() for f in forecasts],
+            "requests": _total(forecasts),
+        }
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return _exit_code(forecasts)
     for item in forecasts:
         for line in item.lines():
             stdout.write(line + "\n")
     total = _total(forecasts)
-    stdout.write(f"{total} request{'s' * (total != 1)} in all; nothing was asked or written\n")
+    stdout.write(
+        f"{total} request{'s' * (total != 1)} in all; nothing was asked or written\n"
+    )
     return _exit_code(forecasts)
 
 
@@ -206,7 +230,9 @@ def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
     samples, rounds, unusable = _count(cell, looked_at)
     requests = rounds * cell.task.epochs
     characters = sum(map(_characters, prompts))
-    input_tokens = round(characters / max(len(prompts), 1) * requests / CHARACTERS_PER_TOKEN)
+    input_tokens = round(
+        characters / max(len(prompts), 1) * requests / CHARACTERS_PER_TOKEN
+    )
     output_tokens = _output_tokens(cell, first[1] if first else None, requests)
     return Forecast(
         cell,
@@ -227,10 +253,20 @@ def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
             prices,
             earlier_runs(folder.parent, cell.task.name, cell.model_name),
             _answered(cell, folder),
-            list(dict.fromkeys(role for scoring in cell.scorings for role in scoring.roles if role != SANDBOX)),
+            list(
+                dict.fromkeys(
+                    role
+                    for scoring in cell.scorings
+                    for role in scoring.roles
+                    if role != SANDBOX
+                )
+            ),
         ),
         str(folder),
-        (*_unasked(cell.task.name, failed, len(looked_at)), *leaks.lines(cell.task.name)),
+        (
+            *_unasked(cell.task.name, failed, len(looked_at)),
+            *leaks.lines(cell.task.name),
+        ),
     )
 
 
@@ -238,7 +274,10 @@ def _answered(cell: Cell, folder: Path) -> int:
     """How many answers the folder of the run has; none where it holds no run that can be read."""
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
-        return sum(all(one is not None and not one.failed for one in stored) for stored in answers.values())
+        return sum(
+            all(one is not None and not one.failed for one in stored)
+            for stored in answers.values()
+        )
     except (AssayError, OSError):
         return 0
 
@@ -255,9 +294,15 @@ def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, in
     chosen = view(cell.samples, limit=run.limit, ids=run.ids or None, shard=run.shard)
     length = chosen.known_length
     faulty = sum(isinstance(item, BadSample) for item in looked_at)
-    is_plain = not any(isinstance(item, Sample) and has_rounds(item) for item in looked_at)
+    is_plain = not any(
+        isinstance(item, Sample) and has_rounds(item) for item in looked_at
+    )
     if len(looked_at) < PROMPTS_RENDERED or (is_plain and length is not None):
-        total = len(looked_at) if len(looked_at) < PROMPTS_RENDERED or length is None else length
+        total = (
+            len(looked_at)
+            if len(looked_at) < PROMPTS_RENDERED or length is None
+            else length
+        )
         rounds = _rounds(looked_at) + total - len(looked_at)
         return total - faulty, rounds, faulty
     total = rounds = faulty = 0
@@ -284,4 +329,8 @@ def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | No
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0
     options = cell.options_for(prompt) if prompt else cell.options
-    return None if options.max_tokens is None else options.max_tokens * options.n * requests
+    return (
+        None
+        if options.max_tokens is None
+        else options.max_tokens * options.n * requests
+    )

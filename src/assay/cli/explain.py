@@ -19,19 +19,31 @@ class Fault(AssayError):
     exit_code = 1
 
 
-def explained(error: BaseException, file: Path, *, line: int | None = None, sample: Sample | None = None) -> AssayError:
+def explained(
+    error: BaseException,
+    file: Path,
+    *,
+    line: int | None = None,
+    sample: Sample | None = None,
+) -> AssayError:
     """`error` with the file, the line and a remedy; `line` is where the thing at fault is defined."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, PlanError):
-        error = error.faults[0]  # the first is explained, the others show when it is mended
+        error = error.faults[
+            0
+        ]  # the first is explained, the others show when it is mended
     if isinstance(error, AssayError):
         return _from_assay(error, file, line, sample)
     fix = remedy(error, sample) or _general(file)
-    return Fault(_what(error), where=place_of(file, line_of(error, file) or line), fix=fix)
+    return Fault(
+        _what(error), where=place_of(file, line_of(error, file) or line), fix=fix
+    )
 
 
-def _from_assay(error: AssayError, file: Path, line: int | None, sample: Sample | None) -> AssayError:
+def _from_assay(
+    error: AssayError, file: Path, line: int | None, sample: Sample | None
+) -> AssayError:
     cause = error.__cause__
     what = error.what
     found = line_of(cause, file) if cause is not None else None
@@ -47,7 +59,11 @@ def _from_assay(error: AssayError, file: Path, line: int | None, sample: Sample 
         # Who was at work (a template, a scorer, which sample) is worth keeping once the place is known.
         what = what if is_located or not where else f"{where}: {what}"
         where = place_of(file, found or line)
-    fix = error.fix or (remedy(cause, sample) if cause is not None else None) or _general(file)
+    fix = (
+        error.fix
+        or (remedy(cause, sample) if cause is not None else None)
+        or _general(file)
+    )
     return Fault(what, where=where, fix=None if "; fix: " in what else fix)
 
 
@@ -57,7 +73,9 @@ def _with_line(where: str, what: str, file: Path, line: int | None) -> str:
         return where
     key = _YAML_KEY.search(what)
     if key is not None and file.suffix in (".yaml", ".yml"):
-        for number, text in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, text in enumerate(
+            file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
+        ):
             if re.match(rf"\s*[\"']?{re.escape(key['key'])}[\"']?\s*:", text):
                 return place_of(file, number)
     return place_of(file, line) if line is not None and file.suffix == ".py" else where
@@ -67,8 +85,15 @@ def line_of(error: BaseException, file: Path) -> int | None:
     """The deepest line of the user's file that an error passed through."""
     if isinstance(error, SyntaxError):
         return error.lineno
-    places = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
-    lines = [line for path, line in places if path.name == file.name and not path.is_relative_to(_ASSAY)]
+    places = [
+        (Path(frame.f_code.co_filename), line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    lines = [
+        line
+        for path, line in places
+        if path.name == file.name and not path.is_relative_to(_ASSAY)
+    ]
     return lines[-1] if lines else None
 
 
@@ -118,19 +143,29 @@ def _key_remedy(error: KeyError, sample: Sample | None) -> str | None:
 
 def _attribute_remedy(error: AttributeError) -> str:
     owner, name = error.obj, error.name or ""
-    names = [n for n in dir(owner) if not n.startswith("_")] if owner is not None else []
+    names = (
+        [n for n in dir(owner) if not n.startswith("_")] if owner is not None else []
+    )
     close = nearest(name, names)
     if isinstance(owner, (Sample, Output)) and not close:
         return f"a {type(owner).__name__.lower()} has {', '.join(names)}"
-    return f"did you mean {close!r}?" if close else f"a {type(owner).__name__} has no {name!r}"
+    return (
+        f"did you mean {close!r}?"
+        if close
+        else f"a {type(owner).__name__} has no {name!r}"
+    )
 
 
 def _name_remedy(error: NameError) -> str:
     close = nearest(error.name or "", dir(builtins))
-    return f"define or import {error.name!r}" + (f", or did you mean {close!r}?" if close else "")
+    return f"define or import {error.name!r}" + (
+        f", or did you mean {close!r}?" if close else ""
+    )
 
 
 def _general(file: Path) -> str:
     if file.suffix == ".py":
-        return f"mend it there; `assay check {file.name} --debug` shows how it came about"
+        return (
+            f"mend it there; `assay check {file.name} --debug` shows how it came about"
+        )
     return "mend it there"

@@ -13,7 +13,11 @@ from ..store.file_ledger import FileLedger
 from .arguments import Parser
 from .display import say_damage
 
-OTHER_NAMES = {"lm-eval": "lm-eval-json", "lm_eval": "lm-eval-json", "lm_eval_json": "lm-eval-json"}
+OTHER_NAMES = {
+    "lm-eval": "lm-eval-json",
+    "lm_eval": "lm-eval-json",
+    "lm_eval_json": "lm-eval-json",
+}
 ANSWERS = {
     "html": "`assay report RUN -o report.html` writes one page with tables, drawings and samples",
     "jsonl": "records.jsonl in the run folder is JSON lines already, one for each answer and verdict",
@@ -32,17 +36,32 @@ def command(arguments: Sequence[str]) -> int:
         "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).",
     )
     p.add_argument("run", help="a run folder")
-    p.add_argument("url", nargs="?", default=None, help="copies the folder there: s3://…, gs://…, file://… (by fsspec)")
+    p.add_argument(
+        "url",
+        nargs="?",
+        default=None,
+        help="copies the folder there: s3://…, gs://…, file://… (by fsspec)",
+    )
     p.add_argument("--to", default="csv", metavar="|".join(SUFFIX))
-    p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the records; - is stdout")
-    p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
+    p.add_argument(
+        "-o",
+        "--output",
+        default=None,
+        metavar="FILE",
+        help="default: beside the records; - is stdout",
+    )
+    p.add_argument(
+        "--model", default=None, help="which model, where an lm-eval file needs one"
+    )
     options = p.parse(arguments)
     options.to = _kind(options.to)
     reader = RunReader(Path(options.run).expanduser())
     if options.url is not None:
         from ..store.copying import copy_run
 
-        sys.stdout.write(f"{options.url}: {copy_run(reader.layout, options.url)} files\n")
+        sys.stdout.write(
+            f"{options.url}: {copy_run(reader.layout, options.url)} files\n"
+        )
         return say_damage(reader)
     name = "results" if options.to == "lm-eval-json" else "samples"
     if options.output == "-":
@@ -52,7 +71,11 @@ def command(arguments: Sequence[str]) -> int:
             with draft.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
         return say_damage(reader)
-    path = Path(options.output).expanduser() if options.output else reader.layout.folder / f"{name}{SUFFIX[options.to]}"
+    path = (
+        Path(options.output).expanduser()
+        if options.output
+        else reader.layout.folder / f"{name}{SUFFIX[options.to]}"
+    )
     ledger = claim_export(reader.layout.folder, path)
     count, what = _write(reader, options.to, path, options.model)
     if ledger is not None:
@@ -81,12 +104,19 @@ def claim_export(run: Path, path: Path) -> FileLedger | None:
 def _kind(name: str) -> str:
     kind = OTHER_NAMES.get(name, name)
     if kind not in SUFFIX:
-        fix = "; ".join([*([ANSWERS[kind]] if kind in ANSWERS else []), f"one of {', '.join(SUFFIX)}"])
+        fix = "; ".join(
+            [
+                *([ANSWERS[kind]] if kind in ANSWERS else []),
+                f"one of {', '.join(SUFFIX)}",
+            ]
+        )
         raise UsageError(f"assay does not export {name!r}", where="--to", fix=fix)
     return kind
 
 
-def _write(reader: RunReader, kind: str, path: Path, model: str | None) -> tuple[int, str]:
+def _write(
+    reader: RunReader, kind: str, path: Path, model: str | None
+) -> tuple[int, str]:
     """Writes the file; how many of what it holds."""
     from ..store.export import write_csv, write_lm_eval, write_parquet
 

@@ -29,8 +29,18 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("policy", help="a YAML file: max_drop: 0.02")
     p.add_argument("run", help="the run that is to pass")
-    p.add_argument("--baseline", default=None, metavar="RUN", help="the run it must not be worse than")
-    p.add_argument("--format", default="text", choices=("text", "json", "github"), help="github: Markdown")
+    p.add_argument(
+        "--baseline",
+        default=None,
+        metavar="RUN",
+        help="the run it must not be worse than",
+    )
+    p.add_argument(
+        "--format",
+        default="text",
+        choices=("text", "json", "github"),
+        help="github: Markdown",
+    )
     p.add_argument("--json", action="store_true", help="the same as --format json")
     options = p.parse(arguments)
     from ..comparison.gate import judge_run
@@ -50,7 +60,9 @@ def text_of(verdict: "Verdict") -> str:
     from ..report import printable
 
     lines = [verdict.headline(), *(f"  {check.line()}" for check in verdict.checks)]
-    return "\n".join(map(printable, [*lines, *(f"note: {note}" for note in verdict.notes)]))
+    return "\n".join(
+        map(printable, [*lines, *(f"note: {note}" for note in verdict.notes)])
+    )
 
 
 def json_of(verdict: "Verdict") -> str:
@@ -65,12 +77,23 @@ def markdown_of(verdict: "Verdict") -> str:
 
     lines = [f"### {MARKS[verdict.decision]}: {markdown_text(verdict.run)}", ""]
     if verdict.baseline:
-        lines += [f"Against {markdown_text(verdict.baseline)}, by paired 95 % intervals.", ""]
+        lines += [
+            f"Against {markdown_text(verdict.baseline)}, by paired 95 % intervals.",
+            "",
+        ]
     lines += ["| | number | limit | found | |", "|---|---|---|---|---|"]
     for check in verdict.checks:
         cells = (check.name, check.limit, check.found, check.reason)
-        lines.append(" | ".join([f"| {MARKS[check.decision]}", *map(markdown_text, cells)]) + " |")
-    return "\n".join([*lines, "", *(f"- {markdown_text(note)}" for note in verdict.notes)]).rstrip() + "\n"
+        lines.append(
+            " | ".join([f"| {MARKS[check.decision]}", *map(markdown_text, cells)])
+            + " |"
+        )
+    return (
+        "\n".join(
+            [*lines, "", *(f"- {markdown_text(note)}" for note in verdict.notes)]
+        ).rstrip()
+        + "\n"
+    )
 
 
 def _append(path: str, text: str) -> None:
@@ -79,4 +102,6 @@ def _append(path: str, text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         fix = f"unset {SUMMARY}, or give it a file that can be written"
-        raise UsageError(f"cannot write the job summary: {error.strerror}", where=path, fix=fix) from error
+        raise UsageError(
+            f"cannot write the job summary: {error.strerror}", where=path, fix=fix
+        ) from error

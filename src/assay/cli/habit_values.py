@@ -21,8 +21,8 @@ GENERATION_NAMES: Mapping[str, str] = {
 REFUSED_GENERATION: Mapping[str, str] = {
     "num_beams": "assay samples or takes the likeliest token; leave num_beams out",
     "stream": "answers are read whole; leave stream out",
-    "extra_body": "-a 'body={\"name\": \"value\"}' adds members to every request",
-    "extra_headers": "-a 'headers={\"name\": \"value\"}' adds headers to every request",
+    "extra_body": '-a \'body={"name": "value"}\' adds members to every request',
+    "extra_headers": '-a \'headers={"name": "value"}\' adds headers to every request',
     "timeout": "-a total_timeout=SECONDS",
     "batch_size": "--batch_size N, or --concurrency N for an endpoint",
 }
@@ -36,18 +36,28 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, value in values.items():
         if name in REFUSED_GENERATION:
-            raise UsageError(f"{flag} {name} is not a generation option", fix=REFUSED_GENERATION[name])
+            raise UsageError(
+                f"{flag} {name} is not a generation option",
+                fix=REFUSED_GENERATION[name],
+            )
         options[GENERATION_NAMES.get(name, name)] = value
     draws = options.pop("do_sample", None)
     if draws is not None and not isinstance(draws, bool):
-        raise UsageError(f"{flag} do_sample={draws!r} is not true or false", fix="--temperature 0 takes the likeliest")
+        raise UsageError(
+            f"{flag} do_sample={draws!r} is not true or false",
+            fix="--temperature 0 takes the likeliest",
+        )
     if draws is False:
         options["temperature"] = 0.0
     elif draws and not options.get("temperature"):
-        options["temperature"] = 1.0  # what transformers draws with where nothing else is said
+        options["temperature"] = (
+            1.0  # what transformers draws with where nothing else is said
+        )
     if "stop" in options:
         stop = options["stop"]
-        options["stop"] = tuple(unescape(str(text)) for text in (stop if isinstance(stop, list) else [stop]))
+        options["stop"] = tuple(
+            unescape(str(text)) for text in (stop if isinstance(stop, list) else [stop])
+        )
     return options
 
 
@@ -59,13 +69,21 @@ def unescape(text: str) -> str:
 def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
     """Tasks as assay names them: `file.py@task` is `file.py:task`; a name may be that of a file of `--include_path`."""
     if folder is not None and not Path(folder).expanduser().is_dir():
-        raise UsageError(f"--include_path {folder} is not a folder", fix="name the folder of your task files")
+        raise UsageError(
+            f"--include_path {folder} is not a folder",
+            fix="name the folder of your task files",
+        )
     return [_task_name(name, folder) for name in names]
 
 
 def _task_name(name: str, folder: str | None) -> str:
     file, at, task = name.rpartition("@")
-    if at and file.endswith(".py") and task.isidentifier() and Path(file).expanduser().is_file():
+    if (
+        at
+        and file.endswith(".py")
+        and task.isidentifier()
+        and Path(file).expanduser().is_file()
+    ):
         return f"{file}:{task}"
     if folder is None or Path(name).exists():
         return name
@@ -76,7 +94,9 @@ def _task_name(name: str, folder: str | None) -> str:
 
 
 def _file_of(name: str, folder: Path) -> Path | None:
-    files = (file for suffix in TASK_SUFFIXES for file in sorted(folder.rglob(f"*{suffix}")))
+    files = (
+        file for suffix in TASK_SUFFIXES for file in sorted(folder.rglob(f"*{suffix}"))
+    )
     return next((file for file in files if file.stem == name), None)
 
 
@@ -92,7 +112,9 @@ def seed(text: str) -> int:
     parts = {part.strip() for part in text.split(",")} - {"", "None"}
     if len(parts) > 1:
         last = text.rpartition(",")[2]
-        raise argparse.ArgumentTypeError(f"all that is drawn comes from one seed, got {text!r}; write --seed {last}")
+        raise argparse.ArgumentTypeError(
+            f"all that is drawn comes from one seed, got {text!r}; write --seed {last}"
+        )
     return _whole(next(iter(parts), ""), "a whole number")
 
 

@@ -95,18 +95,33 @@ RENAMED: Mapping[str, str] = {
 HABITS: Mapping[str, Habit] = {
     **{name: Habit(becomes=ours) for name, ours in RENAMED.items()},
     # lm-eval
-    "log_samples": _nothing("--log_samples: assay always keeps every prompt and answer (`assay show RUN`)"),
-    "no_log_samples": _refused("every prompt and answer is always kept; remove the run folder afterwards", "nothing"),
+    "log_samples": _nothing(
+        "--log_samples: assay always keeps every prompt and answer (`assay show RUN`)"
+    ),
+    "no_log_samples": _refused(
+        "every prompt and answer is always kept; remove the run folder afterwards",
+        "nothing",
+    ),
     "verbosity": _unused("--verbosity: not used; --debug shows tracebacks"),
     "log_level": _unused("--log_level: not used; --debug shows tracebacks"),
     "log_level_transcript": _unused("--log_level_transcript: not used"),
-    "max_batch_size": _unused("--max_batch_size: assay halves a batch that memory has no room for"),
-    "cache_requests": Habit("true or false", note="--cache_requests: prompts are made while the model works"),
-    "check_integrity": _refused("`assay conformance` compares scorers with official results", "nothing"),
-    "show_config": _nothing("--show_config: run.json in the run folder holds every setting"),
+    "max_batch_size": _unused(
+        "--max_batch_size: assay halves a batch that memory has no room for"
+    ),
+    "cache_requests": Habit(
+        "true or false", note="--cache_requests: prompts are made while the model works"
+    ),
+    "check_integrity": _refused(
+        "`assay conformance` compares scorers with official results", "nothing"
+    ),
+    "show_config": _nothing(
+        "--show_config: run.json in the run folder holds every setting"
+    ),
     "samples": _refused("--sample_id ID,ID names samples by their id"),
     "metadata": _unused("--metadata: not used"),
-    "confirm_run_unsafe_code": _nothing("--confirm_run_unsafe_code: the task's own page says what it runs"),
+    "confirm_run_unsafe_code": _nothing(
+        "--confirm_run_unsafe_code: the task's own page says what it runs"
+    ),
     "wandb_args": _refused(SERVICES),
     "wandb_config_args": _refused(SERVICES),
     "hf_hub_log_args": _refused(SERVICES),
@@ -116,42 +131,70 @@ HABITS: Mapping[str, Habit] = {
     "api_key": _refused(KEYS),
     # inspect_ai
     "solver": _refused(SOLVER),
-    "approval": _refused("assay runs no tools or agents, so there is nothing to approve"),
-    "sandbox": _refused("--judge sandbox=sandbox/TIER chooses the sandbox of code benchmarks (docs/code.md)"),
+    "approval": _refused(
+        "assay runs no tools or agents, so there is nothing to approve"
+    ),
+    "sandbox": _refused(
+        "--judge sandbox=sandbox/TIER chooses the sandbox of code benchmarks (docs/code.md)"
+    ),
     "no_score": _flag("--predict_only"),
     "sample_shuffle": Habit("a number or nothing", becomes=_shuffled),
-    "fail_on_error": Habit("a number or nothing", becomes=lambda share: (f"--on_error={share or 'stop'}",)),
+    "fail_on_error": Habit(
+        "a number or nothing", becomes=lambda share: (f"--on_error={share or 'stop'}",)
+    ),
     "score_display": _nothing("--score_display: the table comes at the end"),
-    "display": _unused("--display: a bar on a terminal, lines elsewhere, and --json for programs"),
-    "log_format": _unused("--log_format: a run folder holds records.jsonl; `assay export` writes csv and parquet"),
+    "display": _unused(
+        "--display: a bar on a terminal, lines elsewhere, and --json for programs"
+    ),
+    "log_format": _unused(
+        "--log_format: a run folder holds records.jsonl; `assay export` writes csv and parquet"
+    ),
     "log_buffer": _unused("--log_buffer: every answer is written when it comes"),
     "log_images": _nothing("--log_images: media are kept by their digest"),
     "no_fail_on_error": _flag("--on_error=continue"),
     "continue_on_fail": _flag("--on_error=continue"),
-    "max_retries": _unused("--max_retries: failures that may pass are tried again until --on_error says stop"),
+    "max_retries": _unused(
+        "--max_retries: failures that may pass are tried again until --on_error says stop"
+    ),
     "timeout": Habit(becomes="-a total_timeout="),
     "max_subprocesses": _unused("--max_subprocesses: not used"),
     "max_tasks": _unused("--max_tasks: tasks run one after another"),
-    "token_limit": _refused("--max_tokens N limits each answer; -a price_output=… with --dry_run forecasts the cost"),
+    "token_limit": _refused(
+        "--max_tokens N limits each answer; -a price_output=… with --dry_run forecasts the cost"
+    ),
     "message_limit": _refused("a dialogue has as many turns as its row"),
     "time_limit": _refused("-a total_timeout=SECONDS limits a request"),
     "trace": _nothing("--trace: `assay show RUN` prints every prompt and answer"),
     "internet": _unused("--internet: not used"),
     # evalscope
-    "eval_type": _unused("--eval_type: the model's name says it: hf/…, vllm/…, openai/… with --base_url"),
-    "eval_backend": _refused("assay runs tasks itself; `assay vlmeval` is VLMEvalKit's own command line"),
+    "eval_type": _unused(
+        "--eval_type: the model's name says it: hf/…, vllm/…, openai/… with --base_url"
+    ),
+    "eval_backend": _refused(
+        "assay runs tasks itself; `assay vlmeval` is VLMEvalKit's own command line"
+    ),
     "dataset_args": _refused(TASK_ARGS),
-    "dataset_hub": _refused("data comes from --data PATH, $ASSAY_DATA or the Hugging Face hub"),
+    "dataset_hub": _refused(
+        "data comes from --data PATH, $ASSAY_DATA or the Hugging Face hub"
+    ),
     "model_id": _unused("--model_id: results carry the model's name"),
     "model_task": _unused("--model_task: the task says what is asked for"),
-    "no_timestamp": _nothing("--no_timestamp: the folder's name is made from the options"),
+    "no_timestamp": _nothing(
+        "--no_timestamp: the folder's name is made from the options"
+    ),
     "stream": Habit("true or false", note="--stream: answers are read whole"),
     "ignore_errors": _flag("--on_error=continue"),
     "rerun_review": _refused("`assay score RUN` scores a run again", "nothing"),
-    "judge_strategy": _unused("--judge_strategy: a scorer that needs a judge asks the one of --judge"),
-    "judge_worker_num": _unused("--judge_worker_num: judges are asked as fast as they answer"),
+    "judge_strategy": _unused(
+        "--judge_strategy: a scorer that needs a judge asks the one of --judge"
+    ),
+    "judge_worker_num": _unused(
+        "--judge_worker_num: judges are asked as fast as they answer"
+    ),
     "analysis_report": _refused("`assay show RUN` prints every sample", "nothing"),
-    "enable_progress_tracker": _nothing("--enable_progress_tracker: progress is always shown"),
+    "enable_progress_tracker": _nothing(
+        "--enable_progress_tracker: progress is always shown"
+    ),
 }
 """By name without dashes, `-` written as `_`."""
 
@@ -169,7 +212,9 @@ OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
 
 def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
     """The command in assay's words; options in `flags` are assay's own and stay as they are."""
-    our_flags = {option.replace("-", "_") for option in flags if option.startswith("--")}
+    our_flags = {
+        option.replace("-", "_") for option in flags if option.startswith("--")
+    }
     done = Translation()
     rest = list(arguments)
     while rest:
@@ -181,12 +226,20 @@ def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
         if argument == "-M" and rest and "=" in rest[0].partition("/")[0]:
             done.arguments += ["-a", rest.pop(0)]  # inspect_ai's options of a model
             continue
-        if name.replace("-", "_").replace("__", "--", 1) in OPTIONAL_TRUTHS and not equals:
+        if (
+            name.replace("-", "_").replace("__", "--", 1) in OPTIONAL_TRUTHS
+            and not equals
+        ):
             is_value = bool(rest) and _is_value("true or false", rest[0])
             done.arguments.append(f"{name}={rest.pop(0) if is_value else 'true'}")
             continue
         is_own = not name.startswith("-") or name.replace("-", "_") in our_flags
-        habit = None if is_own else SHORT.get(name) or HABITS.get(name.lstrip("-").replace("-", "_").lower())
+        habit = (
+            None
+            if is_own
+            else SHORT.get(name)
+            or HABITS.get(name.lstrip("-").replace("-", "_").lower())
+        )
         if habit is None:
             done.arguments.append(argument)
             continue
@@ -207,7 +260,9 @@ def _is_value(takes: Takes, following: str) -> bool:
 
 def _apply(habit: Habit, name: str, value: str, done: Translation) -> None:
     if habit.answer:
-        done.faults.append(UsageError(f"{name} is not an option of assay", fix=habit.answer))
+        done.faults.append(
+            UsageError(f"{name} is not an option of assay", fix=habit.answer)
+        )
     elif callable(habit.becomes):
         done.arguments += habit.becomes(value)
     elif habit.becomes is not None and habit.becomes.startswith("-a "):

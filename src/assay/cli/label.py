@@ -24,11 +24,22 @@ def command(arguments: Sequence[str]) -> int:
         "and its value corrected by them. --export and --import move them as CSV; a line is never overwritten.",
     )
     p.add_argument("run", help="a run folder")
-    p.add_argument("--export", default=None, metavar="FILE", help="writes all labels; - is stdout")
     p.add_argument(
-        "--import", dest="source", default=None, metavar="FILE", help="adds labels: columns id and value at least"
+        "--export", default=None, metavar="FILE", help="writes all labels; - is stdout"
     )
-    p.add_argument("--by", default="", metavar="NAME", help="who gave the labels of a file that does not say")
+    p.add_argument(
+        "--import",
+        dest="source",
+        default=None,
+        metavar="FILE",
+        help="adds labels: columns id and value at least",
+    )
+    p.add_argument(
+        "--by",
+        default="",
+        metavar="NAME",
+        help="who gave the labels of a file that does not say",
+    )
     options = p.parse(arguments)
     reader = RunReader(Path(options.run).expanduser())
     if options.export is not None:
@@ -40,11 +51,15 @@ def command(arguments: Sequence[str]) -> int:
 
 def _export(reader: RunReader, target: str) -> int:
     labels = read_labels(reader.layout)
-    text = csv_text(COLUMNS, ([getattr(label, name) for name in COLUMNS] for label in labels))
+    text = csv_text(
+        COLUMNS, ([getattr(label, name) for name in COLUMNS] for label in labels)
+    )
     if target == "-":
         sys.stdout.write(text)
         return 0
-    Path(target).expanduser().write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    Path(target).expanduser().write_text(
+        text, encoding="utf-8", errors="backslashreplace", newline=""
+    )
     sys.stdout.write(f"{target}: {len(labels)} labels\n")
     return 0
 
@@ -55,25 +70,43 @@ def _import(reader: RunReader, path: Path, by: str) -> int:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read: {getattr(error, 'strerror', None) or error}", where=str(path)) from error
+        raise UsageError(
+            f"cannot read: {getattr(error, 'strerror', None) or error}", where=str(path)
+        ) from error
     if not rows or not {"id", "value"} <= rows[0].keys():
-        raise UsageError("no columns `id` and `value`", where=str(path), fix="the first line names the columns")
+        raise UsageError(
+            "no columns `id` and `value`",
+            where=str(path),
+            fix="the first line names the columns",
+        )
     cells = list(reader.index.cells)
     places = {cell: set(index.places) for cell, index in reader.index.cells.items()}
-    labels = [_label(row, number, cells, places, by, path) for number, row in enumerate(rows, start=2)]
+    labels = [
+        _label(row, number, cells, places, by, path)
+        for number, row in enumerate(rows, start=2)
+    ]
     add_labels(reader.layout, labels)
     sys.stdout.write(f"{reader.layout.labels}: {len(labels)} labels added\n")
     return 0
 
 
-def _label(row: dict[str, Any], number: int, cells: list[Any], places: dict[Any, Any], by: str, path: Path) -> Label:
+def _label(
+    row: dict[str, Any],
+    number: int,
+    cells: list[Any],
+    places: dict[Any, Any],
+    by: str,
+    path: Path,
+) -> Label:
     where = f"{path}:{number}"
     plain = {name: plain_cell(str(row.get(name) or "")) for name in COLUMNS}
     try:
         epoch = int(plain["epoch"] or 0)
         value = float(plain["value"]) if plain["value"] else None
     except ValueError as error:
-        raise UsageError(f"value {plain['value']!r} is not a number", where=where) from error
+        raise UsageError(
+            f"value {plain['value']!r} is not a number", where=where
+        ) from error
     fitting = [
         cell
         for cell in cells
@@ -85,10 +118,21 @@ def _label(row: dict[str, Any], number: int, cells: list[Any], places: dict[Any,
     if len(fitting) != 1:
         what = "no sample" if not fitting else f"{len(fitting)} samples"
         raise UsageError(
-            f"{what} of the run is {plain['id']!r}", where=where, fix="name task and model in columns of their own"
+            f"{what} of the run is {plain['id']!r}",
+            where=where,
+            fix="name task and model in columns of their own",
         )
     task, model = fitting[0]
-    return Label(task, model, plain["id"], epoch, value, plain["by"] or by or "imported", plain["at"], plain["note"])
+    return Label(
+        task,
+        model,
+        plain["id"],
+        epoch,
+        value,
+        plain["by"] or by or "imported",
+        plain["at"],
+        plain["note"],
+    )
 
 
 def _say(reader: RunReader) -> int:
@@ -99,12 +143,16 @@ def _say(reader: RunReader) -> int:
     for cell, described in enumerate(run.columns()["cells"]):
         found = label_page(run, cell, 0)["summary"]
         if not found["labelled"]:
-            sys.stdout.write(f"{described['task']}: no labels; give some with `assay view` (Label) or --import\n")
+            sys.stdout.write(
+                f"{described['task']}: no labels; give some with `assay view` (Label) or --import\n"
+            )
             continue
         parts = [f"{found['labelled']} labels"]
         if found.get("agree") is not None:
             kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.2f}"
-            parts.append(f"agreement with {described['metric']} {found['agree']:.0%}, kappa {kappa}")
+            parts.append(
+                f"agreement with {described['metric']} {found['agree']:.0%}, kappa {kappa}"
+            )
         if found["alpha"] is not None:
             parts.append(f"alpha of the labellers {found['alpha']:.2f}")
         if corrected := found.get("corrected"):

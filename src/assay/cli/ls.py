@@ -17,15 +17,21 @@ def command(arguments: Sequence[str]) -> int:
     """Prints the names of one kind, or how many there are of each, and the tasks."""
     p = Parser(prog="assay ls", description="What ships, by name, with its one line.")
     p.add_argument("kind", nargs="?", default=None, help=", ".join(ALL))
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
-    if options.kind is not None and ("/" in options.kind or Path(options.kind).is_dir()):
+    if options.kind is not None and (
+        "/" in options.kind or Path(options.kind).is_dir()
+    ):
         return _list_folder(options.kind, options.json)
     kind = _kind(options.kind)
     rows = entries(kind or "tasks")
     if options.json:
         counts = {name: len(registry) for name, registry in ALL.items()}
-        document: dict[str, Any] = {kind: rows} if kind else {"counts": counts, "tasks": rows}
+        document: dict[str, Any] = (
+            {kind: rows} if kind else {"counts": counts, "tasks": rows}
+        )
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return 0
     if kind is None:
@@ -44,7 +50,11 @@ def _list_folder(folder: str, is_json: bool) -> int:
 
     guest = listing_of(folder)
     if guest is None:
-        raise UsageError("no registry that assay knows", where=folder, fix=f"name a kind: {', '.join(ALL)}")
+        raise UsageError(
+            "no registry that assay knows",
+            where=folder,
+            fix=f"name a kind: {', '.join(ALL)}",
+        )
     if is_json:
         sys.stdout.write(json.dumps(guest.listing(folder), ensure_ascii=False) + "\n")
         return 0
@@ -66,7 +76,9 @@ def _kind(name: str | None) -> str | None:
 def entries(kind: str) -> list[dict[str, Any]]:
     """Each name of a kind with its line; a model also with what it takes and makes."""
     registry = ALL[kind]
-    rows: list[dict[str, Any]] = [{"name": name, "summary": registry.summary(name)} for name in registry]
+    rows: list[dict[str, Any]] = [
+        {"name": name, "summary": registry.summary(name)} for name in registry
+    ]
     if kind == "models":
         for row in rows:
             row.update(_about_model(row["name"]))
@@ -78,7 +90,12 @@ def _about_model(name: str) -> dict[str, Any]:
 
     abilities = declared(name)
     if abilities.missing:
-        return {"accepts": None, "produces": None, "installed": False, "install": abilities.missing}
+        return {
+            "accepts": None,
+            "produces": None,
+            "installed": False,
+            "install": abilities.missing,
+        }
     return {
         "accepts": None if abilities.accepts is None else sorted(abilities.accepts),
         "produces": None if abilities.produces is None else sorted(abilities.produces),

@@ -35,8 +35,15 @@ VERBS = {
     "televal": "TELEVAL's own command line",
     "ulmeval": "ULMEvalKit's own command line",
 }
-ALIASES = {"eval": "run", "eval-set": "run", "list": "ls", "validate": "check", "info": "doctor",
-           "start": "view", "app": "view"}  # fmt: skip
+ALIASES = {
+    "eval": "run",
+    "eval-set": "run",
+    "list": "ls",
+    "validate": "check",
+    "info": "doctor",
+    "start": "view",
+    "app": "view",
+}
 ANSWERS = {
     "log": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one, `assay export RUN` writes a file",
     "log-list": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one",
@@ -81,7 +88,10 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if not _is_full(error):
             raise
-        print(f"assay: the output could not be written: {error.strerror}; fix: free space there", file=sys.stderr)
+        print(
+            f"assay: the output could not be written: {error.strerror}; fix: free space there",
+            file=sys.stderr,
+        )
         _let_go_of_stdout()
         return 74
 
@@ -115,7 +125,10 @@ def _run(arguments: list[str] | None) -> int:
     if verb.replace("_", "-") == "eval-retry":
         verb, words = "run", _again(words)
     if verb.startswith("-"):
-        verb, words = "run", ["run", *words]  # bare flags mean a run, as other harnesses have it
+        verb, words = (
+            "run",
+            ["run", *words],
+        )  # bare flags mean a run, as other harnesses have it
     if "--debug" not in words:
         warnings.formatwarning = _note
     from ..core.errors import AssayError, UnknownName, UsageError, users_line
@@ -124,10 +137,18 @@ def _run(arguments: list[str] | None) -> int:
         if verb in ANSWERS:
             raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
         if verb not in VERBS:
-            raise UnknownName("command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them")
+            raise UnknownName(
+                "command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them"
+            )
         command = import_module(f".{verb}", __package__).command
         # What follows `assay python SCRIPT` belongs to the script.
-        return int(command(words[1:] if verb == "python" else [a for a in words[1:] if a != "--debug"]))
+        return int(
+            command(
+                words[1:]
+                if verb == "python"
+                else [a for a in words[1:] if a != "--debug"]
+            )
+        )
     except AssayError as error:
         return _ended(error, error.exit_code, str(error).split("\n"), verb, words)
     except KeyboardInterrupt as error:
@@ -142,8 +163,16 @@ def _run(arguments: list[str] | None) -> int:
         raise
     except PermissionError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, words)
-    except Exception as error:  # the last boundary: a fault of assay itself, said in one line
+        return _ended(
+            error,
+            2,
+            [f"{where}{error.strerror or error}; fix: check who may read it"],
+            verb,
+            words,
+        )
+    except (
+        Exception
+    ) as error:  # the last boundary: a fault of assay itself, said in one line
         if _is_full(error):
             raise
         what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -159,7 +188,9 @@ def _again(words: list[str]) -> list[str]:
     return ["run", "--config", f"{folder}/run.json", "-o", folder, *words[2:]]
 
 
-def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]) -> int:
+def _ended(
+    error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]
+) -> int:
     """Says why a command failed, and returns its exit code; under `--json` the one document on stdout says it, too."""
     from .tracebacks import shown_traceback, without_secrets
 
@@ -169,7 +200,9 @@ def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, wo
     else:
         for line in lines:
             print(f"assay: {line}", file=sys.stderr)
-    if _wants_json(words) and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+    if (
+        _wants_json(words) and verb != "python"
+    ):  # what follows `assay python SCRIPT` belongs to the script
         import json
 
         print(json.dumps({"error": lines, "exit_code": exit_code}, ensure_ascii=False))
@@ -177,7 +210,11 @@ def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, wo
 
 
 def _wants_json(words: list[str]) -> bool:
-    return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    return (
+        "--json" in words
+        or "--format=json" in words
+        or ("--format", "json") in pairwise(words)
+    )
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

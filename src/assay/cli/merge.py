@@ -16,7 +16,9 @@ def command(arguments: Sequence[str]) -> int:
         description="Bring the answers and verdicts of several runs of the same questions into one new run folder.\n"
         "The command that ran the parts, without --shard, then makes their table; it asks for what is missing.",
     )
-    p.add_argument("parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N")
+    p.add_argument(
+        "parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N"
+    )
     p.add_argument("-o", "--output", default=None, metavar="DIR", help="a new folder")
     options = p.parse(arguments)
     if options.output is None:

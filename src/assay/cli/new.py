@@ -47,7 +47,9 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--dir", default=".", help="where to put it")
     options = p.parse(arguments)
     path = write(options.kind, options.name, Path(options.dir).expanduser())
-    sys.stdout.write(f"{path}\n  assay check {path}\n  {_next_step(options.kind, path)}\n")
+    sys.stdout.write(
+        f"{path}\n  assay check {path}\n  {_next_step(options.kind, path)}\n"
+    )
     return 0
 
 
@@ -63,10 +65,16 @@ def write(kind: str, name: str, folder: Path) -> Path:
         with path.open("x", encoding="utf-8") as file:
             file.write(KINDS[kind].format(name=stem, file=path.name))
     except FileExistsError as error:
-        raise UsageError("is there already", where=str(path), fix="choose another name, or move it away") from error
+        raise UsageError(
+            "is there already",
+            where=str(path),
+            fix="choose another name, or move it away",
+        ) from error
     except OSError as error:
         fix = "choose another folder with --dir"
-        raise UsageError(f"cannot write: {error.strerror}", where=str(path), fix=fix) from error
+        raise UsageError(
+            f"cannot write: {error.strerror}", where=str(path), fix=fix
+        ) from error
     return path
 
 

@@ -82,8 +82,12 @@ class Outlook:
         """For programs."""
         return {
             "input_tokens": [round(end) for end in self.input_tokens],
-            "output_tokens": [None if end is None else round(end) for end in self.output_tokens],
-            "seconds": None if self.seconds is None else [round(end, 1) for end in self.seconds],
+            "output_tokens": [
+                None if end is None else round(end) for end in self.output_tokens
+            ],
+            "seconds": None
+            if self.seconds is None
+            else [round(end, 1) for end in self.seconds],
             "cost": None if self.cost is None else list(self.cost),
             "known_from": list(self.known_from),
             "answered": self.answered,
@@ -114,13 +118,24 @@ def outlook(
     cost = _cost(prices, tokens_in, tokens_out)
     used = same or list(earlier)
     return Outlook(
-        tokens_in, tokens_out, _seconds(left, used, SAME if same else OTHER), cost,
-        tuple(one.folder for one in used), min(answered, samples), tuple(_unknown(prompts, roles, tokens_out[1])),
-    )  # fmt: skip
+        tokens_in,
+        tokens_out,
+        _seconds(left, used, SAME if same else OTHER),
+        cost,
+        tuple(one.folder for one in used),
+        min(answered, samples),
+        tuple(_unknown(prompts, roles, tokens_out[1])),
+    )
 
 
-def _input(prompts: Sequence[Prompt], left: float, requests: float, same: Sequence[Earlier]) -> Range:
-    rates = [one.usage.input_tokens / one.usage.asked for one in same if one.usage.input_tokens is not None]
+def _input(
+    prompts: Sequence[Prompt], left: float, requests: float, same: Sequence[Earlier]
+) -> Range:
+    rates = [
+        one.usage.input_tokens / one.usage.asked
+        for one in same
+        if one.usage.input_tokens is not None
+    ]
     if rates:
         return min(rates) * left / 1.05, max(rates) * left * 1.05
     if not prompts:
@@ -128,7 +143,9 @@ def _input(prompts: Sequence[Prompt], left: float, requests: float, same: Sequen
     sizes = [_tokens(prompt) for prompt in prompts]
     means = [math.fsum(ends) / len(sizes) for ends in zip(*sizes, strict=True)]
     # The prompts that were looked at stand for the others: their mean may be off by two standard errors.
-    spread = math.sqrt(math.fsum((high - means[1]) ** 2 for _, high in sizes) / max(1, len(sizes) - 1))
+    spread = math.sqrt(
+        math.fsum((high - means[1]) ** 2 for _, high in sizes) / max(1, len(sizes) - 1)
+    )
     error = 2 * spread / math.sqrt(len(sizes)) if requests > len(sizes) else 0.0
     return max(0.0, means[0] - error) * requests, (means[1] + error) * requests
 
@@ -140,13 +157,19 @@ def _tokens(prompt: Prompt) -> Range:
         texts = [texts[0] + continuation for continuation in prompt.continuations]
     latin = sum(character < "\u0250" for text in texts for character in text)
     others = sum(map(len, texts)) - latin
-    return latin / CHARACTERS[1] + others * OTHERS[0], latin / CHARACTERS[0] + others * OTHERS[1]
+    return latin / CHARACTERS[1] + others * OTHERS[0], latin / CHARACTERS[
+        0
+    ] + others * OTHERS[1]
 
 
 def _output(
     left: float, requests: float, most: float | None, same: Sequence[Earlier]
 ) -> tuple[float, float | None]:
-    rates = [one.usage.output_tokens / one.usage.asked for one in same if one.usage.output_tokens is not None]
+    rates = [
+        one.usage.output_tokens / one.usage.asked
+        for one in same
+        if one.usage.output_tokens is not None
+    ]
     if not rates:
         return min(requests, most if most is not None else math.inf), most
     low, high = min(rates) * left / SAME, max(rates) * left * SAME
@@ -154,20 +177,31 @@ def _output(
 
 
 def _seconds(left: float, earlier: Sequence[Earlier], factor: float) -> Range | None:
-    rates = [one.usage.seconds / one.usage.asked for one in earlier if one.usage.seconds > 0]
+    rates = [
+        one.usage.seconds / one.usage.asked for one in earlier if one.usage.seconds > 0
+    ]
     return (min(rates) * left / factor, max(rates) * left * factor) if rates else None
 
 
 def _cost(
-    prices: Mapping[str, float], tokens_in: Range, tokens_out: tuple[float, float | None]
+    prices: Mapping[str, float],
+    tokens_in: Range,
+    tokens_out: tuple[float, float | None],
 ) -> tuple[float, float | None] | None:
     """Prices are for a million tokens; without both of them nobody knows."""
     ends = zip(tokens_in, tokens_out, strict=True)
-    least, most = (cost_of({"input_tokens": into, "output_tokens": out}, prices) for into, out in ends)
-    return None if least is None else (least, most)  # only the most can be without a limit
+    least, most = (
+        cost_of({"input_tokens": into, "output_tokens": out}, prices)
+        for into, out in ends
+    )
+    return (
+        None if least is None else (least, most)
+    )  # only the most can be without a limit
 
 
-def _unknown(prompts: Sequence[Prompt], roles: Sequence[str], most: float | None) -> Iterator[str]:
+def _unknown(
+    prompts: Sequence[Prompt], roles: Sequence[str], most: float | None
+) -> Iterator[str]:
     kinds = dict.fromkeys(medium.kind for prompt in prompts for medium in prompt.media)
     if kinds:
         yield f"tokens of {' and '.join(kinds)}"
@@ -180,7 +214,11 @@ def _unknown(prompts: Sequence[Prompt], roles: Sequence[str], most: float | None
 def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
     """What runs in a folder say of a model, the newest first; those of the same task before others."""
     try:
-        summaries = sorted(beside.glob("*/summary.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        summaries = sorted(
+            beside.glob("*/summary.json"),
+            key=lambda path: path.stat().st_mtime,
+            reverse=True,
+        )
     except OSError:
         return []
     found = []
@@ -191,6 +229,12 @@ def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             continue  # being written, or of another version: it says nothing
         for name, spent in usage.items():
-            if name.endswith(f"/{model}") and "#" not in name.removesuffix(f"/{model}") and spent.asked >= FEWEST:
-                found.append(Earlier(str(path.parent), name == f"{task}/{model}", spent))
+            if (
+                name.endswith(f"/{model}")
+                and "#" not in name.removesuffix(f"/{model}")
+                and spent.asked >= FEWEST
+            ):
+                found.append(
+                    Earlier(str(path.parent), name == f"{task}/{model}", spent)
+                )
     return sorted(found, key=lambda one: not one.is_same_task)

@@ -30,7 +30,13 @@ def print_lines(lines: Iterable[str], pager: list[str] | None) -> None:
         return
     sys.stdout.flush()
     environment = {**os.environ, "LESS": os.environ.get("LESS", LESS)}
-    process = subprocess.Popen(pager, stdin=subprocess.PIPE, env=environment, encoding="utf-8", errors="replace")
+    process = subprocess.Popen(
+        pager,
+        stdin=subprocess.PIPE,
+        env=environment,
+        encoding="utf-8",
+        errors="replace",
+    )
     assert process.stdin is not None
     try:
         for line in lines:

@@ -45,7 +45,11 @@ class Parity:
 
     def line(self) -> str:
         """For people."""
-        parts = [f"batch {self.size:>4} {self.order:<8}", f"{self.compared} compared", f"{len(self.drifted)} drifted"]
+        parts = [
+            f"batch {self.size:>4} {self.order:<8}",
+            f"{self.compared} compared",
+            f"{len(self.drifted)} drifted",
+        ]
         if self.ties:
             parts.append(f"{self.ties} ties")
         if self.failed:
@@ -58,34 +62,62 @@ class Parity:
     def to_plain(self) -> dict[str, Any]:
         """For programs."""
         return {
-            "batch": self.size, "order": self.order, "compared": self.compared, "drifted": self.drifted,
-            "ties": self.ties, "failed": self.failed, "largest_difference": self.largest,
-        }  # fmt: skip
+            "batch": self.size,
+            "order": self.order,
+            "compared": self.compared,
+            "drifted": self.drifted,
+            "ties": self.ties,
+            "failed": self.failed,
+            "largest_difference": self.largest,
+        }
 
 
 def command(arguments: Sequence[str]) -> int:
     """0 when nothing drifted, 4 when something did."""
-    p = Parser(prog="assay parity", description="Ask the same samples at batch 1 and other sizes; report what drifts.")
+    p = Parser(
+        prog="assay parity",
+        description="Ask the same samples at batch 1 and other sizes; report what drifts.",
+    )
     p.add_argument("task")
     p.add_argument("-M", "--model", required=True)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
-    p.add_argument("-k", "--samples", type=int, default=16, help="how many samples (16)")
-    p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
+    p.add_argument(
+        "-k", "--samples", type=int, default=16, help="how many samples (16)"
+    )
+    p.add_argument(
+        "--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)"
+    )
     add_some(p, *OPTIONS)
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     settings = settings_of(options, *OPTIONS)
-    run = RunOptions(tasks=(options.task,), models=(options.model,), limit=options.samples, **settings)
-    found = [(cell, parities(cell, _sizes(options.sizes), options.samples)) for cell in make_plan(run)]
+    run = RunOptions(
+        tasks=(options.task,),
+        models=(options.model,),
+        limit=options.samples,
+        **settings,
+    )
+    found = [
+        (cell, parities(cell, _sizes(options.sizes), options.samples))
+        for cell in make_plan(run)
+    ]
     if options.json:
         cells = [
-            {"task": cell.task.name, "model": cell.model_name, "parity": [row.to_plain() for row in rows]}
+            {
+                "task": cell.task.name,
+                "model": cell.model_name,
+                "parity": [row.to_plain() for row in rows],
+            }
             for cell, rows in found
         ]
         sys.stdout.write(json.dumps({"cells": cells}, ensure_ascii=False) + "\n")
     else:
         for cell, rows in found:
-            sys.stdout.write(f"{printable(cell.task.name)} on {printable(cell.model_name)}\n")
+            sys.stdout.write(
+                f"{printable(cell.task.name)} on {printable(cell.model_name)}\n"
+            )
             sys.stdout.writelines(f"  {row.line()}\n" for row in rows)
     return EXIT_DRIFT if any(row.drifted for _, rows in found for row in rows) else 0
 
@@ -94,9 +126,13 @@ def _sizes(text: str) -> list[int]:
     try:
         sizes = [int(part) for part in text.split(",") if part.strip()]
     except ValueError as error:
-        raise UsageError(f"--sizes takes numbers, got {text!r}", fix="--sizes 4,16") from error
+        raise UsageError(
+            f"--sizes takes numbers, got {text!r}", fix="--sizes 4,16"
+        ) from error
     if not sizes or min(sizes) < 1:
-        raise UsageError(f"--sizes takes numbers from 1 on, got {text!r}", fix="--sizes 4,16")
+        raise UsageError(
+            f"--sizes takes numbers from 1 on, got {text!r}", fix="--sizes 4,16"
+        )
     return sizes
 
 
@@ -109,7 +145,16 @@ def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
         alone = _ask(cell.model, requests, 1)
         rows = []
         for size in sizes:
-            rows.append(_compare(cell, requests, alone, _ask(cell.model, requests, size), size, "in order"))
+            rows.append(
+                _compare(
+                    cell,
+                    requests,
+                    alone,
+                    _ask(cell.model, requests, size),
+                    size,
+                    "in order",
+                )
+            )
             turned = _ask(cell.model, requests[::-1], size)[::-1]
             rows.append(_compare(cell, requests, alone, turned, size, "reversed"))
         return rows
@@ -127,18 +172,24 @@ def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
     prompt = cell.template(sample)
     options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
-    request = Request(prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw)
+    request = Request(
+        prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw
+    )
     return replace(request, key=keys.key(request))
 
 
 def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
-    batches = [requests[start : start + size] for start in range(0, len(requests), size)]
+    batches = [
+        requests[start : start + size] for start in range(0, len(requests), size)
+    ]
     if asyncio.iscoroutinefunction(model.generate):
 
         async def all_of() -> list[Output]:
             answers: list[Output] = []
             for batch in batches:
-                answers += await asyncio.gather(*(call_async(model, request) for request in batch))
+                answers += await asyncio.gather(
+                    *(call_async(model, request) for request in batch)
+                )
             return answers
 
         return asyncio.run(all_of())
@@ -146,7 +197,12 @@ def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
 
 
 def _compare(
-    cell: Cell, requests: Sequence[Request], alone: Sequence[Output], together: Sequence[Output], size: int, order: str
+    cell: Cell,
+    requests: Sequence[Request],
+    alone: Sequence[Output],
+    together: Sequence[Output],
+    size: int,
+    order: str,
 ) -> Parity:
     found = Parity(size, order)
     for request, one, many in zip(requests, alone, together, strict=True):
@@ -157,7 +213,11 @@ def _compare(
             continue
         found.compared += 1
         apart = max(
-            (abs(a.logprob - b.logprob) for a, b in zip(one.likelihoods, many.likelihoods, strict=True)), default=0.0
+            (
+                abs(a.logprob - b.logprob)
+                for a, b in zip(one.likelihoods, many.likelihoods, strict=True)
+            ),
+            default=0.0,
         )
         found.largest = max(found.largest, apart)
         if apart > DRIFT:
@@ -179,12 +239,18 @@ def _same(one: Output, many: Output) -> bool:
 
 def _is_tie(model: Any, request: Request, one: Output, many: Output) -> bool:
     """Whether the first token that differs was chosen by less than a hair; known where tokens are reported."""
-    if not model.abilities.logprobs or request.options.n != 1 or asyncio.iscoroutinefunction(model.generate):
+    if (
+        not model.abilities.logprobs
+        or request.options.n != 1
+        or asyncio.iscoroutinefunction(model.generate)
+    ):
         return False
     at = _first_difference(one.candidates[0], many.candidates[0])
     if at is None:
         return False
-    answer = call_model(model, [replace(request, options=request.options.set(logprobs=2))])[0]
+    answer = call_model(
+        model, [replace(request, options=request.options.set(logprobs=2))]
+    )[0]
     tokens = answer.candidates[0].tokens if answer.candidates else ()
     if at >= len(tokens) or len(tokens[at].top) < 2:
         return False

@@ -8,7 +8,15 @@ from .arguments import Parser
 from .run import stdout_for_people
 from .run_flags import add_some, settings_of
 
-OPTIONS = ("model_args", "temperature", "template", "concurrency", "on_error", "output", "fresh")
+OPTIONS = (
+    "model_args",
+    "temperature",
+    "template",
+    "concurrency",
+    "on_error",
+    "output",
+    "fresh",
+)
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -24,7 +32,9 @@ def command(arguments: Sequence[str]) -> int:
     dialect.add_options(p)
     add_some(p, *OPTIONS)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     if options.upstream:
         choose("pipeline", UPSTREAM)
@@ -37,7 +47,9 @@ def command(arguments: Sequence[str]) -> int:
         from ..store import read_json
         from .display import finish, watcher
 
-        evaluation = dialect.evaluation_of(options, register, RunOptions(**settings_of(options, *OPTIONS)))
+        evaluation = dialect.evaluation_of(
+            options, register, RunOptions(**settings_of(options, *OPTIONS))
+        )
         result, file = dialect.run_evaluation(evaluation, watcher(options.json))
         finish(result, stdout, options.json)
         if file is not None and not options.json:

@@ -23,24 +23,70 @@ def command(arguments: Sequence[str]) -> int:
         "  assay power --n 200 --rate 0.7 --pairs 0.2",
     )
     p.add_argument("run", nargs="?", default=None, help="a finished run, however small")
-    p.add_argument("--baseline", default=None, metavar="RUN", help="a second run: how much two differ is then measured")
-    p.add_argument("--n", type=int, action="append", default=None, metavar="N", help="samples; repeat for several")
-    p.add_argument("--rate", type=float, default=None, metavar="X", help="the share that is right (default 0.5)")
-    p.add_argument("--sd", type=float, default=None, metavar="X", help="standard deviation of scores, for --rate")
-    p.add_argument("--pairs", type=float, default=None, metavar="X", help="the share on which two runs differ")
-    p.add_argument("--difference", type=float, action="append", default=None, metavar="D", help="how many show D?")
+    p.add_argument(
+        "--baseline",
+        default=None,
+        metavar="RUN",
+        help="a second run: how much two differ is then measured",
+    )
+    p.add_argument(
+        "--n",
+        type=int,
+        action="append",
+        default=None,
+        metavar="N",
+        help="samples; repeat for several",
+    )
+    p.add_argument(
+        "--rate",
+        type=float,
+        default=None,
+        metavar="X",
+        help="the share that is right (default 0.5)",
+    )
+    p.add_argument(
+        "--sd",
+        type=float,
+        default=None,
+        metavar="X",
+        help="standard deviation of scores, for --rate",
+    )
+    p.add_argument(
+        "--pairs",
+        type=float,
+        default=None,
+        metavar="X",
+        help="the share on which two runs differ",
+    )
+    p.add_argument(
+        "--difference",
+        type=float,
+        action="append",
+        default=None,
+        metavar="D",
+        help="how many show D?",
+    )
     p.add_argument("--json", action="store_true", help="one JSON document")
     options = p.parse(arguments)
     _check(options)
     from ..comparison.showing import assumed_scores, pilot_scores
 
     if options.run is None:
-        found = [assumed_scores((options.n or [100])[0], options.rate, options.sd, options.pairs)]
+        found = [
+            assumed_scores(
+                (options.n or [100])[0], options.rate, options.sd, options.pairs
+            )
+        ]
     else:
         found = pilot_scores(options.run, options.baseline, options.pairs)
-    rows = [(scores, options.n or [scores.n], options.difference or scores.steps()) for scores in found]
+    rows = [
+        (scores, options.n or [scores.n], options.difference or scores.steps())
+        for scores in found
+    ]
     if options.json:
-        document = [scores.to_plain(counts, differences) for scores, counts, differences in rows]
+        document = [
+            scores.to_plain(counts, differences) for scores, counts, differences in rows
+        ]
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         return 0
     for scores, counts, differences in rows:
@@ -55,21 +101,65 @@ def _check(options: "object") -> None:
     faults: list[AssayError] = []
     for n in values["n"] or ():
         if n < 2:
-            faults.append(UsageError(f"--n {n} is not a number of samples from 2 on", fix="--n 200"))
+            faults.append(
+                UsageError(
+                    f"--n {n} is not a number of samples from 2 on", fix="--n 200"
+                )
+            )
     for name, low, high in (("rate", 0.0, 1.0), ("pairs", 0.0, 1.0)):
         value = values[name]
-        if value is not None and not (low < value < high or (name == "pairs" and value == high)):
-            faults.append(UsageError(f"--{name} {value:g} is not a share between 0 and 1", fix=f"--{name} 0.2"))
-    for name, several in (("difference", values["difference"] or ()), ("sd", [values["sd"]])):
+        if value is not None and not (
+            low < value < high or (name == "pairs" and value == high)
+        ):
+            faults.append(
+                UsageError(
+                    f"--{name} {value:g} is not a share between 0 and 1",
+                    fix=f"--{name} 0.2",
+                )
+            )
+    for name, several in (
+        ("difference", values["difference"] or ()),
+        ("sd", [values["sd"]]),
+    ):
         for value in several:
             if value is not None and not 0 < value < float("inf"):
-                faults.append(UsageError(f"--{name} {value:g} is not a number above 0", fix=f"--{name} 0.05"))
-    if values["run"] is not None and (values["rate"] is not None or values["sd"] is not None):
-        faults.append(UsageError("--rate and --sd are assumptions, and a run was given", fix="leave them out"))
-    if values["sd"] is not None and (values["rate"] is not None or values["pairs"] is not None):
-        faults.append(UsageError("--sd is for scores that are not right or wrong", fix="leave --rate and --pairs out"))
+                faults.append(
+                    UsageError(
+                        f"--{name} {value:g} is not a number above 0",
+                        fix=f"--{name} 0.05",
+                    )
+                )
+    if values["run"] is not None and (
+        values["rate"] is not None or values["sd"] is not None
+    ):
+        faults.append(
+            UsageError(
+                "--rate and --sd are assumptions, and a run was given",
+                fix="leave them out",
+            )
+        )
+    if values["sd"] is not None and (
+        values["rate"] is not None or values["pairs"] is not None
+    ):
+        faults.append(
+            UsageError(
+                "--sd is for scores that are not right or wrong",
+                fix="leave --rate and --pairs out",
+            )
+        )
     if values["run"] is None and values["baseline"] is not None:
-        faults.append(UsageError("--baseline needs a run beside it", fix="assay power RUN --baseline RUN"))
-    if values["run"] is None and not any(values[name] for name in ("n", "rate", "sd", "pairs", "difference")):
-        faults.append(UsageError("neither a run nor an assumption", fix="assay power RUN, or --n 200 --rate 0.7"))
+        faults.append(
+            UsageError(
+                "--baseline needs a run beside it", fix="assay power RUN --baseline RUN"
+            )
+        )
+    if values["run"] is None and not any(
+        values[name] for name in ("n", "rate", "sd", "pairs", "difference")
+    ):
+        faults.append(
+            UsageError(
+                "neither a run nor an assumption",
+                fix="assay power RUN, or --n 200 --rate 0.7",
+            )
+        )
     raise_all(faults)

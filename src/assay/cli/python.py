@@ -44,7 +44,9 @@ def command(arguments: Sequence[str]) -> int:
             continue
         dialect_name = value
         if dialect_name not in DIALECTS:
-            raise UnknownName("dialect", dialect_name, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
+            raise UnknownName(
+                "dialect", dialect_name, DIALECTS, hint=f"known: {', '.join(DIALECTS)}"
+            )
     if not words or words[0] in ("-h", "--help"):
         print(USAGE)
         return 0 if words else 2
@@ -58,7 +60,12 @@ def command(arguments: Sequence[str]) -> int:
         choose(dialect, protocol)
     for file in register:
         _register(Path(file).expanduser(), dialect_name)
-    guest = Guest("+".join(names) or "python", _merged(names), home_of(script, names), force=dialect_name is not None)
+    guest = Guest(
+        "+".join(names) or "python",
+        _merged(names),
+        home_of(script, names),
+        force=dialect_name is not None,
+    )
     return _run(guest, script, words)
 
 
@@ -76,13 +83,23 @@ def _register(file: Path, dialect_name: str | None) -> None:
     """Runs a file of a dialect; what it registers is there for the script."""
     found = dialect_of(str(file), dialect_name)
     if not file.is_file() or found is None:
-        fault = "no such file" if not file.is_file() else "written for none of the dialects"
-        raise UsageError(fault, where=f"--register {file}", fix=f"--dialect one of {', '.join(DIALECTS)}")
-    names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{found[0]}.claims").NAMES
+        fault = (
+            "no such file" if not file.is_file() else "written for none of the dialects"
+        )
+        raise UsageError(
+            fault,
+            where=f"--register {file}",
+            fix=f"--dialect one of {', '.join(DIALECTS)}",
+        )
+    names: Mapping[str, str] = importlib.import_module(
+        f"assay.dialects.{found[0]}.claims"
+    ).NAMES
     Guest.of_file(found[0], names, file, force=dialect_name is not None).load(file)
 
 
-def names_for(script: Path, dialect_name: str | None = None) -> dict[str, Mapping[str, str]]:
+def names_for(
+    script: Path, dialect_name: str | None = None
+) -> dict[str, Mapping[str, str]]:
     """The dialects a script needs, with the names each provides: those it imports, and the one that was asked for."""
     imports = imported_names(script)
     found: dict[str, Mapping[str, str]] = {}
@@ -90,8 +107,12 @@ def names_for(script: Path, dialect_name: str | None = None) -> dict[str, Mappin
         home = Path(__file__).parent.parent / "dialects" / dialect / "claims.py"
         if not home.exists():
             continue
-        names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{dialect}.claims").NAMES
-        if dialect == dialect_name or any(_covers(name, imported) for name in names for imported in imports):
+        names: Mapping[str, str] = importlib.import_module(
+            f"assay.dialects.{dialect}.claims"
+        ).NAMES
+        if dialect == dialect_name or any(
+            _covers(name, imported) for name in names for imported in imports
+        ):
             found[dialect] = names
     return found
 
@@ -108,7 +129,11 @@ def home_of(script: Path, dialects: Iterable[str]) -> Path:
 
 def _covers(name: str, imported: str) -> bool:
     """Whether an import asks for a provided name, something in it, or the package that holds it."""
-    return imported == name or imported.startswith(f"{name}.") or name.startswith(f"{imported}.")
+    return (
+        imported == name
+        or imported.startswith(f"{name}.")
+        or name.startswith(f"{imported}.")
+    )
 
 
 def _merged(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -146,6 +171,8 @@ def _exit_code(code: Any) -> int:
 def _user_frames(trace: TracebackType | None, script: Path) -> TracebackType | None:
     """The traceback from the script's own first frame on; whole where the script did not even begin."""
     frame = trace
-    while frame is not None and frame.tb_frame.f_code.co_filename != str(script.resolve()):
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(
+        script.resolve()
+    ):
         frame = frame.tb_next
     return frame or trace

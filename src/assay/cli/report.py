@@ -18,10 +18,31 @@ def command(arguments: Sequence[str]) -> int:
         "numbers, comparisons and methods (.md); numbers (.csv). The page needs no network.",
     )
     p.add_argument("runs", nargs="+", help="run folders, or folders that hold runs")
-    p.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html; - is stdout")
-    p.add_argument("--format", default=None, choices=sorted(set(KINDS.values())), help="default: as the file is called")
-    p.add_argument("--samples", type=int, default=24, help="samples of each run in the page (default 24)")
-    p.add_argument("--charts", default=None, metavar="DIR", help="write each drawing as SVG into a folder instead")
+    p.add_argument(
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="FILE",
+        help="default: report.html; - is stdout",
+    )
+    p.add_argument(
+        "--format",
+        default=None,
+        choices=sorted(set(KINDS.values())),
+        help="default: as the file is called",
+    )
+    p.add_argument(
+        "--samples",
+        type=int,
+        default=24,
+        help="samples of each run in the page (default 24)",
+    )
+    p.add_argument(
+        "--charts",
+        default=None,
+        metavar="DIR",
+        help="write each drawing as SVG into a folder instead",
+    )
     options = p.parse(arguments)
     runs = [Path(run).expanduser().absolute() for run in options.runs]
     if options.charts is not None:
@@ -30,11 +51,18 @@ def command(arguments: Sequence[str]) -> int:
         files = write_charts(runs, Path(options.charts).expanduser())
         sys.stdout.write(f"{options.charts}: {len(files)} drawings\n")
         return 0
-    kind = options.format or KINDS.get(Path(options.output).suffix.lower(), "html" if options.output == "-" else None)
+    kind = options.format or KINDS.get(
+        Path(options.output).suffix.lower(), "html" if options.output == "-" else None
+    )
     if kind is None:
-        raise UsageError(f"{options.output}: what kind of report is not clear", fix="end it in .html, .md or .csv")
+        raise UsageError(
+            f"{options.output}: what kind of report is not clear",
+            fix="end it in .html, .md or .csv",
+        )
     if options.samples < 0:
-        raise UsageError(f"--samples {options.samples} is not a number of samples", fix="0 or more")
+        raise UsageError(
+            f"--samples {options.samples} is not a number of samples", fix="0 or more"
+        )
     text = _text(kind, runs, options.samples)
     if path := write_text(text, options.output, "report.html"):
         sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")

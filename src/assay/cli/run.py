@@ -32,22 +32,46 @@ def parser() -> Parser:
         "  assay run my_benchmark.py --model smollm2 --num_fewshot 4 -o runs/mine",
     )
     groups = add_flags(p)
-    groups["what"].add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
-    groups["what"].add_argument("--device", default=None, help="what a local model computes on: cpu, cuda, cuda:1, mps")
     groups["what"].add_argument(
-        "--include_path", default=None, metavar="DIR", help="a folder in which tasks are looked for, too"
+        "--base_url", default=None, help="an OpenAI-compatible endpoint"
+    )
+    groups["what"].add_argument(
+        "--device",
+        default=None,
+        help="what a local model computes on: cpu, cuda, cuda:1, mps",
+    )
+    groups["what"].add_argument(
+        "--include_path",
+        default=None,
+        metavar="DIR",
+        help="a folder in which tasks are looked for, too",
     )
     out = groups["output"]
-    out.add_argument("-C", "--config", default=None, metavar="FILE", help="YAML or JSON, or a run.json to repeat")
-    out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
-    out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    out.add_argument(
+        "-C",
+        "--config",
+        default=None,
+        metavar="FILE",
+        help="YAML or JSON, or a run.json to repeat",
+    )
+    out.add_argument(
+        "--dry_run",
+        "--write_out",
+        action="store_true",
+        help="the first prompt, the requests, a forecast",
+    )
+    out.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     return p
 
 
 def command(arguments: Sequence[str]) -> int:
     """Runs, prints the table or one JSON document, and returns the exit code."""
     flags, faults, notes = read_command(arguments)
-    if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {*habit_values.LISTINGS}:
+    if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {
+        *habit_values.LISTINGS
+    }:
         from .ls import command as ls
 
         return int(ls(["tasks"]))
@@ -79,10 +103,16 @@ def command(arguments: Sequence[str]) -> int:
 
             comparison = compare_runs(options.baseline, result)
         finish(result, stdout, flags.json, comparison, watching)
-        return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
+        return result.exit_code or (
+            NOTHING_COMPARED
+            if comparison is not None and not comparison.compared
+            else 0
+        )
 
 
-def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
+def read_command(
+    arguments: Sequence[str],
+) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
     """The options of a command, its faults, and what was understood of other tools' flags; raises for unknown ones."""
     from .habits import translate
 
@@ -134,14 +164,18 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
         descriptor = os.dup(number)
         os.dup2(aside, number)
         try:
-            with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace") as document:
+            with os.fdopen(
+                os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace"
+            ) as document:
                 yield document
         finally:
             os.dup2(descriptor, number)
             os.close(descriptor)
 
 
-def options_from(flags: argparse.Namespace, faults: list[AssayError] | None = None) -> Any:
+def options_from(
+    flags: argparse.Namespace, faults: list[AssayError] | None = None
+) -> Any:
     """Run options from a config file and the command line; the command line wins.
 
     With a list for them, faults are put there and what has one is left out; else they are raised.
@@ -166,12 +200,17 @@ def options_from(flags: argparse.Namespace, faults: list[AssayError] | None = No
     model_args = changes.pop("model_args", {})
     if flags.base_url:
         model_args["base_url"] = flags.base_url
-    if model_args.get("trust_remote_code") in (True, False) and model_args.pop("trust_remote_code"):
+    if model_args.get("trust_remote_code") in (True, False) and model_args.pop(
+        "trust_remote_code"
+    ):
         # Typed on the command line it is the consent that its own flag is; in a file of settings it is refused.
         changes["trust_remote_code"] = True
     if flags.device:
         model_args |= _device(flags.device, changes.get("models", base.models))
-    for name, typed_values in (("model_args", model_args), ("generation", changes.pop("generation", {}))):
+    for name, typed_values in (
+        ("model_args", model_args),
+        ("generation", changes.pop("generation", {})),
+    ):
         if typed_values:
             changes[name] = {**getattr(base, name), **typed_values}
     if faults is None:
@@ -205,5 +244,8 @@ def _device(device: str, models: Sequence[str]) -> dict[str, str]:
     names = models or (DEFAULT_MODEL,)
     for name in names:
         if not takes_device(name):
-            print(f"note: --device {device}: {name} has no device to choose", file=sys.stderr)
+            print(
+                f"note: --device {device}: {name} has no device to choose",
+                file=sys.stderr,
+            )
     return {"device": device} if any(map(takes_device, names)) else {}

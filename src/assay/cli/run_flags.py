@@ -69,11 +69,19 @@ def add_some(parser: Parser, *names: str, **helps: str) -> None:
 
 def _add(group: Any, name: str, **changes: str) -> None:
     if name in FLAGS:
-        group.add_argument(*FLAGS[name].flags, dest=_place(name), **{**_settings(FLAGS[name]), **changes})
+        group.add_argument(
+            *FLAGS[name].flags,
+            dest=_place(name),
+            **{**_settings(FLAGS[name]), **changes},
+        )
         return
     reader = GENERATION[name]
-    action: dict[str, Any] = {"action": "append"} if name == "stop" else {"type": reader}
-    group.add_argument(f"--{name}", default=None, metavar=METAVARS.get(reader, "TEXT"), **action)
+    action: dict[str, Any] = (
+        {"action": "append"} if name == "stop" else {"type": reader}
+    )
+    group.add_argument(
+        f"--{name}", default=None, metavar=METAVARS.get(reader, "TEXT"), **action
+    )
 
 
 def _place(name: str) -> str:
@@ -84,7 +92,11 @@ def _place(name: str) -> str:
 def _settings(flag: Flag) -> dict[str, Any]:
     if flag.reads == "switch":
         return {"action": "store_true", "help": flag.help}
-    settings: dict[str, Any] = {"default": None, "help": flag.help, "metavar": flag.metavar}
+    settings: dict[str, Any] = {
+        "default": None,
+        "help": flag.help,
+        "metavar": flag.metavar,
+    }
     if flag.metavar is None and flag.choices is None:
         settings["metavar"] = METAVARS.get(READERS.get(flag.reads, str), "TEXT")
     if flag.reads in ("list", "names", "pairs"):
@@ -92,7 +104,11 @@ def _settings(flag: Flag) -> dict[str, Any]:
     settings |= {"type": READERS[flag.reads], "choices": flag.choices}
     if flag.reads == "truth":
         settings["metavar"] = "true|false"
-    return settings if flag.alone is None else {**settings, "nargs": "?", "const": flag.alone}
+    return (
+        settings
+        if flag.alone is None
+        else {**settings, "nargs": "?", "const": flag.alone}
+    )
 
 
 def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -100,13 +116,18 @@ def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
     faults: list[AssayError] = []
     changes = changes_of(flags, faults, names)
     if getattr(flags, "base_url", None):
-        changes["model_args"] = {**changes.get("model_args", {}), "base_url": flags.base_url}
+        changes["model_args"] = {
+            **changes.get("model_args", {}),
+            "base_url": flags.base_url,
+        }
     raise_all(faults)
     return changes
 
 
 def changes_of(
-    flags: argparse.Namespace, faults: list[AssayError], names: Collection[str] = (*FLAGS, *GENERATION)
+    flags: argparse.Namespace,
+    faults: list[AssayError],
+    names: Collection[str] = (*FLAGS, *GENERATION),
 ) -> dict[str, Any]:
     """The options that a command sets, tasks aside; what cannot be read is put among the faults."""
     changes = {}
@@ -118,7 +139,11 @@ def changes_of(
             changes[name] = _whole(name, value)
         except AssayError as error:
             faults.append(error)
-    generation = {name: value for name in GENERATION if name in names and (value := getattr(flags, name)) is not None}
+    generation = {
+        name: value
+        for name in GENERATION
+        if name in names and (value := getattr(flags, name)) is not None
+    }
     if "stop" in generation:
         generation["stop"] = tuple(map(habit_values.unescape, generation["stop"]))
     if generation:
@@ -139,20 +164,31 @@ def _whole(name: str, value: Any) -> Any:
         pairs = key_values(value, option=flag.name)
         if name == "generation":
             return habit_values.generation_options(pairs, flag.name)
-        return {key: str(text) for key, text in pairs.items()} if name == "columns" else pairs
+        return (
+            {key: str(text) for key, text in pairs.items()}
+            if name == "columns"
+            else pairs
+        )
     return value
 
 
-def from_environment(environment: Mapping[str, str], faults: list[AssayError]) -> dict[str, tuple[str, Any]]:
+def from_environment(
+    environment: Mapping[str, str], faults: list[AssayError]
+) -> dict[str, tuple[str, Any]]:
     """By option: the variable `ASSAY_RUN_<OPTION>` that sets it, and the value; an unknown one is a fault."""
-    names = {key.upper(): name for name, flag in FLAGS.items() for key in (*flag.keys, name)}
+    names = {
+        key.upper(): name for name, flag in FLAGS.items() for key in (*flag.keys, name)
+    }
     found: dict[str, tuple[str, Any]] = {}
     for variable in sorted(name for name in environment if name.startswith(PREFIX)):
         text, key = environment[variable], variable[len(PREFIX) :]
         try:
             if key.lower() in GENERATION:
                 before = found.get("generation", ("", {}))[1]
-                found["generation"] = (variable, {**before, key.lower(): _generation_value(key.lower(), text)})
+                found["generation"] = (
+                    variable,
+                    {**before, key.lower(): _generation_value(key.lower(), text)},
+                )
             else:
                 name = _option_of(variable, key, names)
                 found[name] = (variable, _environment_value(name, text, variable))
@@ -162,15 +198,25 @@ def from_environment(environment: Mapping[str, str], faults: list[AssayError]) -
 
 
 def _generation_value(name: str, text: str) -> Any:
-    return (habit_values.unescape(text),) if name == "stop" else _read(GENERATION[name], text, PREFIX + name.upper())
+    return (
+        (habit_values.unescape(text),)
+        if name == "stop"
+        else _read(GENERATION[name], text, PREFIX + name.upper())
+    )
 
 
 def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
     name = names.get(key)
     if name is None:
         close = nearest(key, list(names))
-        fix = f"did you mean {PREFIX}{close}?" if close else "docs/options.md lists them; unset it"
-        raise UsageError(f"the environment variable {variable} is not an option of a run", fix=fix)
+        fix = (
+            f"did you mean {PREFIX}{close}?"
+            if close
+            else "docs/options.md lists them; unset it"
+        )
+        raise UsageError(
+            f"the environment variable {variable} is not an option of a run", fix=fix
+        )
     if not can_come_from_the_environment(name, FLAGS[name]):
         raise UsageError(
             f"{FLAGS[name].name} cannot be set by the environment variable {variable}",
@@ -185,7 +231,9 @@ def _environment_value(name: str, text: str, variable: str) -> Any:
         return _whole(name, [text] if flag.reads == "pairs" else flatten_list([text]))
     value = _read(READERS[flag.reads], text, variable)
     if flag.choices and value not in flag.choices:
-        raise UsageError(f"{variable} is {text!r}", fix=f"one of {', '.join(flag.choices)}")
+        raise UsageError(
+            f"{variable} is {text!r}", fix=f"one of {', '.join(flag.choices)}"
+        )
     return value
 
 
@@ -193,8 +241,15 @@ def _read(reader: Callable[[str], Any], text: str, variable: str) -> Any:
     try:
         return reader(text)
     except (ValueError, argparse.ArgumentTypeError) as error:
-        wanted = {int: "a whole number", float: "a number", _truth: "true or false"}.get(reader, str(error))
-        raise UsageError(f"{variable} is {text!r}, which is not {wanted}", fix="correct it, or unset it") from error
+        wanted = {
+            int: "a whole number",
+            float: "a number",
+            _truth: "true or false",
+        }.get(reader, str(error))
+        raise UsageError(
+            f"{variable} is {text!r}, which is not {wanted}",
+            fix="correct it, or unset it",
+        ) from error
 
 
 def option_rows() -> list[Sequence[str]]:
@@ -205,7 +260,24 @@ def option_rows() -> list[Sequence[str]]:
     rows: list[Sequence[str]] = []
     for name, flag in FLAGS.items():
         default = getattr(defaults, name)
-        text = "" if default in (None, False, ()) or isinstance(default, Mapping) else str(default)
-        variable = f"`{PREFIX}{name.upper()}`" if can_come_from_the_environment(name, flag) else "typed only"
-        rows.append((flag.group, " ".join(f"`{one}`" for one in flag.flags), f"`{name}`", variable, text, flag.help))
+        text = (
+            ""
+            if default in (None, False, ()) or isinstance(default, Mapping)
+            else str(default)
+        )
+        variable = (
+            f"`{PREFIX}{name.upper()}`"
+            if can_come_from_the_environment(name, flag)
+            else "typed only"
+        )
+        rows.append(
+            (
+                flag.group,
+                " ".join(f"`{one}`" for one in flag.flags),
+                f"`{name}`",
+                variable,
+                text,
+                flag.help,
+            )
+        )
     return rows

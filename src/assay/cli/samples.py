@@ -17,17 +17,25 @@ _START, _END = "\x02", "\x03"
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
-def text_lines(text: str, indent: str = "    ", most: int | None = MOST_LINES) -> Iterator[str]:
+def text_lines(
+    text: str, indent: str = "    ", most: int | None = MOST_LINES
+) -> Iterator[str]:
     """The lines of a text, control characters replaced; at most `most` of them, long ones cut, or all of it."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
         cut = len(line) - LONGEST_LINE if most is not None else 0
-        yield indent + (printable(line) if cut <= 0 else f"{printable(line[:LONGEST_LINE])} … {cut} more characters")
+        yield indent + (
+            printable(line)
+            if cut <= 0
+            else f"{printable(line[:LONGEST_LINE])} … {cut} more characters"
+        )
     if most is not None and len(lines) > most:
         yield f"{indent}… {len(lines) - most} more lines"
 
 
-def marked_lines(text: str, span: tuple[int, int], marks: tuple[str, str], most: int | None) -> Iterator[str]:
+def marked_lines(
+    text: str, span: tuple[int, int], marks: tuple[str, str], most: int | None
+) -> Iterator[str]:
     """The lines of a text with a place marked in it; of a long text those around the place."""
     start, end = span
     plain = text.translate(_NO_MARKS)
@@ -54,16 +62,25 @@ def _around(line: str) -> str:
     cut = line[begin : begin + LONGEST_LINE]
     more = len(line) - begin - len(cut)
     unclosed = _END if _START in cut and _END not in cut else ""
-    return ("… " if begin else "") + cut + unclosed + (f" … {more} more characters" if more else "")
+    return (
+        ("… " if begin else "")
+        + cut
+        + unclosed
+        + (f" … {more} more characters" if more else "")
+    )
 
 
 def _with_marks(line: str, marks: tuple[str, str]) -> str:
     signs = {_START: marks[0], _END: marks[1]}
     pieces = re.split(f"([{_START}{_END}])", line)
-    return "".join(signs[piece] if piece in signs else printable(piece) for piece in pieces)
+    return "".join(
+        signs[piece] if piece in signs else printable(piece) for piece in pieces
+    )
 
 
-def message_lines(messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES) -> Iterator[str]:
+def message_lines(
+    messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES
+) -> Iterator[str]:
     """Each message under its role; a message without content is where the model writes."""
     for turn in messages:
         role = printable(str(turn.get("role", ""))) or "text"
@@ -103,11 +120,19 @@ def answer_lines(
         reason = candidate.get("stop_reason")
         note = f" ({printable(str(reason))})" if reason not in (None, "stop") else ""
         yield f"  answer{f' {number}' if len(candidates) > 1 else ''}{note}:"
-        thought = "".join(p.get("text", "") for p in candidate.get("parts", ()) if p.get("type") == "reasoning")
+        thought = "".join(
+            p.get("text", "")
+            for p in candidate.get("parts", ())
+            if p.get("type") == "reasoning"
+        )
         if thought:
             yield from text_lines(f"(thought) {thought}", most=most)
         span = spans[number - 1] if number <= len(spans) else None
         text = candidate_text(candidate)
-        yield from text_lines(text, most=most) if span is None else marked_lines(text, span, marks, most)
+        yield from (
+            text_lines(text, most=most)
+            if span is None
+            else marked_lines(text, span, marks, most)
+        )
     for number, entry in enumerate(output.get("likelihoods", ()), start=1):
         yield f"  continuation {number}: log-probability {entry[0]:.4f}{', greedy' if entry[1] else ''}"

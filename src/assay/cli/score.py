@@ -8,7 +8,15 @@ from .arguments import Parser
 from .run import stdout_for_people
 from .run_flags import add_some, settings_of
 
-OPTIONS = ("scorers", "data", "judges", "judge_args", "scorer_seconds", "trust_pickle", "trust_code")
+OPTIONS = (
+    "scorers",
+    "data",
+    "judges",
+    "judge_args",
+    "scorer_seconds",
+    "trust_pickle",
+    "trust_code",
+)
 
 
 def _other_fix(error: StoreError, run: str) -> str | None:
@@ -20,10 +28,14 @@ def _other_fix(error: StoreError, run: str) -> str | None:
 
 def command(arguments: Sequence[str]) -> int:
     """Scores, prints the table or one JSON document, and returns the exit code."""
-    p = Parser(prog="assay score", description="Score a run again without asking the model.")
+    p = Parser(
+        prog="assay score", description="Score a run again without asking the model."
+    )
     p.add_argument("run", help="a run folder")
     add_some(p, *OPTIONS, data="where the data lies now")
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     with stdout_for_people(options.json) as stdout:
         from ..runner.run import score
@@ -31,7 +43,9 @@ def command(arguments: Sequence[str]) -> int:
 
         watching = watcher(options.json)
         try:
-            result = score(options.run, watcher=watching, **settings_of(options, *OPTIONS))
+            result = score(
+                options.run, watcher=watching, **settings_of(options, *OPTIONS)
+            )
         except StoreError as error:
             error.fix = _other_fix(error, options.run)
             raise

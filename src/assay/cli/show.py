@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import BENCHMARKS
-from ..core import AssayError, BadSample, DataSource, Spec, Suite, Task, UnknownName, UsageError
+from ..core import (
+    AssayError,
+    BadSample,
+    DataSource,
+    Spec,
+    Suite,
+    Task,
+    UnknownName,
+    UsageError,
+)
 from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
@@ -21,9 +30,20 @@ from .samples import prompt_lines
 
 HUB = "hub:"
 SHOWN_PARTS = (
-    "protocol", "template", "scorers", "summarizers", "system", "epochs", "reducer", "tags", "cluster", "needs",
-    "produces", "licence", "citation",
-)  # fmt: skip
+    "protocol",
+    "template",
+    "scorers",
+    "summarizers",
+    "system",
+    "epochs",
+    "reducer",
+    "tags",
+    "cluster",
+    "needs",
+    "produces",
+    "licence",
+    "citation",
+)
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -35,15 +55,27 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("what", help="a name, a file, or a run folder")
     p.add_argument("--data", default=None, help="where a task's data lies")
-    p.add_argument("--no_pager", action="store_true", help="print on a terminal, too, instead of opening $PAGER")
+    p.add_argument(
+        "--no_pager",
+        action="store_true",
+        help="print on a terminal, too, instead of opening $PAGER",
+    )
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
     options = p.parse(_joined(arguments))
     folder = Path(options.what).expanduser()
     if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
         return _show_run(folder, options)
-    if used := [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)]:
-        raise UsageError(f"{used[0]} is for runs, and {options.what!r} is not a run folder", fix="name a run folder")
-    print_lines(thing_lines(options.what, options.data), None if options.no_pager else find_pager())
+    if used := [
+        f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)
+    ]:
+        raise UsageError(
+            f"{used[0]} is for runs, and {options.what!r} is not a run folder",
+            fix="name a run folder",
+        )
+    print_lines(
+        thing_lines(options.what, options.data),
+        None if options.no_pager else find_pager(),
+    )
     return 0
 
 
@@ -54,7 +86,12 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     """`--sort -score` as one argument: argparse takes what begins with a dash for an option."""
     found: list[str] = []
     for argument in arguments:
-        if found and found[-1] == "--sort" and argument.startswith("-") and not argument.startswith("--"):
+        if (
+            found
+            and found[-1] == "--sort"
+            and argument.startswith("-")
+            and not argument.startswith("--")
+        ):
             found[-1] += f"={argument}"
         else:
             found.append(argument)
@@ -62,17 +99,64 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _add_choices(p: Any) -> None:
-    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="this one, whole")
-    p.add_argument("--wrong", action="store_true", help="scored with less than the best value")
-    p.add_argument("--failures", action="store_true", help="not scored: unread answers, errors")
-    p.add_argument("--outcome", action="append", default=None, metavar="NAME", help="unparsed, refused, truncated, …")
-    p.add_argument("--tag", action="append", default=None, metavar="NAME=VALUE", help="with this value of a tag")
-    p.add_argument("--where", default="", metavar="EXPRESSION", help="as in 'score<0.5 and tag.subject==\"law\"'")
-    p.add_argument("--grep", default="", metavar="WORDS", help="with these words in question, answer, target or reason")
-    p.add_argument("--sort", default="", metavar="NAME", help="by score, seconds, tokens_out, …; -NAME: highest first")
-    p.add_argument("-L", "--limit", type=int, help="how many (default 5; with a pager, --ids, --json: all)")
-    p.add_argument("--ids", action="store_true", help="print their ids alone, a line each")
-    p.add_argument("--json", action="store_true", help="print them as one JSON document")
+    p.add_argument(
+        "--sample",
+        "--sample_id",
+        action="append",
+        default=None,
+        metavar="ID",
+        help="this one, whole",
+    )
+    p.add_argument(
+        "--wrong", action="store_true", help="scored with less than the best value"
+    )
+    p.add_argument(
+        "--failures", action="store_true", help="not scored: unread answers, errors"
+    )
+    p.add_argument(
+        "--outcome",
+        action="append",
+        default=None,
+        metavar="NAME",
+        help="unparsed, refused, truncated, …",
+    )
+    p.add_argument(
+        "--tag",
+        action="append",
+        default=None,
+        metavar="NAME=VALUE",
+        help="with this value of a tag",
+    )
+    p.add_argument(
+        "--where",
+        default="",
+        metavar="EXPRESSION",
+        help="as in 'score<0.5 and tag.subject==\"law\"'",
+    )
+    p.add_argument(
+        "--grep",
+        default="",
+        metavar="WORDS",
+        help="with these words in question, answer, target or reason",
+    )
+    p.add_argument(
+        "--sort",
+        default="",
+        metavar="NAME",
+        help="by score, seconds, tokens_out, …; -NAME: highest first",
+    )
+    p.add_argument(
+        "-L",
+        "--limit",
+        type=int,
+        help="how many (default 5; with a pager, --ids, --json: all)",
+    )
+    p.add_argument(
+        "--ids", action="store_true", help="print their ids alone, a line each"
+    )
+    p.add_argument(
+        "--json", action="store_true", help="print them as one JSON document"
+    )
 
 
 def _show_run(folder: Path, options: Any) -> int:
@@ -82,12 +166,25 @@ def _show_run(folder: Path, options: Any) -> int:
     from .show_sample import COLOURED, Marking
 
     if options.limit is not None and options.limit < 0:
-        raise UsageError(f"--limit {options.limit} is not a number of samples", fix="0 or more")
-    outcomes = tuple(name for entry in options.outcome or () for name in entry.replace("-", "_").split(",") if name)
+        raise UsageError(
+            f"--limit {options.limit} is not a number of samples", fix="0 or more"
+        )
+    outcomes = tuple(
+        name
+        for entry in options.outcome or ()
+        for name in entry.replace("-", "_").split(",")
+        if name
+    )
     wanted = Wanted(
-        tuple(options.sample or ()), options.wrong, options.failures, outcomes, tuple(options.tag or ()), options.where,
-        options.grep, options.sort,
-    )  # fmt: skip
+        tuple(options.sample or ()),
+        options.wrong,
+        options.failures,
+        outcomes,
+        tuple(options.tag or ()),
+        options.where,
+        options.grep,
+        options.sort,
+    )
     run = ShownRun(folder)
     pager = None if options.no_pager or options.json else find_pager()
     if options.json:
@@ -98,7 +195,9 @@ def _show_run(folder: Path, options: Any) -> int:
     else:
         limit = SHOWN if options.limit is None and pager is None else options.limit
         is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        print_lines(run.lines(wanted, limit, COLOURED if is_coloured else Marking()), pager)
+        print_lines(
+            run.lines(wanted, limit, COLOURED if is_coloured else Marking()), pager
+        )
     return say_damage(run.reader)
 
 
@@ -114,7 +213,9 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
         if kind == "tasks":
             for task in _tasks(name):
                 if task.name != name:
-                    yield f"task {printable(task.name)}: {printable(task.description)}".rstrip(": ")
+                    yield f"task {printable(task.name)}: {printable(task.description)}".rstrip(
+                        ": "
+                    )
                 yield from task_lines(task, data)
         else:
             yield from field_lines(thing)
@@ -127,7 +228,12 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
         return
     if not path.exists():
         names = [name for registry in ALL.values() for name in registry]
-        raise UnknownName("name", what, names, hint="`assay ls` prints the names; a file or a run folder will do too")
+        raise UnknownName(
+            "name",
+            what,
+            names,
+            hint="`assay ls` prints the names; a file or a run folder will do too",
+        )
     guest = dialect_of(what)
     if guest is not None:
         yield f"dialect {guest[0]}: {printable(guest[1])}"
@@ -187,7 +293,10 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
         yield f"  by which of them {DEFAULT_MODEL} is asked cannot be told: {printable(str(error))}"
         return task
     yield f"  {DEFAULT_MODEL}, the default model, is asked by {choice.measure}: {choice.task.protocol}"
-    named = [str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one) for one in choice.task.scorers]
+    named = [
+        str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one)
+        for one in choice.task.scorers
+    ]
     yield f"  scored then by: {printable(', '.join(named))}"
     return choice.task
 
@@ -219,7 +328,9 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
         yield "  of the mini-set (--data mini):"
         data = MINI
     prepared = prepare(task, RunOptions(data=data), [])
-    item = next((s for s in islice(prepared.samples, 100) if not isinstance(s, BadSample)), None)
+    item = next(
+        (s for s in islice(prepared.samples, 100) if not isinstance(s, BadSample)), None
+    )
     if item is None:
         yield "  no example: none of the first 100 rows can be used"
         return
@@ -237,7 +348,9 @@ def _changed(value: Any) -> str:
     options = [
         f"{f.name}={getattr(value, f.name)!r}"
         for f in fields(value)
-        if f.init and f.repr and (f.default is MISSING or getattr(value, f.name) != f.default)
+        if f.init
+        and f.repr
+        and (f.default is MISSING or getattr(value, f.name) != f.default)
     ]
     return f"{type(value).__name__}({', '.join(options)})"
 
@@ -246,7 +359,10 @@ def _short(value: Any, most: int = 300) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return f"{value.__name__}()"
     if isinstance(value, (tuple, list, frozenset)):
-        return ", ".join(_short(part) for part in (sorted(value) if isinstance(value, frozenset) else value))
+        return ", ".join(
+            _short(part)
+            for part in (sorted(value) if isinstance(value, frozenset) else value)
+        )
     if isinstance(value, Suite):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):

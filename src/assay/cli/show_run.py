@@ -25,7 +25,9 @@ class ShownRun:
         self.reader = RunReader(folder)
         self.view = RunView(folder, "run", folder.name)
 
-    def lines(self, wanted: Wanted, limit: int | None, marking: Marking) -> Iterator[str]:
+    def lines(
+        self, wanted: Wanted, limit: int | None, marking: Marking
+    ) -> Iterator[str]:
         """The table, then the samples; only these where they were chosen by their ids."""
         rows = self.rows(wanted)
         if not wanted.ids:
@@ -36,7 +38,9 @@ class ShownRun:
         most = None if wanted.ids else LINES_IN_A_LIST
         for row in page:
             yield ""
-            yield from sample_lines(self.view.record(row), self.reader.blobs, most, marking)
+            yield from sample_lines(
+                self.view.record(row), self.reader.blobs, most, marking
+            )
         if len(page) < len(rows):
             more = len(rows) - len(page)
             what = "samples" if more > 1 else "sample"
@@ -56,15 +60,25 @@ class ShownRun:
         index = self.view.index
         return (printable(index.ids[row]) for row in self.rows(wanted)[:limit])
 
-    def document(self, wanted: Wanted, limit: int | None, *, only_ids: bool) -> Iterator[str]:
+    def document(
+        self, wanted: Wanted, limit: int | None, *, only_ids: bool
+    ) -> Iterator[str]:
         """One JSON document, in pieces: samples are read as they are written."""
         rows = self.rows(wanted)
         results = self.reader.summary.get("results", [])
-        head = {"run": str(self.view.layout.folder), "found": len(rows), "results": results}
+        head = {
+            "run": str(self.view.layout.folder),
+            "found": len(rows),
+            "results": results,
+        }
         yield json_bytes(head).decode()[:-1] + ', "samples": ['
         index = self.view.index
         for place, row in enumerate(rows[:limit]):
-            sample = index.ids[row] if only_ids else self.view.record(row).to_plain(whole=True)
+            sample = (
+                index.ids[row]
+                if only_ids
+                else self.view.record(row).to_plain(whole=True)
+            )
             yield (", " if place else "") + json_bytes(sample).decode()
         yield "]}\n"
 
@@ -73,7 +87,9 @@ class ShownRun:
         summary = self.reader.summary
         results = self.reader.results
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 150
-        yield from (line.rstrip() for line in plain_table(results, width).split("\n") if results)
+        yield from (
+            line.rstrip() for line in plain_table(results, width).split("\n") if results
+        )
         groups = group_lines(results)
         yield from (["", *groups] if groups and len(groups) <= MOST_GROUP_LINES else [])
         if len(groups) > MOST_GROUP_LINES:
@@ -82,20 +98,30 @@ class ShownRun:
             yield printable(f"note: {note}")
         if not summary and self.reader.layout.summary.exists():
             yield "no numbers: summary.json is not what this run ended with"
-        yield printable(f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.layout.folder}")
+        yield printable(
+            f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.layout.folder}"
+        )
 
     def _refuse_unknown(self, missing: Sequence[str]) -> None:
         if missing:
             ids = self.view.index.ids
             close = nearest(missing[0], ids)
-            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, ids[:3]))}"
+            fix = (
+                f"did you mean {close!r}?"
+                if close
+                else f"ids look like {', '.join(map(repr, ids[:3]))}"
+            )
             where = str(self.view.layout.folder)
-            raise UsageError(f"the run has no sample {missing[0]!r}", where=where, fix=fix)
+            raise UsageError(
+                f"the run has no sample {missing[0]!r}", where=where, fix=fix
+            )
 
 
 def _found(wanted: Wanted, found: int, of: int) -> str:
     if found:
         return f"{found:,} of {of:,} samples:"
-    if wanted.failures and not (wanted.wrong or wanted.outcomes or wanted.tags or wanted.where or wanted.words):
+    if wanted.failures and not (
+        wanted.wrong or wanted.outcomes or wanted.tags or wanted.where or wanted.words
+    ):
         return "no failures: every sample was scored"
     return f"none of the {of:,} samples fits"

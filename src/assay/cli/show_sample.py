@@ -33,9 +33,13 @@ COLOURED = Marking("\x1b[7m", "\x1b[27m")
 """Reversed, on a terminal."""
 
 
-def sample_lines(record: Record, blobs: Blobs, most: int | None, marking: Marking) -> Iterator[str]:
+def sample_lines(
+    record: Record, blobs: Blobs, most: int | None, marking: Marking
+) -> Iterator[str]:
     """A sample with its rounds and verdicts; at most `most` lines of each text."""
-    head = f"{record.task} · {record.model} · sample {record.id}" + (f" · epoch {record.epoch}" if record.epoch else "")
+    head = f"{record.task} · {record.model} · sample {record.id}" + (
+        f" · epoch {record.epoch}" if record.epoch else ""
+    )
     yield printable(head)
     if record.damage:
         yield f"  {record.damage}"
@@ -44,9 +48,14 @@ def sample_lines(record: Record, blobs: Blobs, most: int | None, marking: Markin
             yield f"  round {number + 1}"
         is_last = number == len(record.rounds) - 1
         spans = _spans(line, record.verdicts) if is_last else ()
-        yield from _round_lines(line, record.rounds[number - 1] if number else None, most, spans, marking)
+        yield from _round_lines(
+            line, record.rounds[number - 1] if number else None, most, spans, marking
+        )
         yield from _media_lines(blobs, line)
-    target = next((line["target"] for line in record.rounds if line.get("target") is not None), None)
+    target = next(
+        (line["target"] for line in record.rounds if line.get("target") is not None),
+        None,
+    )
     if target is not None:
         yield f"  target: {printable(str(target))}"
     for verdict in record.verdicts:
@@ -54,17 +63,30 @@ def sample_lines(record: Record, blobs: Blobs, most: int | None, marking: Markin
         yield from _helper_lines(verdict, record, most)
 
 
-def _spans(line: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> list[tuple[int, int] | None]:
+def _spans(
+    line: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]
+) -> list[tuple[int, int] | None]:
     """Where each candidate's answer was read: as the scorer said, else the last place where it stands as a word."""
     candidates = line.get("output", {}).get("candidates", ())
     found: list[tuple[int, int] | None] = []
     for place, candidate in enumerate(candidates):
         text = candidate_text(candidate)
-        found.append(next((span for v in verdicts if (span := _span(v, text, place, len(candidates)))), None))
+        found.append(
+            next(
+                (
+                    span
+                    for v in verdicts
+                    if (span := _span(v, text, place, len(candidates)))
+                ),
+                None,
+            )
+        )
     return found
 
 
-def _span(verdict: Mapping[str, Any], text: str, place: int, count: int) -> tuple[int, int] | None:
+def _span(
+    verdict: Mapping[str, Any], text: str, place: int, count: int
+) -> tuple[int, int] | None:
     details = verdict.get("details") or {}
     answer = verdict.get("answer")
     if count > 1:
@@ -72,9 +94,17 @@ def _span(verdict: Mapping[str, Any], text: str, place: int, count: int) -> tupl
         details = each[place] if place < len(each) else {}
         answer = answers[place] if place < len(answers) else None
     span = details.get("span") if isinstance(details, Mapping) else None
-    if isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span):
+    if (
+        isinstance(span, list)
+        and len(span) == 2
+        and all(type(end) is int for end in span)
+    ):
         start, end = span
-        return (start, end) if 0 <= start < end <= len(text) and end - start < len(text) else None
+        return (
+            (start, end)
+            if 0 <= start < end <= len(text) and end - start < len(text)
+            else None
+        )
     if not isinstance(answer, str) or not answer or len(answer) >= len(text):
         return None
     start = own_place(text, answer)
@@ -90,17 +120,29 @@ def _round_lines(
 ) -> Iterator[str]:
     """What was asked and answered; of a later round only what came after the earlier prompt and its answer."""
     prompt = line.get("prompt", ())
-    earlier = [turn for turn in before.get("prompt", ()) if turn.get("content") is not None] if before else []
-    goes_on = before is not None and list(prompt[: len(earlier)]) == earlier and len(prompt) > len(earlier)
+    earlier = (
+        [turn for turn in before.get("prompt", ()) if turn.get("content") is not None]
+        if before
+        else []
+    )
+    goes_on = (
+        before is not None
+        and list(prompt[: len(earlier)]) == earlier
+        and len(prompt) > len(earlier)
+    )
     yield from message_lines(prompt[len(earlier) + 1 :] if goes_on else prompt, most)
     yield from continuation_lines(line.get("continuations"))
-    yield from answer_lines(line.get("output", {}), most, spans, (marking.start, marking.end))
+    yield from answer_lines(
+        line.get("output", {}), most, spans, (marking.start, marking.end)
+    )
 
 
 def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
     """The files of what the model made; media of a prompt lie in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
-    for part in [part for candidate in candidates for part in candidate.get("parts", ())]:
+    for part in [
+        part for candidate in candidates for part in candidate.get("parts", ())
+    ]:
         if "sha256" not in part:
             continue
         try:
@@ -110,10 +152,15 @@ def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
         yield printable(f"    {part.get('type')} {str(part['sha256'])[:12]}: {place}")
 
 
-def verdict_lines(verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST) -> Iterator[str]:
+def verdict_lines(
+    verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
+) -> Iterator[str]:
     """What one scorer said, and why."""
     details = verdict.get("details") or {}
-    values = ", ".join(f"{name} {value}" for name, value in verdict["values"].items()) or "no value"
+    values = (
+        ", ".join(f"{name} {value}" for name, value in verdict["values"].items())
+        or "no value"
+    )
     answer = verdict.get("answer")
     read = "" if answer is None else f", read {shorten(answer, READ_AT_MOST)}"
     yield printable(f"  {verdict['scorer']}: {verdict['outcome']}, {values}{read}")
@@ -124,14 +171,22 @@ def verdict_lines(verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
                 yield from text_lines(f"{name}: {text}", most=most)
 
 
-def _helper_lines(verdict: Mapping[str, Any], record: Record, most: int | None) -> Iterator[str]:
+def _helper_lines(
+    verdict: Mapping[str, Any], record: Record, most: int | None
+) -> Iterator[str]:
     """What judges and other helpers were asked for a verdict, and replied."""
     questions = (verdict.get("details") or {}).get("asked") or ()
-    keys = {str(call[1]) for call in questions if isinstance(call, (list, tuple)) and len(call) == 2}
+    keys = {
+        str(call[1])
+        for call in questions
+        if isinstance(call, (list, tuple)) and len(call) == 2
+    }
     for call in record.calls:
         if call.get("key") not in keys:
             continue  # of another verdict; one that failed, or whose line is damaged, is not there
         role = str(call.get("task", "")).rpartition("#")[2]
-        yield printable(f"  for {verdict['scorer']}, the {role} ({call.get('model')}) was asked")
+        yield printable(
+            f"  for {verdict['scorer']}, the {role} ({call.get('model')}) was asked"
+        )
         yield from (f"  {line}" for line in message_lines(call.get("prompt", ()), most))
         yield from (f"  {line}" for line in answer_lines(call.get("output", {}), most))

@@ -15,12 +15,25 @@ MODEL = "scripted"
 def trial_record(score: Score, sample: Sample, scorer: str, number: int) -> ScoreRecord:
     """A verdict as a summarizer is handed it."""
     return ScoreRecord(
-        "trial", MODEL, sample.id, scorer, "", named_values(score, scorer), str(score.outcome), answer=score.answer,
-        details=score.details, tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
-    )  # fmt: skip
+        "trial",
+        MODEL,
+        sample.id,
+        scorer,
+        "",
+        named_values(score, scorer),
+        str(score.outcome),
+        answer=score.answer,
+        details=score.details,
+        tags=sample.tags,
+        group=sample.group,
+        cluster=sample.cluster,
+        order=number,
+    )
 
 
-def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], file: Path) -> Iterator[str]:
+def try_summarizers(
+    task: Task, judged: Mapping[str, Sequence[ScoreRecord]], file: Path
+) -> Iterator[str]:
     """What the summarizers of the file itself make of the scripted right answers; those that ship are left out."""
     for entry in task.summarizers:
         for scorer, records in judged.items():
@@ -28,7 +41,9 @@ def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], fil
                 yield from _try(entry, task, scorer, records, file)
 
 
-def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path) -> Iterator[str]:
+def _try(
+    entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path
+) -> Iterator[str]:
     from ..runner.tasks.components import build_summarizer
     from ..summarizers.adapt import Adapted
 
@@ -37,7 +52,9 @@ def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], fi
         if not isinstance(summarizer, Adapted):
             return
         options = {"reducer": task.reducer}
-        context = SummaryContext(task.name, MODEL, task.protocol, scorer, len(records), 0, options=options)
+        context = SummaryContext(
+            task.name, MODEL, task.protocol, scorer, len(records), 0, options=options
+        )
         results = list(summarizer(records, context))
     except Exception as error:
         raise explained(error, file) from error

@@ -23,7 +23,9 @@ def command(arguments: Sequence[str]) -> int:
     )
     dialect.add_options(p)
     add_some(p, *OPTIONS)
-    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     options = p.parse(arguments)
     with stdout_for_people(options.json) as stdout:
         from ..runner.options import RunOptions
@@ -31,7 +33,9 @@ def command(arguments: Sequence[str]) -> int:
 
         names = [f.name for f in fields(dialect.Asked)]
         request = dialect.Asked(**{name: getattr(options, name) for name in names})
-        result, files = dialect.execute(request, RunOptions(**settings_of(options, *OPTIONS)), watcher(options.json))
+        result, files = dialect.execute(
+            request, RunOptions(**settings_of(options, *OPTIONS)), watcher(options.json)
+        )
         finish(result, stdout, options.json)
         if not options.json:
             stdout.writelines(f"wrote {file}\n" for file in files)
@@ -41,12 +45,25 @@ def command(arguments: Sequence[str]) -> int:
 def _convert(arguments: Sequence[str]) -> int:
     from ..dialects.televal.parquet2jsonl import convert
 
-    p = Parser(prog="assay televal parquet2jsonl", description="Parquet with audio clips as JSONL and WAV files.")
+    p = Parser(
+        prog="assay televal parquet2jsonl",
+        description="Parquet with audio clips as JSONL and WAV files.",
+    )
     p.add_argument("source", help="a Parquet file or folder")
-    p.add_argument("--root", "--save_dir", dest="root", default="test_data", help="where <name>/ is made")
-    p.add_argument("--name", default=None, help="what it is called (default: as the source)")
+    p.add_argument(
+        "--root",
+        "--save_dir",
+        dest="root",
+        default="test_data",
+        help="where <name>/ is made",
+    )
+    p.add_argument(
+        "--name", default=None, help="what it is called (default: as the source)"
+    )
     p.add_argument("--key_col", default="key")
     options = p.parse(arguments)
-    file, rows, clips = convert(options.source, options.root, name=options.name, key_col=options.key_col)
+    file, rows, clips = convert(
+        options.source, options.root, name=options.name, key_col=options.key_col
+    )
     print(f"{rows} rows, {clips} audio clips: {file}")
     return 0

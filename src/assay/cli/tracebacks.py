@@ -14,7 +14,9 @@ def without_secrets(text: str, arguments: Sequence[str]) -> str:
     return without(text)
 
 
-def shown_traceback(error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None) -> str:
+def shown_traceback(
+    error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None
+) -> str:
     """What Python would print of an error, from `trace` on if given, without what is or looks like a key."""
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

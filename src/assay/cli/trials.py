@@ -53,7 +53,9 @@ WRONG_ANSWER = "I do not know."
 WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 
 
-def try_task(task: Task, file: Path, data: str | None, columns: Mapping[str, str] = EMPTY) -> Iterator[str]:
+def try_task(
+    task: Task, file: Path, data: str | None, columns: Mapping[str, str] = EMPTY
+) -> Iterator[str]:
     """Three samples: the prompt as it is sent, and what each scorer says of the right and of a wrong answer."""
     from ..runner.options import RunOptions
     from ..runner.plan.planning import prepare
@@ -87,21 +89,41 @@ def try_task(task: Task, file: Path, data: str | None, columns: Mapping[str, str
             prompts.append(whole_dialogue(task, sample, prompt, prepared.template))
             lines = list(prompt_lines(prompts[-1]))
         except Exception as error:
-            raise explained(error, file, line=_defined_at(task.template), sample=sample) from error
+            raise explained(
+                error, file, line=_defined_at(task.template), sample=sample
+            ) from error
         yield f"sample {printable(sample.id)}"
         yield from lines
-        for entry, (name, scorer) in zip(task.scorers or default_scorers(prepared.samples.kind), scorers, strict=True):
+        for entry, (name, scorer) in zip(
+            task.scorers or default_scorers(prepared.samples.kind), scorers, strict=True
+        ):
             scores: list[Score] = []
-            yield from _try_on(scorer, name, sample, prompt, file, _defined_at(entry) or _defined_at(scorer), scores)
-            judged.setdefault(name, []).extend(trial_record(score, sample, name, number) for score in scores[:1])
+            yield from _try_on(
+                scorer,
+                name,
+                sample,
+                prompt,
+                file,
+                _defined_at(entry) or _defined_at(scorer),
+                scores,
+            )
+            judged.setdefault(name, []).extend(
+                trial_record(score, sample, name, number) for score in scores[:1]
+            )
     _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, file)
     yield from try_summarizers(task, judged, file)
     built = [scorer for _, scorer in scorers]
-    yield from remarks_on(task, prepared.samples, usable, prompts, built, prepared.template)
+    yield from remarks_on(
+        task, prepared.samples, usable, prompts, built, prepared.template
+    )
 
 
-def _need_targets(samples: Sequence[Sample], scorers: Sequence[tuple[str, Any]], file: Path) -> None:
-    names = [name for name, scorer in scorers if "target" in getattr(scorer, "reads", ())]
+def _need_targets(
+    samples: Sequence[Sample], scorers: Sequence[tuple[str, Any]], file: Path
+) -> None:
+    names = [
+        name for name, scorer in scorers if "target" in getattr(scorer, "reads", ())
+    ]
     for sample in samples if names else ():
         if sample.target is None:
             need = "needs" if len(names) == 1 else "need"
@@ -115,9 +137,12 @@ def _need_targets(samples: Sequence[Sample], scorers: Sequence[tuple[str, Any]],
 def _score_targets(samples: Sequence[Sample], prepared: Any, file: Path) -> None:
     """Further rows: one whose own target gets no verdict would be lost in a run."""
     tried = [
-        (name, scorer) for name, scorer in prepared.scorers
-        if "target" in getattr(scorer, "reads", ()) and not getattr(scorer, "needs", ()) and not _is_slow(scorer)
-    ]  # fmt: skip
+        (name, scorer)
+        for name, scorer in prepared.scorers
+        if "target" in getattr(scorer, "reads", ())
+        and not getattr(scorer, "needs", ())
+        and not _is_slow(scorer)
+    ]
     for sample in samples:
         prompt = prepared.template(sample)
         for name, scorer in tried:
@@ -127,11 +152,21 @@ def _score_targets(samples: Sequence[Sample], prepared: Any, file: Path) -> None
 
 def _is_slow(scorer: Any) -> bool:
     is_async = inspect.iscoroutinefunction(type(scorer).__call__)
-    return is_async or hasattr(scorer, "score_all") or bool(getattr(scorer, "blocking", False))
+    return (
+        is_async
+        or hasattr(scorer, "score_all")
+        or bool(getattr(scorer, "blocking", False))
+    )
 
 
 def _verdict(
-    scorer: Any, name: str, sample: Sample, label: str, output: Output, file: Path, line: int | None
+    scorer: Any,
+    name: str,
+    sample: Sample,
+    label: str,
+    output: Output,
+    file: Path,
+    line: int | None,
 ) -> Score:
     """What a scorer says of a scripted answer; raises where it has no verdict on the target itself."""
     score = scored(scorer, sample, output, file, line)
@@ -175,13 +210,25 @@ def scripted_outputs(sample: Sample, prompt: Prompt) -> list[tuple[str, Output]]
     """What a scripted model answers: the target and something else; where media are asked for, one such medium."""
     if prompt.continuations is not None or prompt.rolling:
         count = len(prompt.continuations or ("",))
-        return [("when the first continuation is the likeliest", Output(
-            likelihoods=tuple(Likelihood(-1.0 - i, i == 0, 1) for i in range(count)),
-            details={"continuations": list(prompt.continuations or ())},
-        ))]  # fmt: skip
+        return [
+            (
+                "when the first continuation is the likeliest",
+                Output(
+                    likelihoods=tuple(
+                        Likelihood(-1.0 - i, i == 0, 1) for i in range(count)
+                    ),
+                    details={"continuations": list(prompt.continuations or ())},
+                ),
+            )
+        ]
     media: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
     if media:
-        return [(f"for a scripted {media[0].kind}", Output((Candidate(tuple(media), "stop"),)))]
+        return [
+            (
+                f"for a scripted {media[0].kind}",
+                Output((Candidate(tuple(media), "stop"),)),
+            )
+        ]
     right = _right_answer(sample)
     answers = [("for the target", right)] if right else []
     answers.append((WRONG_LABEL, WRONG_ANSWER))
@@ -191,7 +238,9 @@ def scripted_outputs(sample: Sample, prompt: Prompt) -> list[tuple[str, Output]]
 def _right_answer(sample: Sample) -> str:
     target = sample.target
     if isinstance(target, AllOf):
-        return " ".join(part if isinstance(part, str) else part[0] for part in target.parts)
+        return " ".join(
+            part if isinstance(part, str) else part[0] for part in target.parts
+        )
     first = next(iter(sample.targets), None)
     return "" if first is None else str(first)
 
@@ -208,7 +257,9 @@ def _tiny_audio() -> Part:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(16000)
-        tone = (int(8000 * math.sin(2 * math.pi * 440 * t / 16000)) for t in range(1600))
+        tone = (
+            int(8000 * math.sin(2 * math.pi * 440 * t / 16000)) for t in range(1600)
+        )
         file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
     return Audio(buffer.getvalue())
 
@@ -216,7 +267,9 @@ def _tiny_audio() -> Part:
 MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
 
 
-def scored(scorer: Any, sample: Sample, output: Output, file: Path, line: int | None) -> Score:
+def scored(
+    scorer: Any, sample: Sample, output: Output, file: Path, line: int | None
+) -> Score:
     """What a scorer says; whatever is wrong with it is a fault of the file."""
     try:
         reply = scorer(sample, output)
@@ -226,7 +279,11 @@ def scored(scorer: Any, sample: Sample, output: Output, file: Path, line: int | 
     values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
     for value in values:
         if value is not None and not math.isfinite(value):
-            raise Fault(f"the score is {value}", where=place_of(file, line), fix="return a number, or Score.unparsed()")
+            raise Fault(
+                f"the score is {value}",
+                where=place_of(file, line),
+                fix="return a number, or Score.unparsed()",
+            )
     if isinstance(score.value, Mapping) and not score.value:
         fix = "return a number, or a dict of numbers"
         raise Fault("the score is an empty dict", where=place_of(file, line), fix=fix)
@@ -234,7 +291,11 @@ def scored(scorer: Any, sample: Sample, output: Output, file: Path, line: int | 
 
 
 def _first(score: Score) -> float | None:
-    return next(iter(score.value.values()), None) if isinstance(score.value, Mapping) else score.value
+    return (
+        next(iter(score.value.values()), None)
+        if isinstance(score.value, Mapping)
+        else score.value
+    )
 
 
 def _shown(score: Score) -> str:
@@ -254,12 +315,22 @@ def try_scorer(scorer: Any, name: str, file: Path) -> Iterator[str]:
     yield f"scorer {name}"
     rows = [("What is 2 + 2?", "4"), ("Which city is the capital of France?", "Paris")]
     for number, (question, answer) in enumerate(rows):
-        sample = Sample(str(number), question, answer, fields={"question": question, "answer": answer})
+        sample = Sample(
+            str(number),
+            question,
+            answer,
+            fields={"question": question, "answer": answer},
+        )
         yield f"  {question} (target {answer!r})"
-        yield from (f"  {line_}" for line_ in _try_on(scorer, name, sample, Prompt(()), file, line, []))
+        yield from (
+            f"  {line_}"
+            for line_ in _try_on(scorer, name, sample, Prompt(()), file, line, [])
+        )
 
 
-def try_template(template: Any, name: str, file: Path, data: str | None, row: Mapping[str, Any]) -> Iterator[str]:
+def try_template(
+    template: Any, name: str, file: Path, data: str | None, row: Mapping[str, Any]
+) -> Iterator[str]:
     """The template on three samples of `data`, else on one made-up row."""
     from ..datasets import open_dataset
     from ..templates import build_template
@@ -267,7 +338,9 @@ def try_template(template: Any, name: str, file: Path, data: str | None, row: Ma
     yield f"template {name}"
     try:
         source: Any = data if data is not None else [dict(row)]
-        samples = [s for s in islice(open_dataset(source), SAMPLES) if isinstance(s, Sample)]
+        samples = [
+            s for s in islice(open_dataset(source), SAMPLES) if isinstance(s, Sample)
+        ]
         built = build_template(template, where=str(file))
         prompts = [(sample, built(sample)) for sample in samples]
     except Exception as error:
@@ -296,20 +369,27 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
     except Exception as error:
         raise explained(error, file, line=line) from error
     yield f"model {reference}: {_abilities_line(model)}"
-    prompt = Prompt((Message("user", (Text("What is 2 + 2? Answer with the number only."),)),))
+    prompt = Prompt(
+        (Message("user", (Text("What is 2 + 2? Answer with the number only."),)),)
+    )
     yield from prompt_lines(prompt)
     output = _asked(model.generate, prompt, file, line)
     yield from answer_lines(output_to_plain(output))
     if abilities.likelihood:
         weighed = Prompt(prompt.messages, continuations=("4", "5"))
-        yield from answer_lines(output_to_plain(_asked(getattr(model, "likelihood"), weighed, file, line)))  # noqa: B009
+        yield from answer_lines(
+            output_to_plain(_asked(getattr(model, "likelihood"), weighed, file, line))
+        )  # noqa: B009
 
 
 def _abilities_line(model: Any) -> str:
     """What a model takes and makes, as far as it says so: a function that declares nothing is handed anything."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
-    takes, makes = ", ".join(sorted(abilities.accepts)), ", ".join(sorted(abilities.produces))
+    takes, makes = (
+        ", ".join(sorted(abilities.accepts)),
+        ", ".join(sorted(abilities.produces)),
+    )
     if len(declared) == 2:
         return f"{takes} → {makes}"
     takes = takes if "accepts" in declared else "anything, since it declares nothing"
@@ -321,21 +401,29 @@ def _abilities_line(model: Any) -> str:
 def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:
     try:
         reply = ask([Request(prompt, id="check")])
-        outputs: Sequence[Output] = asyncio.run(reply) if inspect.iscoroutine(reply) else reply
+        outputs: Sequence[Output] = (
+            asyncio.run(reply) if inspect.iscoroutine(reply) else reply
+        )
         output = outputs[0]
     except Exception as error:
         raise explained(error, file, line=line) from error
     if output.error is not None:
         raise explained(_failure(output.error.message), file, line=line)
     if not output.candidates and not output.likelihoods:
-        raise Fault("the model gave no answer", where=place_of(file, line), fix="return text, a medium or an Output")
+        raise Fault(
+            "the model gave no answer",
+            where=place_of(file, line),
+            fix="return text, a medium or an Output",
+        )
     return output
 
 
 def _failure(message: str) -> ModelError:
     """What a model raised, with the remedy that fits its kind."""
     if "return" in message:
-        return ModelError(message, fix="look at its `return`: it must give that on every way through")
+        return ModelError(
+            message, fix="look at its `return`: it must give that on every way through"
+        )
     return ModelError(message, fix=FAILURES.get(message.partition(":")[0]))
 
 
@@ -349,15 +437,23 @@ FAILURES = {
 }
 
 
-def check_parameters(function: Any, wanted: int, form: str, file: Path, line: int | None) -> None:
+def check_parameters(
+    function: Any, wanted: int, form: str, file: Path, line: int | None
+) -> None:
     """Refuses a function that cannot be called with `wanted` values."""
     if not callable(function):
-        raise Fault(f"{type(function).__name__} cannot be called", where=place_of(file, line), fix=f"write {form}")
+        raise Fault(
+            f"{type(function).__name__} cannot be called",
+            where=place_of(file, line),
+            fix=f"write {form}",
+        )
     try:
         inspect.signature(function).bind(*[None] * wanted)
     except TypeError as error:
         names = ", ".join(inspect.signature(function).parameters)
-        raise Fault(f"it takes ({names})", where=place_of(file, line), fix=f"write {form}") from error
+        raise Fault(
+            f"it takes ({names})", where=place_of(file, line), fix=f"write {form}"
+        ) from error
     except ValueError:
         return
 
@@ -366,7 +462,9 @@ def _defined_at(thing: Any) -> int | None:
     """The line on which a function or class of a Python file starts."""
     if isinstance(thing, (str, Mapping, type(None), tuple, list)):
         return None
-    target = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    target = (
+        thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    )
     try:
         return inspect.getsourcelines(target)[1] or None
     except (TypeError, OSError):

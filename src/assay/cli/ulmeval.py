@@ -18,31 +18,86 @@ def parser() -> Parser:
         "  assay ulmeval --config run.json --register mine/",
     )
     what = p.add_argument_group("what")
-    what.add_argument("--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables")
-    what.add_argument("--model", nargs="+", default=[], help="models: names, file.py:Class, or any model of assay")
-    what.add_argument("--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}')
-    what.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
-                      help="files or folders that define them")  # fmt: skip
-    what.add_argument("--num-generations", type=int, default=None, help="images for each prompt")
-    what.add_argument("--limit", default=None, help="a number, a fraction, or a range a-b of rows")
+    what.add_argument(
+        "--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables"
+    )
+    what.add_argument(
+        "--model",
+        nargs="+",
+        default=[],
+        help="models: names, file.py:Class, or any model of assay",
+    )
+    what.add_argument(
+        "--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}'
+    )
+    what.add_argument(
+        "--register",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files or folders that define them",
+    )
+    what.add_argument(
+        "--num-generations", type=int, default=None, help="images for each prompt"
+    )
+    what.add_argument(
+        "--limit", default=None, help="a number, a fraction, or a range a-b of rows"
+    )
     what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
-    what.add_argument("--result-file", default=None, metavar="PKL", help="evaluate these predictions (--trust-pickle)")
+    what.add_argument(
+        "--result-file",
+        default=None,
+        metavar="PKL",
+        help="evaluate these predictions (--trust-pickle)",
+    )
     judge = p.add_argument_group("judge")
-    judge.add_argument("--judge", action="append", default=[], metavar="[ROLE=]MODEL",
-                       help="the model that judges; with a role, one that a benchmark of assay asks")  # fmt: skip
-    judge.add_argument("--judge-args", default=None, metavar="JSON", help="further arguments of `evaluate`")
+    judge.add_argument(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="[ROLE=]MODEL",
+        help="the model that judges; with a role, one that a benchmark of assay asks",
+    )
+    judge.add_argument(
+        "--judge-args",
+        default=None,
+        metavar="JSON",
+        help="further arguments of `evaluate`",
+    )
     work = p.add_argument_group("work")
     work.add_argument("--work-dir", default="./outputs")
-    work.add_argument("--api-nproc", type=int, default=4, help="calls of an API at once")
+    work.add_argument(
+        "--api-nproc", type=int, default=4, help="calls of an API at once"
+    )
     work.add_argument("--retry", type=int, default=None)
     work.add_argument("--verbose", action="store_true")
-    work.add_argument("--ignore", action="store_true", help="do not ask again for what failed")
-    work.add_argument("--reuse", action="store_true", help="always so: finished prompts are not asked again")
-    work.add_argument("--reuse-aux", type=int, default=1, help="0: forget what an earlier evaluation wrote")
+    work.add_argument(
+        "--ignore", action="store_true", help="do not ask again for what failed"
+    )
+    work.add_argument(
+        "--reuse",
+        action="store_true",
+        help="always so: finished prompts are not asked again",
+    )
+    work.add_argument(
+        "--reuse-aux",
+        type=int,
+        default=1,
+        help="0: forget what an earlier evaluation wrote",
+    )
     work.add_argument("--use-vllm", action="store_true")
-    work.add_argument("--fresh", action="store_true", help="forget what the run folders hold")
-    work.add_argument("--upstream", action="store_true", help="ULMEvalKit's own rules where assay's differ")
-    work.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    work.add_argument(
+        "--fresh", action="store_true", help="forget what the run folders hold"
+    )
+    work.add_argument(
+        "--upstream",
+        action="store_true",
+        help="ULMEvalKit's own rules where assay's differ",
+    )
+    work.add_argument(
+        "--json", action="store_true", help="exactly one JSON document on stdout"
+    )
     trust = p.add_argument_group("trust")
     trust.add_argument("--trust-pickle", action="store_true")
     trust.add_argument("--allow-private-urls", action="store_true")
@@ -65,10 +120,21 @@ def command(arguments: Sequence[str]) -> int:
             work_dir=options.work_dir,
             mode=options.mode,
             num_generations=_positive(options.num_generations),
-            judge=next((judge for judge in reversed(options.judge) if not _role(judge)), None),
-            helpers={role: judge.partition("=")[2] for judge in options.judge if (role := _role(judge))},
+            judge=next(
+                (judge for judge in reversed(options.judge) if not _role(judge)), None
+            ),
+            helpers={
+                role: judge.partition("=")[2]
+                for judge in options.judge
+                if (role := _role(judge))
+            },
             upstream=options.upstream,
-            judge_args={"nproc": options.api_nproc, "verbose": options.verbose, "retry": options.retry or 3, **extra},
+            judge_args={
+                "nproc": options.api_nproc,
+                "verbose": options.verbose,
+                "retry": options.retry or 3,
+                **extra,
+            },
             api_nproc=options.api_nproc,
             ignore=options.ignore,
             reuse_aux=bool(options.reuse_aux),
@@ -80,7 +146,11 @@ def command(arguments: Sequence[str]) -> int:
             trust_pickle=options.trust_pickle,
             allow_private_urls=options.allow_private_urls,
         )
-        return max(finish_all(run_pairs(settings, lambda: watcher(options.json)), stdout, options.json))
+        return max(
+            finish_all(
+                run_pairs(settings, lambda: watcher(options.json)), stdout, options.json
+            )
+        )
 
 
 def _positive(number: int | None) -> int | None:

@@ -24,7 +24,12 @@ def command(arguments: Sequence[str]) -> int:
         "Exit code 0: all of it holds. 3: something is damaged, differs, or could not be checked.",
     )
     p.add_argument("run", help="a run folder")
-    add_some(p, *OPTIONS, scorers="those the run was last scored by", data="where the data lies now")
+    add_some(
+        p,
+        *OPTIONS,
+        scorers="those the run was last scored by",
+        data="where the data lies now",
+    )
     options = p.parse(arguments)
     reader = RunReader(Path(options.run).expanduser())
     verdict = "verified"
@@ -41,20 +46,38 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
     for line in reader.damage:
         yield "damaged", line
     if reader.index.damage and reader.index.damage not in reader.damage:
-        yield "ok", f"{reader.index.damage}: the run knew them, and asked or scored again"
+        yield (
+            "ok",
+            f"{reader.index.damage}: the run knew them, and asked or scored again",
+        )
     elif not reader.index.damage:
         answers = sum(len(cell.answers) for cell in reader.index.cells.values())
-        verdicts = sum(len(scored) for cell in reader.index.cells.values() for scored in cell.scores.values())
-        yield "ok", f"every line of the journal is whole: {answers} answers, {verdicts} verdicts"
+        verdicts = sum(
+            len(scored)
+            for cell in reader.index.cells.values()
+            for scored in cell.scores.values()
+        )
+        yield (
+            "ok",
+            f"every line of the journal is whole: {answers} answers, {verdicts} verdicts",
+        )
     media = sum(bool(places) for places in reader.index.media.values())
     if media and not any(line.startswith("media:") for line in reader.damage):
         yield "ok", f"every medium has the bytes of its name: {media}"
     if reader.is_unverified:
-        yield "not checked", "the run was written by the first version, which noted no digests"
+        yield (
+            "not checked",
+            "the run was written by the first version, which noted no digests",
+        )
     elif not reader.is_finished:
-        yield "not checked", "the run is not finished: the same `assay run` goes on with it"
+        yield (
+            "not checked",
+            "the run is not finished: the same `assay run` goes on with it",
+        )
         return
-    elif not any(line.startswith(("records.jsonl", "summary.json")) for line in reader.damage):
+    elif not any(
+        line.startswith(("records.jsonl", "summary.json")) for line in reader.damage
+    ):
         yield "ok", "journal and summary have the digests that the run noted"
     yield from _table(reader, settings)
 
@@ -65,7 +88,10 @@ def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, s
     try:
         table = recompute(reader, **settings)
     except AssayError as error:
-        yield "not checked", f"the table could not be made again: {' '.join(str(error).split())}"
+        yield (
+            "not checked",
+            f"the table could not be made again: {' '.join(str(error).split())}",
+        )
         return
     for line in table.unchecked:
         yield "not checked", line
@@ -73,7 +99,13 @@ def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, s
         differences = list(table.differences(reader.summary))
         yield from (("damaged", line) for line in differences)
         if table.results and not differences:
-            yield "ok", f"the journal gives the {len(table.results)} numbers of the table"
+            yield (
+                "ok",
+                f"the journal gives the {len(table.results)} numbers of the table",
+            )
         return
     for result in table.results:
-        yield "made again", f"{result.task} · {result.model} · {result.metric}: {result.value} (n {result.n})"
+        yield (
+            "made again",
+            f"{result.task} · {result.model} · {result.metric}: {result.value} (n {result.n})",
+        )

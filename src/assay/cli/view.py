@@ -20,18 +20,39 @@ def command(arguments: Sequence[str]) -> int:
         description="Runs in the browser: the list, one run, its samples and media, comparisons, runs that go on.\n"
         "Served to this machine alone; the link that is printed holds the key.",
     )
-    p.add_argument("folder", nargs="?", default=None, help="a run folder, or one that holds runs (default: runs)")
-    p.add_argument("--port", type=int, default=None, help="default: 7557, or any that is free")
-    p.add_argument("--no_browser", action="store_true", help="print the link, open nothing")
-    p.add_argument("--origin", default=None, metavar="URL", help="another name it is reached by, as behind a proxy")
-    p.add_argument("--bundle", default=None, metavar="DIR", help="write a static folder instead of serving")
+    p.add_argument(
+        "folder",
+        nargs="?",
+        default=None,
+        help="a run folder, or one that holds runs (default: runs)",
+    )
+    p.add_argument(
+        "--port", type=int, default=None, help="default: 7557, or any that is free"
+    )
+    p.add_argument(
+        "--no_browser", action="store_true", help="print the link, open nothing"
+    )
+    p.add_argument(
+        "--origin",
+        default=None,
+        metavar="URL",
+        help="another name it is reached by, as behind a proxy",
+    )
+    p.add_argument(
+        "--bundle",
+        default=None,
+        metavar="DIR",
+        help="write a static folder instead of serving",
+    )
     options = p.parse(arguments)
     folder = _folder(options.folder)
     if options.bundle is not None:
         from ..view.bundle import write_bundle
 
         count, size = write_bundle(folder, Path(options.bundle).expanduser())
-        sys.stdout.write(f"{options.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n")
+        sys.stdout.write(
+            f"{options.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n"
+        )
         return 0
     return serve(folder, options.port, options.origin, opens=not options.no_browser)
 
@@ -57,7 +78,14 @@ def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) ->
     sys.stdout.flush()
     if opens:
         threading.Thread(target=_open, args=(first,), daemon=True).start()
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", server_header=False, ws="none")
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        ws="none",
+    )
     try:
         uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
@@ -67,7 +95,9 @@ def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) ->
 
 def _folder(name: str | None) -> Path:
     if name is None and not Path(USUAL).is_dir():
-        raise UsageError("there is no folder `runs` here", fix="name one: assay view FOLDER")
+        raise UsageError(
+            "there is no folder `runs` here", fix="name one: assay view FOLDER"
+        )
     return Path(name or USUAL).expanduser().absolute()
 
 
@@ -80,6 +110,10 @@ def _more_links(link: Any) -> None:
 def _open(link: str) -> None:
     try:
         if not webbrowser.open(link):
-            sys.stderr.write("assay: no browser was found here; open the link above in one\n")
+            sys.stderr.write(
+                "assay: no browser was found here; open the link above in one\n"
+            )
     except webbrowser.Error:
-        sys.stderr.write("assay: no browser was found here; open the link above in one\n")
+        sys.stderr.write(
+            "assay: no browser was found here; open the link above in one\n"
+        )

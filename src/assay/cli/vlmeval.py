@@ -16,7 +16,10 @@ def command(arguments: Sequence[str]) -> int:
     with stdout_for_people(is_json) as stdout:
         idle = idle_flags(arguments)
         if idle:
-            print(f"note: {', '.join(idle)}: assay decides that by itself", file=sys.stderr)
+            print(
+                f"note: {', '.join(idle)}: assay decides that by itself",
+                file=sys.stderr,
+            )
         codes = finish_all(evaluate(arguments, watcher(is_json)), stdout, is_json)
     return next((code for code in (130, 1, 2, 3) if code in codes), max(codes))
 
@@ -29,7 +32,9 @@ def _circular(arguments: Sequence[str]) -> int:
     from ..dialects.vlmeval.rotating import write_circular
 
     if len(arguments) != 1:
-        raise UsageError("which table is to be rotated?", fix="assay vlmeval circular FILE.tsv")
+        raise UsageError(
+            "which table is to be rotated?", fix="assay vlmeval circular FILE.tsv"
+        )
     target, before, after = write_circular(Path(arguments[0]).expanduser())
     print(f"{target}: {after} rows of {before} questions")
     return 0

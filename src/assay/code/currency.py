@@ -25,16 +25,23 @@ def _plain(value: Any) -> Any:
         source = value.source
         if isinstance(source, (str, os.PathLike)) and len(str(source)) < LONGEST_NAME:
             # By name: the bytes of what is shown to the model are part of the request's key.
-            return [value.kind, source if isinstance(source, str) else os.path.abspath(source)]
+            return [
+                value.kind,
+                source if isinstance(source, str) else os.path.abspath(source),
+            ]
         return [value.kind, value.digest]
     if hasattr(value, "tobytes"):
-        facts = [str(getattr(value, name, "")) for name in ("dtype", "shape", "mode", "size")]
+        facts = [
+            str(getattr(value, name, "")) for name in ("dtype", "shape", "mode", "size")
+        ]
         return [facts, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
     if hasattr(type(value), "row_digest"):
         return value.row_digest  # of rows that are looked up cell by cell
     if hasattr(value, "items"):
         return dict(value.items())
-    if not {"__str__", "__repr__"} & {name for base in type(value).__mro__[:-1] for name in vars(base)}:
+    if not {"__str__", "__repr__"} & {
+        name for base in type(value).__mro__[:-1] for name in vars(base)
+    }:
         return [type(value).__qualname__, getattr(value, "__dict__", None)]
     return str(value)
 
@@ -46,7 +53,9 @@ def _encoded(value: Any) -> bytes:
     try:
         return _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
-        return repr(value).encode()  # lone surrogates, huge integers and media that cannot be read
+        return repr(
+            value
+        ).encode()  # lone surrogates, huge integers and media that cannot be read
 
 
 def rows_digest(rows: Sequence[Any]) -> str:
@@ -63,7 +72,21 @@ def judged_digest(sample: Sample) -> str:
     if sample.media and isinstance(fields, dict):
         # An image that stands in a cell is looked at once, as a medium.
         sources = {id(medium.source) for medium in sample.media}
-        fields = {name: None if id(cell) in sources else cell for name, cell in fields.items()}
-    read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)
-    parts = (read, sample.tags or {}, sample.group, sample.cluster)  # an empty view would take the slow way to text
+        fields = {
+            name: None if id(cell) in sources else cell for name, cell in fields.items()
+        }
+    read = (
+        sample.input,
+        sample.target,
+        sample.choices,
+        fields,
+        sample.turns,
+        sample.media,
+    )
+    parts = (
+        read,
+        sample.tags or {},
+        sample.group,
+        sample.cluster,
+    )  # an empty view would take the slow way to text
     return sha256(_encoded(parts)).hexdigest()[: 2 * DIGEST_BYTES]

@@ -29,7 +29,9 @@ _SAMPLES, _SAMPLE = 64, 1 << 16
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/run/", "/etc/", "/usr/share/", "/usr/lib/")
 _CODE = (".py", ".pyc", ".so", ".pyd")  # see `sources`
-_MEMBER = re.compile(r"""(?<![\w.-])([\w.-]++["']?)[ \t]*+[:=][ \t]*+("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^\s,;}\]]++)""")
+_MEMBER = re.compile(
+    r"""(?<![\w.-])([\w.-]++["']?)[ \t]*+[:=][ \t]*+("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^\s,;}\]]++)"""
+)
 
 _watching = 0
 """Loads under way."""
@@ -60,14 +62,36 @@ def watching() -> Iterator[None]:
 def digest_of_data(thing: Any) -> str:
     """Digest of the data behind a user's function or class that are not in its code; empty for none."""
     members = vars(thing).values() if isinstance(thing, type) else [thing]
-    members = [getattr(one, "__func__", None) or getattr(one, "fget", None) or one for one in members]
-    functions = [one for one in members if isinstance(one, FunctionType) and is_users(one.__code__.co_filename)]
+    members = [
+        getattr(one, "__func__", None) or getattr(one, "fget", None) or one
+        for one in members
+    ]
+    functions = [
+        one
+        for one in members
+        if isinstance(one, FunctionType) and is_users(one.__code__.co_filename)
+    ]
     files = {one.__code__.co_filename for one in functions}
-    files = {file for file in files if Path(file).is_file()}  # not "<string>", nor one that is gone
+    files = {
+        file for file in files if Path(file).is_file()
+    }  # not "<string>", nor one that is gone
     watched = files & _opened.keys()
-    modules = {str(path) for file in watched for path in behind(Path(file))[0]} | watched
-    found = sorted({digest for module in modules for digest in _opened.get(module, {}).values() if digest})
-    found += [digest_of_globals(one) for one in functions if one.__code__.co_filename in files - watched]
+    modules = {
+        str(path) for file in watched for path in behind(Path(file))[0]
+    } | watched
+    found = sorted(
+        {
+            digest
+            for module in modules
+            for digest in _opened.get(module, {}).values()
+            if digest
+        }
+    )
+    found += [
+        digest_of_globals(one)
+        for one in functions
+        if one.__code__.co_filename in files - watched
+    ]
     found = [digest for digest in found if digest]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
 
@@ -102,7 +126,9 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
     place = os.path.abspath(os.fsdecode(path))
     if flags & _WRITES:
         _outputs.add(place)
-    elif is_users(place) and not place.startswith(_SYSTEM) and not place.endswith(_CODE):
+    elif (
+        is_users(place) and not place.startswith(_SYSTEM) and not place.endswith(_CODE)
+    ):
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_name != "<module>":
             frame = frame.f_back  # type: ignore[assignment]
@@ -113,18 +139,33 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
 def _secrets_in(module: str) -> tuple[str, ...]:
     """Texts that a module keeps under the name of a secret."""
     spaces = [getattr(one, "__dict__", {}) for one in list(sys.modules.values())]
-    named = [pair for space in spaces if space.get("__file__") == module for pair in list(space.items())]
-    return tuple(value for name, value in named if isinstance(value, str) and _is_secret(name, value))
+    named = [
+        pair
+        for space in spaces
+        if space.get("__file__") == module
+        for pair in list(space.items())
+    ]
+    return tuple(
+        value
+        for name, value in named
+        if isinstance(value, str) and _is_secret(name, value)
+    )
 
 
 def _is_secret(name: str, value: str) -> bool:
-    return is_secret_name(name) or (len(value) >= SHORTEST and is_secret_name(name.rpartition("_")[2]))  # OPENAI_KEY
+    return is_secret_name(name) or (
+        len(value) >= SHORTEST and is_secret_name(name.rpartition("_")[2])
+    )  # OPENAI_KEY
 
 
 def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
     """Digest of what a file holds but for keys; empty where it holds nothing else, or is gone."""
     try:
-        return "" if is_secret_name(path.stem) or not path.is_file() else _digest_of(path, secrets)
+        return (
+            ""
+            if is_secret_name(path.stem) or not path.is_file()
+            else _digest_of(path, secrets)
+        )
     except OSError:
         return ""
 
@@ -135,16 +176,25 @@ def _digest_of(path: Path, secrets: tuple[str, ...]) -> str:
     with path.open("rb") as file:
         if size > LARGEST:
             places = [size * number // _SAMPLES for number in range(_SAMPLES)]
-            content = b"".join((file.seek(place), file.read(_SAMPLE))[1] for place in (*places, size - _SAMPLE))
+            content = b"".join(
+                (file.seek(place), file.read(_SAMPLE))[1]
+                for place in (*places, size - _SAMPLE)
+            )
             return hashlib.sha256(str(size).encode() + content).hexdigest()
         content = file.read()
     if size <= LONGEST_TEXT:
         text = content.decode("utf-8", "surrogateescape")
         for secret in filter(None, map(str.strip, secrets)):
             text = text.replace(secret, "")
-        content = without_keys(_MEMBER.sub(_without_value, text)).encode("utf-8", "surrogateescape")
+        content = without_keys(_MEMBER.sub(_without_value, text)).encode(
+            "utf-8", "surrogateescape"
+        )
     return hashlib.sha256(content).hexdigest()
 
 
 def _without_value(member: re.Match[str]) -> str:
-    return member[1] if _is_secret(member[1].strip("\"'"), member[2].strip("\"'")) else member[0]
+    return (
+        member[1]
+        if _is_secret(member[1].strip("\"'"), member[2].strip("\"'"))
+        else member[0]
+    )

@@ -64,12 +64,19 @@ class _Describing:
             describe = next(way for kind, way in self._ways if isinstance(thing, kind))
             described = describe(self, thing)
             is_container = isinstance(thing, (list, tuple, Mapping))
-            self._known[id(thing)] = thing, described if is_container else digest_of(described)
+            self._known[id(thing)] = (
+                thing,
+                described if is_container else digest_of(described),
+            )
         return self._known[id(thing)][1]
 
     def _sequence(self, thing: Sequence[Any]) -> Any:
         listed = [self.of(value) for value in thing]
-        return listed if type(thing) in (list, tuple) else {"kind": self.of(type(thing)), "values": listed}
+        return (
+            listed
+            if type(thing) in (list, tuple)
+            else {"kind": self.of(type(thing)), "values": listed}
+        )
 
     def _mapping(self, thing: Mapping[Any, Any]) -> Any:
         if all(type(key) is str for key in thing):
@@ -78,48 +85,74 @@ class _Describing:
         return {"pairs": sorted(pairs, key=canonical)}
 
     def _set(self, thing: Collection[Any]) -> Any:
-        return {"set": sorted(canonical(self.of(value)).decode("utf-8", "replace") for value in thing)}
+        return {
+            "set": sorted(
+                canonical(self.of(value)).decode("utf-8", "replace") for value in thing
+            )
+        }
 
     def _function(self, thing: FunctionType) -> Any:
         code = thing.__code__
-        described: dict[str, Any] = {"name": thing.__qualname__, "line": code.co_firstlineno}
+        described: dict[str, Any] = {
+            "name": thing.__qualname__,
+            "line": code.co_firstlineno,
+        }
         if Path(code.co_filename).is_file():
             described["code"] = self._behind(code.co_filename)
             if data := digest_of_data(thing):
                 described["data"] = data
         else:
-            described |= self._code(code, thing.__globals__)  # as of a notebook: there is no file to look into
+            described |= self._code(
+                code, thing.__globals__
+            )  # as of a notebook: there is no file to look into
         described["closure"] = [self.of(value) for value in closure_of(thing).values()]
         described["defaults"] = self.of([thing.__defaults__, thing.__kwdefaults__])
         described["attributes"] = self.of(thing.__dict__)
         return described
 
     def _code(self, code: CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
-        inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        inner = [
+            constant for constant in code.co_consts if isinstance(constant, CodeType)
+        ]
         return {
             "line": 0,
             "bytecode": digest_of(code.co_code),
-            "constants": [self.of(c) for c in code.co_consts if not isinstance(c, CodeType)],
+            "constants": [
+                self.of(c) for c in code.co_consts if not isinstance(c, CodeType)
+            ],
             "inner": [self._code(each, names) for each in inner],
             "names": list(code.co_names),
-            "globals": {name: self.of(names[name]) for name in sorted(code.co_names) if name in names},
+            "globals": {
+                name: self.of(names[name])
+                for name in sorted(code.co_names)
+                if name in names
+            },
         }
 
     def _class(self, thing: type) -> Any:
         file = _file_of(thing)
         if not file:
             return {"name": f"{thing.__module__}.{thing.__qualname__}"}
-        described: dict[str, Any] = {"name": thing.__qualname__, "code": self._behind(file)}
+        described: dict[str, Any] = {
+            "name": thing.__qualname__,
+            "code": self._behind(file),
+        }
         described["bases"] = [self.of(base) for base in thing.__bases__]
         if is_users(file):
             # Classes may be made by functions, or changed by another file than their own.
-            attributes = {name: value for name, value in vars(thing).items() if not _is_machinery(name, value)}
+            attributes = {
+                name: value
+                for name, value in vars(thing).items()
+                if not _is_machinery(name, value)
+            }
             described["attributes"] = self.of(attributes)
         return described
 
     def _built_in(self, thing: BuiltinFunctionType) -> Any:
         owner = thing.__self__
-        bound = None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
+        bound = (
+            None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
+        )
         return {"name": thing.__qualname__, "of": bound, **_library(thing)}
 
     def _module(self, thing: ModuleType) -> Any:
@@ -129,8 +162,14 @@ class _Describing:
         return {"module": thing.__name__, **_library(thing)}
 
     def _descriptor(self, thing: Any) -> Any:
-        functions = [getattr(thing, name, None) for name in ("__func__", "func", "fget", "fset", "fdel")]
-        return {"kind": type(thing).__name__, "functions": [self.of(function) for function in functions]}
+        functions = [
+            getattr(thing, name, None)
+            for name in ("__func__", "func", "fget", "fset", "fdel")
+        ]
+        return {
+            "kind": type(thing).__name__,
+            "functions": [self.of(function) for function in functions],
+        }
 
     def _media(self, thing: Media) -> Any:
         try:
@@ -157,8 +196,12 @@ class _Describing:
         if is_dataclass(thing):
             counted = {f.name: f.compare for f in fields(thing)}
             if not is_users(file):
-                state = {name: value for name, value in state.items() if name in counted}
-            state = {name: value for name, value in state.items() if counted.get(name, True)}
+                state = {
+                    name: value for name, value in state.items() if name in counted
+                }
+            state = {
+                name: value for name, value in state.items() if counted.get(name, True)
+            }
         return {**described, "state": self.of(state)}
 
     def _array(self, thing: Any) -> Any:
@@ -166,7 +209,11 @@ class _Describing:
             raise _TooLarge
         if str(thing.dtype) == "object":
             return self.of(thing.tolist())
-        return [str(thing.dtype), list(getattr(thing, "shape", ())), digest_of(thing.tobytes())]
+        return [
+            str(thing.dtype),
+            list(getattr(thing, "shape", ())),
+            digest_of(thing.tobytes()),
+        ]
 
     @cached_property
     def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
@@ -174,14 +221,19 @@ class _Describing:
         by_file = [
             (file, frozenset(map(id, list(vars(module).values()))))
             for module in list(sys.modules.values())
-            if isinstance(file := getattr(module, "__file__", None), str) and is_users(file)
+            if isinstance(file := getattr(module, "__file__", None), str)
+            and is_users(file)
         ]
         return frozenset().union(*(named for _, named in by_file)), by_file
 
     def _builders(self, thing: Any) -> list[str]:
         """The user's files that name an object: what it was built with may show in nothing but them."""
         every, by_file = self._named
-        files = {file for file, named in by_file if id(thing) in named} if id(thing) in every else set()
+        files = (
+            {file for file, named in by_file if id(thing) in named}
+            if id(thing) in every
+            else set()
+        )
         return sorted({self._behind(file) for file in files if Path(file).is_file()})
 
     _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (
@@ -191,13 +243,26 @@ class _Describing:
         ((set, frozenset), _set),
         (FunctionType, _function),
         (type, _class),
-        (MethodType, lambda d, it: {"method": d.of(it.__func__), "of": d.of(it.__self__)}),
-        (partial, lambda d, it: {"partial": [d.of(part) for part in (it.func, it.args, it.keywords, it.__dict__)]}),
+        (
+            MethodType,
+            lambda d, it: {"method": d.of(it.__func__), "of": d.of(it.__self__)},
+        ),
+        (
+            partial,
+            lambda d, it: {
+                "partial": [
+                    d.of(part) for part in (it.func, it.args, it.keywords, it.__dict__)
+                ]
+            },
+        ),
         (BuiltinFunctionType, _built_in),
         (ModuleType, _module),
         ((staticmethod, classmethod, property, cached_property), _descriptor),
         (PurePath, lambda _, path: {"path": str(path)}),
-        (re.Pattern, lambda d, it: {"pattern": d.of(it.pattern), "flags": int(it.flags)}),
+        (
+            re.Pattern,
+            lambda d, it: {"pattern": d.of(it.pattern), "flags": int(it.flags)},
+        ),
         (Media, _media),
         (object, _object),
     )
@@ -211,7 +276,9 @@ def _state(thing: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in {**(attributes or {}), **(slots or {})}.items()
-        if not isinstance(inspect.getattr_static(type(thing), name, None), cached_property)
+        if not isinstance(
+            inspect.getattr_static(type(thing), name, None), cached_property
+        )
     }
 
 
@@ -226,22 +293,42 @@ def _reduced(thing: Any) -> Any:
     if isinstance(parts, str):
         return parts
     arguments, state, *listed = (*parts[1:], None, None)[:4]
-    return [arguments, state, *(None if items is None else list(items) for items in listed)]
+    return [
+        arguments,
+        state,
+        *(None if items is None else list(items) for items in listed),
+    ]
 
 
 def _file_of(kind: type) -> str:
     """The file a class was written in; empty for Python's own and for those of compiled libraries."""
-    is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
+    is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {
+        "__main__"
+    }
     return "" if is_pythons else file_of(kind)
 
 
 def _library(thing: Any) -> dict[str, Any]:
-    name = str(getattr(thing, "__module__", None) or getattr(thing, "__name__", "")).partition(".")[0]
-    return {} if not name or name in sys.stdlib_module_names else {"library": name, "version": version_of(name)}
+    name = str(
+        getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
+    ).partition(".")[0]
+    return (
+        {}
+        if not name or name in sys.stdlib_module_names
+        else {"library": name, "version": version_of(name)}
+    )
 
 
 def _is_machinery(name: str, value: Any) -> bool:
     """What Python itself puts into a class."""
-    if name.startswith("_abc_") or inspect.isgetsetdescriptor(value) or inspect.ismemberdescriptor(value):
+    if (
+        name.startswith("_abc_")
+        or inspect.isgetsetdescriptor(value)
+        or inspect.ismemberdescriptor(value)
+    ):
         return True
-    return name.startswith("__") and name.endswith("__") and not isinstance(value, FunctionType)
+    return (
+        name.startswith("__")
+        and name.endswith("__")
+        and not isinstance(value, FunctionType)
+    )

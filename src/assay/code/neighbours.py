@@ -86,10 +86,23 @@ class Loader(SourceFileLoader):
 class _Finder(MetaPathFinder):
     """Finds modules by the names of their own, and runs those of folders with such names with the folder's builtins."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> Any:
         file = _aliases.get(fullname)
-        spec = spec_from_file_location(fullname, file) if file else PathFinder.find_spec(fullname, path)
-        if spec is not None and type(spec.loader) is SourceFileLoader and _builtins_for(spec.loader.path) is not None:
+        spec = (
+            spec_from_file_location(fullname, file)
+            if file
+            else PathFinder.find_spec(fullname, path)
+        )
+        if (
+            spec is not None
+            and type(spec.loader) is SourceFileLoader
+            and _builtins_for(spec.loader.path) is not None
+        ):
             spec.loader = Loader(fullname, spec.loader.path)
         return spec
 
@@ -125,7 +138,10 @@ def found(top: str) -> ModuleSpec | None:
 def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None:
     """Where a name leads from a folder: to the file in it, where its `spec` now leads to another loaded file's."""
     if spec is None or _home_of(spec) not in (None, folder):
-        for file in (folder / top / "__init__.py", folder / f"{top}.py"):  # as Python prefers them
+        for file in (
+            folder / top / "__init__.py",
+            folder / f"{top}.py",
+        ):  # as Python prefers them
             if file.is_file():
                 return spec_from_file_location(top, file)
     return spec
@@ -133,7 +149,11 @@ def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None
 
 def file_of(spec: ModuleSpec | None) -> Path | None:
     """The file of a module; `None` where it has none, as a module of C has that is built in."""
-    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+    return (
+        Path(spec.origin)
+        if spec is not None and spec.has_location and spec.origin
+        else None
+    )
 
 
 def forget(files: set[str]) -> None:
@@ -152,12 +172,17 @@ def _builtins_for(file: str) -> dict[str, Any] | None:
 @lru_cache(maxsize=8192)
 def _home_above(file: str) -> _Home | None:
     """The folder of a loaded file in or under which a file lies; the nearest."""
-    return next((_homes[folder] for folder in Path(file).parents if folder in _homes), None)
+    return next(
+        (_homes[folder] for folder in Path(file).parents if folder in _homes), None
+    )
 
 
 def _home_of(spec: ModuleSpec) -> Path | None:
     """The folder of a loaded file that a module at the top comes from."""
-    place = next(iter(spec.submodule_search_locations or ()), spec.origin if spec.has_location else None)
+    place = next(
+        iter(spec.submodule_search_locations or ()),
+        spec.origin if spec.has_location else None,
+    )
     folder = _folder_of(place) if place else None
     return folder if folder in _homes else None
 

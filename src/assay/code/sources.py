@@ -41,11 +41,18 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keeps what a function says of a file until the file changes; of the last `most` files."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
-        memory = lru_cache(maxsize=most)(lambda file, _state, *more: function(file, *more))
+        memory = lru_cache(maxsize=most)(
+            lambda file, _state, *more: function(file, *more)
+        )
 
         def current(file: Path, *more: Any) -> T:
             now = file.stat()
-            state = now.st_mtime_ns, now.st_size, now.st_ctime_ns, now.st_ino  # a copy may keep time and size
+            state = (
+                now.st_mtime_ns,
+                now.st_size,
+                now.st_ctime_ns,
+                now.st_ino,
+            )  # a copy may keep time and size
             return memory(file.absolute(), state, *more)
 
         return current
@@ -64,7 +71,9 @@ def _digest_behind(file: str, libraries: bool) -> str:
     lines = sorted(f"{path.name} {_digest(path)}" for path in files)
     if libraries:
         lines += sorted(f"{name} {version_of(name)}" for name in imported)
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(
+        "\n".join(lines).encode("utf-8", "surrogateescape")
+    ).hexdigest()
 
 
 _digest_of_own = lru_cache(maxsize=4096)(_digest_behind)
@@ -80,7 +89,9 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     if library := _INSTALLED.match(str(start)):
         return files, {library[1]}
     room = start.parent if is_own(start) else None
-    spec_of = cache(neighbours.found)  # each name at the top once: looking goes through all of Python's path
+    spec_of = cache(
+        neighbours.found
+    )  # each name at the top once: looking goes through all of Python's path
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
         at = waiting.pop()
@@ -99,13 +110,17 @@ def leave_inits_out(package: Path) -> None:
 
 
 def _is_run(file: Path) -> bool:
-    return file.is_file() and (file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents))
+    return file.is_file() and (
+        file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents)
+    )
 
 
 @lru_cache(maxsize=8192)
 def is_users(file: str | Path) -> bool:
     """Whether a file is the user's own: neither Python's, nor an installed library's, nor assay's."""
-    return not (_INSTALLED.match(str(file)) or str(file).startswith(_STANDARD) or is_own(file))
+    return not (
+        _INSTALLED.match(str(file)) or str(file).startswith(_STANDARD) or is_own(file)
+    )
 
 
 def is_own(file: str | Path) -> bool:
@@ -155,7 +170,9 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
     """
     tree: ast.Module | None = None
     if is_own(file):
-        tree = ast.parse("\n".join(_OWN_IMPORT.findall(file.read_text(encoding="utf-8"))))
+        tree = ast.parse(
+            "\n".join(_OWN_IMPORT.findall(file.read_text(encoding="utf-8")))
+        )
     elif file.suffix == ".py":
         tree = parsed(file)
     names: dict[str, None] = {}
@@ -165,7 +182,11 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
         if isinstance(node, ast.Call):
             callee = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
             first = node.args[0] if node.args else None
-            if callee in _BY_NAME and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            if (
+                callee in _BY_NAME
+                and isinstance(first, ast.Constant)
+                and isinstance(first.value, str)
+            ):
                 names[first.value] = None
             elif callee in _BY_NAME or callee in _BY_PATH:
                 is_open = True
@@ -181,7 +202,10 @@ def names_imported(node: ast.AST) -> list[str]:
     base = f"{'.' * node.level}{node.module or ''}"
     joint = "." if node.module else ""
     # Each of the names may be a module of its own.
-    return [base, *(f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*")]
+    return [
+        base,
+        *(f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*"),
+    ]
 
 
 def parsed(file: Path) -> ast.Module | None:
@@ -194,11 +218,15 @@ def parsed(file: Path) -> ast.Module | None:
 
 def _tree(file: Path) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
+        warnings.simplefilter(
+            "ignore"
+        )  # what is odd about a user's text is Python's to say, when it is run
         return ast.parse(file.read_bytes())
 
 
-_kept_tree = until_changed(16)(_tree)  # each file of a run is looked at by several, one after another
+_kept_tree = until_changed(16)(
+    _tree
+)  # each file of a run is looked at by several, one after another
 
 
 def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
@@ -210,7 +238,11 @@ def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
     files, folders = look_up(folder, parts.pop(0)) if dots == 0 else ([], [folder])
     inside = [folder / "__init__.py"] if dots else []
     for part in parts:
-        inside += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py")]
+        inside += [
+            path
+            for f in folders
+            for path in (f / f"{part}.py", f / part / "__init__.py")
+        ]
         folders = [_followed(f / part) for f in folders if (f / part).is_dir()]
     # A library is known by its name: of its modules only those count that are links to files of the user.
     inside = [path for path in map(_followed, inside) if not files or is_users(path)]
@@ -221,12 +253,18 @@ def _followed(path: Path) -> Path:
     return path.resolve() if path.is_symlink() else path
 
 
-def _look_up(folder: Path, top: str, spec: ModuleSpec | None) -> tuple[list[Path], list[Path]]:
+def _look_up(
+    folder: Path, top: str, spec: ModuleSpec | None
+) -> tuple[list[Path], list[Path]]:
     spec = neighbours.beside(folder, top, spec)
     file = neighbours.file_of(spec)
     files = [file.resolve()] if file is not None and _is_run(file) else []
     places = spec.submodule_search_locations if spec is not None else None
-    folders = [_followed(Path(place)) for place in places or ()] if file or places else [folder / top]
+    folders = (
+        [_followed(Path(place)) for place in places or ()]
+        if file or places
+        else [folder / top]
+    )
     return files, folders
 
 

@@ -41,7 +41,11 @@ def digest_of_code(thing: Any) -> str:
 def digest_of_state(thing: Any) -> str:
     """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
     is_function = isinstance(thing, FunctionType)
-    values = list(_lasting(thing).values()) if is_function else _settings(getattr(thing, "__self__", thing))
+    values = (
+        list(_lasting(thing).values())
+        if is_function
+        else _settings(getattr(thing, "__self__", thing))
+    )
     return digest_of(_Described().of(values)) if values else ""
 
 
@@ -51,7 +55,10 @@ _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
 
 def digest_of_globals(function: FunctionType) -> str:
     """Digest of the plain data of its file that a function, and those of the file that it calls, name; not of where."""
-    values, folder = function.__globals__, str(Path(function.__code__.co_filename).parent)
+    values, folder = (
+        function.__globals__,
+        str(Path(function.__code__.co_filename).parent),
+    )
     functions, found = [function], dict[str, str]()
     for one in functions:  # more are put behind it on the way
         named = {name for code in _codes(one.__code__) for name in code.co_names}
@@ -59,10 +66,17 @@ def digest_of_globals(function: FunctionType) -> str:
             value = values[name]
             if isinstance(value, FunctionType) and value.__globals__ is values:
                 functions += [value] if value not in functions else []
-            elif type(value) in _PLAIN and not is_secret_name(name) and not is_secret_name(name.rpartition("_")[2]):
+            elif (
+                type(value) in _PLAIN
+                and not is_secret_name(name)
+                and not is_secret_name(name.rpartition("_")[2])
+            ):
                 if (id(value), folder) not in _first_seen:
                     text = json.dumps(_Described().of(value), sort_keys=True)
-                    _first_seen[id(value), folder] = value, digest_of(text.replace(json.dumps(folder)[1:-1], ""))
+                    _first_seen[id(value), folder] = (
+                        value,
+                        digest_of(text.replace(json.dumps(folder)[1:-1], "")),
+                    )
                 found[name] = _first_seen[id(value), folder][1]
     return digest_of(found) if found else ""
 
@@ -77,20 +91,30 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _settings(owner: Any) -> list[dict[str, Any]]:
     """The attributes of an object that is not Python's or a library's, but for those that its methods change."""
-    if inspect.isclass(owner) or inspect.isroutine(owner) or isinstance(owner, ModuleType):
+    if (
+        inspect.isclass(owner)
+        or inspect.isroutine(owner)
+        or isinstance(owner, ModuleType)
+    ):
         return []
     file = file_of(type(owner))
     if file and not is_users(file):
         return []  # a library's object keeps what it likes
     changing = _changed_attributes(type(owner))
-    state = {name: value for name, value in getattr(owner, "__dict__", {}).items() if name not in changing}
+    state = {
+        name: value
+        for name, value in getattr(owner, "__dict__", {}).items()
+        if name not in changing
+    }
     return [state] if state else []
 
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
     """What a function was closed over; variables of outer functions that have no value yet are left out."""
     values = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+    for name, cell in zip(
+        function.__code__.co_freevars, function.__closure__ or (), strict=True
+    ):
         with suppress(ValueError):
             values[name] = cell.cell_contents
     return values
@@ -99,7 +123,11 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 def _lasting(function: FunctionType) -> dict[str, Any]:
     """What a function was closed over, but for what it changes itself."""
     variables = _stored(function.__code__)
-    return {name: value for name, value in closure_of(function).items() if name not in variables}
+    return {
+        name: value
+        for name, value in closure_of(function).items()
+        if name not in variables
+    }
 
 
 def _stored(code: CodeType, *kinds: str) -> set[str]:
@@ -111,9 +139,16 @@ def _stored(code: CodeType, *kinds: str) -> set[str]:
 
 def _changed_attributes(kind: type) -> set[str]:
     """The attributes that an object's methods assign to after it was built."""
-    methods = [value for base in kind.__mro__ for name, value in vars(base).items() if name not in BUILDING]
+    methods = [
+        value
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+        if name not in BUILDING
+    ]
     functions = [one for one in methods if isinstance(one, FunctionType)]
-    return set().union(*(_stored(function.__code__, "STORE_ATTR") for function in functions))
+    return set().union(
+        *(_stored(function.__code__, "STORE_ATTR") for function in functions)
+    )
 
 
 _accumulators: dict[int, Any] = {}
@@ -142,28 +177,46 @@ class _Described:
         if id(thing) in self._seen:
             return {"again": type(thing).__qualname__}
         self._seen[id(thing)] = thing
-        self._left -= len(thing) if isinstance(thing, (list, tuple, set, frozenset, Mapping)) else 1
+        self._left -= (
+            len(thing)
+            if isinstance(thing, (list, tuple, set, frozenset, Mapping))
+            else 1
+        )
         if self._left < 0:
-            return {"large": [type(thing).__qualname__, len(thing) if hasattr(thing, "__len__") else 1]}
+            return {
+                "large": [
+                    type(thing).__qualname__,
+                    len(thing) if hasattr(thing, "__len__") else 1,
+                ]
+            }
         describe = next(way for kind, way in self._ways if isinstance(thing, kind))
         return describe(self, thing)
 
     def _mapping(self, thing: Mapping[Any, Any]) -> Any:
-        return {str(key): self.of(value) for key, value in thing.items() if not is_secret_name(str(key))}
+        return {
+            str(key): self.of(value)
+            for key, value in thing.items()
+            if not is_secret_name(str(key))
+        }
 
     def _function(self, thing: FunctionType) -> Any:
         if file_of(thing):
             return {"function": f"{thing.__module__}.{thing.__qualname__}"}
         closure = {name: self.of(value) for name, value in _lasting(thing).items()}
         defaults = [self.of(thing.__defaults__), self.of(thing.__kwdefaults__)]
-        return {"code": self._code(thing.__code__, thing.__globals__), "closure": closure, "defaults": defaults}
+        return {
+            "code": self._code(thing.__code__, thing.__globals__),
+            "closure": closure,
+            "defaults": defaults,
+        }
 
     def _code(self, code: CodeType, names: Mapping[str, Any]) -> Any:
         variables = _stored(code)
         return {
             "bytecode": digest_of(code.co_code),
             "constants": [
-                self._code(one, names) if isinstance(one, CodeType) else self.of(one) for one in code.co_consts
+                self._code(one, names) if isinstance(one, CodeType) else self.of(one)
+                for one in code.co_consts
             ],
             "names": list(code.co_names),
             "globals": {
@@ -179,9 +232,14 @@ class _Described:
         members = {
             name: self.of(value)
             for name, value in vars(thing).items()
-            if not (name.startswith("__") and not callable(value)) and not is_secret_name(name)
+            if not (name.startswith("__") and not callable(value))
+            and not is_secret_name(name)
         }
-        return {"class": thing.__qualname__, "bases": [self.of(base) for base in thing.__bases__], "members": members}
+        return {
+            "class": thing.__qualname__,
+            "bases": [self.of(base) for base in thing.__bases__],
+            "members": members,
+        }
 
     def _object(self, thing: Any) -> Any:
         kind = thing if inspect.isroutine(thing) else type(thing)
@@ -190,7 +248,10 @@ class _Described:
     _ways: tuple[tuple[Any, Callable[["_Described", Any], Any]], ...] = (
         (Mapping, _mapping),
         ((list, tuple), lambda d, it: [d.of(value) for value in it]),
-        ((set, frozenset), lambda d, it: {"set": sorted(digest_of(d.of(value)) for value in it)}),
+        (
+            (set, frozenset),
+            lambda d, it: {"set": sorted(digest_of(d.of(value)) for value in it)},
+        ),
         (FunctionType, _function),
         (type, _class),
         ((staticmethod, classmethod), lambda d, it: d.of(it.__func__)),

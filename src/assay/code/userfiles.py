@@ -23,7 +23,9 @@ from . import neighbours
 from .data_files import watching
 from .sources import behind, digest_behind
 
-_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+_UNEXPECTED = re.compile(
+    r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
+)
 _loaded: dict[tuple[Path, str], ModuleType] = {}
 
 
@@ -77,11 +79,15 @@ def load_file(path: str | Path) -> ModuleType:
             loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, AssayError) or not isinstance(error, (Exception, SystemExit)):
+        if isinstance(error, AssayError) or not isinstance(
+            error, (Exception, SystemExit)
+        ):
             raise
         where = f"{path}{failing_line(error, file)}"
         is_exit = isinstance(error, SystemExit)
-        fix = 'put it under if __name__ == "__main__":' if is_exit else keyword_fix(error)
+        fix = (
+            'put it under if __name__ == "__main__":' if is_exit else keyword_fix(error)
+        )
         raise UsageError(describe_failure(error), where=where, fix=fix) from error
     _loaded[file, digest] = module
     return module
@@ -95,7 +101,13 @@ def load_attribute(reference: str) -> Any:
         return module
     if not hasattr(module, attribute):
         names = [n for n in vars(module) if not n.startswith("_")]
-        raise UnknownName("name", attribute, names, where=path, hint=f"{path} defines {', '.join(names) or 'nothing'}")
+        raise UnknownName(
+            "name",
+            attribute,
+            names,
+            where=path,
+            hint=f"{path} defines {', '.join(names) or 'nothing'}",
+        )
     return getattr(module, attribute)
 
 
@@ -107,12 +119,20 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
         names = [
             name
             for name, thing in vars(module).items()
-            if not name.startswith("_") and callable(thing) and getattr(thing, "__module__", None) == module.__name__
+            if not name.startswith("_")
+            and callable(thing)
+            and getattr(thing, "__module__", None) == module.__name__
         ]
         if not hasattr(module, usual) and len(names) != 1:
-            defined = f"it defines {', '.join(names)}" if names else "it defines no function"
+            defined = (
+                f"it defines {', '.join(names)}" if names else "it defines no function"
+            )
             fix = f"write {path}:{names[0] if names else usual}, or name the one that is meant {usual!r}"
-            raise UsageError(f"the file does not say which function is meant: {defined}", where=path, fix=fix)
+            raise UsageError(
+                f"the file does not say which function is meant: {defined}",
+                where=path,
+                fix=fix,
+            )
         attribute = usual if hasattr(module, usual) else names[0]
     return attribute, load_attribute(f"{path}:{attribute}")
 
@@ -139,7 +159,9 @@ def describe_failure(error: BaseException) -> str:
         return f"calls sys.exit({error.code!r}) while it is loaded"
     if isinstance(error, SyntaxError):
         return f"not valid Python: {error.msg}"
-    if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
+    if isinstance(error, ModuleNotFoundError) and str(error).startswith(
+        "No module named"
+    ):
         return f"imports {error.name!r}, which is not installed"
     if isinstance(error, ModuleNotFoundError):
         return without_keys(str(error))
@@ -151,5 +173,7 @@ def failing_line(error: BaseException, file: Path) -> str:
     if isinstance(error, SyntaxError) and error.lineno:
         return f":{error.lineno}"
     frames = walk_tb(error.__traceback__)
-    lines = [f":{line}" for frame, line in frames if frame.f_code.co_filename == str(file)]
+    lines = [
+        f":{line}" for frame, line in frames if frame.f_code.co_filename == str(file)
+    ]
     return lines[-1] if lines else ""

@@ -4,12 +4,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..core import Result
-from ..report import format_value, html_grid, markdown_grid, markdown_text, printable, text_grid
+from ..report import (
+    format_value,
+    html_grid,
+    markdown_grid,
+    markdown_text,
+    printable,
+    text_grid,
+)
 from ..store import export
 from .leaderboard import Column, Entry, Leaderboard
 
 MISSING = "–"
-CSV_COLUMNS = ("model", "protocol", "metric", "value", "low", "high", "n", "rank_best", "rank_worst", "run")
+CSV_COLUMNS = (
+    "model",
+    "protocol",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "rank_best",
+    "rank_worst",
+    "run",
+)
 MOST_NAMED = 6
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>
@@ -23,12 +41,27 @@ td{{font-variant-numeric:tabular-nums}}</style></head>
 
 def cells_of(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
     """Headings and rows: rank, model, the mean where there is one, then each column with its own rank."""
-    has_mean = any(entry.mean is not None for entry in board.entries) and len(board.columns) > 1
-    headings = ["Rank", "Model", *(["Mean"] if has_mean else []), *(column.title for column in board.columns)]
+    has_mean = (
+        any(entry.mean is not None for entry in board.entries)
+        and len(board.columns) > 1
+    )
+    headings = [
+        "Rank",
+        "Model",
+        *(["Mean"] if has_mean else []),
+        *(column.title for column in board.columns),
+    ]
     rows = []
     for entry in board.entries:
         mean = [_mean(entry)] if has_mean else []
-        rows.append([_overall(board, entry), entry.name, *mean, *(_cell(board, entry, c) for c in board.columns)])
+        rows.append(
+            [
+                _overall(board, entry),
+                entry.name,
+                *mean,
+                *(_cell(board, entry, c) for c in board.columns),
+            ]
+        )
     return headings, rows
 
 
@@ -76,7 +109,9 @@ def remarks(board: Leaderboard) -> Iterator[str]:
         gaps = [column.title for name, column in board.missing if name == entry.name]
         if gaps:
             yield f"{entry.name} has no number in {_listed(gaps)}"
-    if any(result.flags for entry in board.entries for result, _ in entry.numbers.values()):
+    if any(
+        result.flags for entry in board.entries for result, _ in entry.numbers.values()
+    ):
         yield "⚑: failures or an interval to be careful with; `assay show RUN` says which"
     yield from board.notes
 
@@ -88,7 +123,11 @@ def _listed(names: list[str]) -> str:
 
 def text(board: Leaderboard) -> str:
     """For a terminal."""
-    lines = [*text_grid(*cells_of(board)), "", *(printable(f"note: {line}") for line in remarks(board))]
+    lines = [
+        *text_grid(*cells_of(board)),
+        "",
+        *(printable(f"note: {line}") for line in remarks(board)),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -96,7 +135,11 @@ def markdown(board: Leaderboard) -> str:
     """For a document."""
     headings, rows = cells_of(board)
     notes = "\n".join(f"- {markdown_text(line)}" for line in remarks(board))
-    return markdown_grid([markdown_text(heading) for heading in headings], rows) + f"\n\n{notes}".rstrip() + "\n"
+    return (
+        markdown_grid([markdown_text(heading) for heading in headings], rows)
+        + f"\n\n{notes}".rstrip()
+        + "\n"
+    )
 
 
 def html(board: Leaderboard) -> str:
@@ -120,5 +163,15 @@ def csv_text(board: Leaderboard) -> str:
             low, high = result.ci or ("", "")
             place = board.ranks.get(column, {}).get(entry.name)
             places = ["", ""] if place is None else [place.best, place.worst]
-            rows.append([*head, result.value, low, high, result.n, *places, str(reader.layout.folder)])
+            rows.append(
+                [
+                    *head,
+                    result.value,
+                    low,
+                    high,
+                    result.n,
+                    *places,
+                    str(reader.layout.folder),
+                ]
+            )
     return export.csv_text(CSV_COLUMNS, rows)

@@ -32,7 +32,9 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     """
     before = open_baseline(baseline)
     after = open_baseline(run.folder if isinstance(run, RunResult) else run)
-    results: Sequence[Result] = run.results if isinstance(run, RunResult) else after.results
+    results: Sequence[Result] = (
+        run.results if isinstance(run, RunResult) else after.results
+    )
     values = Values()
     rows = [_row(r, before, after, values) for r in results]
     adjust(rows)
@@ -41,7 +43,9 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     notes += [note for reader in (before, after) if (note := _early_note(reader))]
     settings = differing_settings(*manifests)
     folders = str(before.layout.folder), str(after.layout.folder)
-    return Comparison(folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage))
+    return Comparison(
+        folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage)
+    )
 
 
 def adjust(rows: Iterable[Row]) -> None:
@@ -63,19 +67,45 @@ def _early_note(reader: RunReader) -> str:
 
 def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
     models = [model for task, model in before.index.cells if task == result.task]
-    row = Row(result.task, result.model, None, result.metric, result.higher_is_better, scale=_scale(result))
+    row = Row(
+        result.task,
+        result.model,
+        None,
+        result.metric,
+        result.higher_is_better,
+        scale=_scale(result),
+    )
     if not models:
         row.refused = f"the baseline has no task {result.task!r}"
         return row
     if result.model not in models and len(models) > 1:
         row.refused = f"the baseline has several models: {', '.join(models)}"
         return row
-    return compare_number(result, after, before, result.model if result.model in models else models[0], values)
+    return compare_number(
+        result,
+        after,
+        before,
+        result.model if result.model in models else models[0],
+        values,
+    )
 
 
-def compare_number(result: Result, after: RunReader, before: RunReader, baseline_model: str, values: Values) -> Row:
+def compare_number(
+    result: Result,
+    after: RunReader,
+    before: RunReader,
+    baseline_model: str,
+    values: Values,
+) -> Row:
     """One number of a run beside the same number of a model of another run; `values` are read once for many rows."""
-    row = Row(result.task, result.model, baseline_model, result.metric, result.higher_is_better, scale=_scale(result))
+    row = Row(
+        result.task,
+        result.model,
+        baseline_model,
+        result.metric,
+        result.higher_is_better,
+        scale=_scale(result),
+    )
     table = _same_number(before, result, baseline_model)
     if "recipe" in result.details:
         _compare_counts(row, result, table, before, after, values)
@@ -84,7 +114,10 @@ def compare_number(result: Result, after: RunReader, before: RunReader, baseline
     theirs, _ = values.of_samples(before, table or result, baseline_model)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
-        row.refused = _unscored(result, before, after, baseline_model) or f"{whose} has no value for each sample"
+        row.refused = (
+            _unscored(result, before, after, baseline_model)
+            or f"{whose} has no value for each sample"
+        )
         return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
@@ -109,14 +142,23 @@ def compare_number(result: Result, after: RunReader, before: RunReader, baseline
 
 
 def _compare_counts(
-    row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader, values: Values
+    row: Row,
+    result: Result,
+    table: Result | None,
+    before: RunReader,
+    after: RunReader,
+    values: Values,
 ) -> None:
     """A number of the whole corpus, made in both runs of the counts of each sample by the same formula."""
     recipe = Recipe.from_plain(result.details["recipe"])
     if recipe is None:
         row.refused = "the formula of the number is not known"
         return
-    if table is not None and table.details.get("recipe", result.details["recipe"]) != result.details["recipe"]:
+    if (
+        table is not None
+        and table.details.get("recipe", result.details["recipe"])
+        != result.details["recipe"]
+    ):
         row.refused = "the two runs made the number by different formulas"
         return
     ours, clusters = values.counts(after, result, result, result.model, recipe)
@@ -139,17 +181,26 @@ def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, fl
 
     with np.errstate(divide="ignore", invalid="ignore"):
         values = recipe.function()(np.asarray(list(counts.values()), float))
-    return {id: float(value) for id, value in zip(counts, values, strict=True) if np.isfinite(value)}
+    return {
+        id: float(value)
+        for id, value in zip(counts, values, strict=True)
+        if np.isfinite(value)
+    }
 
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
     """Which scorer of this run the baseline lacks, and how to have it; empty if that is not what is missing."""
-    ways = [_way(reader, result.task, of) for reader, of in ((before, model), (after, result.model))]
+    ways = [
+        _way(reader, result.task, of)
+        for reader, of in ((before, model), (after, result.model))
+    ]
     if ways[0] != ways[1]:
         return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
     scorers = before.scorers(result.task, model)
     for scorer in after.scorers(result.task, result.model):
-        if scorer not in scorers and (result.metric == scorer or result.metric.startswith(f"{scorer}.")):
+        if scorer not in scorers and (
+            result.metric == scorer or result.metric.startswith(f"{scorer}.")
+        ):
             again = f"assay score {shlex.quote(str(before.layout.folder))} --scorer {shlex.quote(scorer)}"
             return f"the baseline was not scored by {scorer!r}; fix: {again}"
     return ""
@@ -162,19 +213,27 @@ def _way(reader: RunReader, task: str, model: str) -> str:
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
     """The lowest and the highest value the number can have, where one of the summaries says so."""
-    found = next((r.details["scale"] for r in results if r is not None and "scale" in r.details), None)
+    found = next(
+        (r.details["scale"] for r in results if r is not None and "scale" in r.details),
+        None,
+    )
     return None if found is None else (float(found[0]), float(found[1]))
 
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
     """The same number as the baseline's table has it, which says how answers were counted and reduced there."""
     wanted = result.task, model, result.metric
-    return next((row for row in before.results if (row.task, row.model, row.metric) == wanted), None)
+    return next(
+        (row for row in before.results if (row.task, row.model, row.metric) == wanted),
+        None,
+    )
 
 
 def _is_mean(values: Mapping[str, float], result: Result) -> bool:
     mean = sum(values.values()) / len(values)
-    return result.value is not None and abs(mean - result.value) <= ROUNDING * max(1.0, abs(mean))
+    return result.value is not None and abs(mean - result.value) <= ROUNDING * max(
+        1.0, abs(mean)
+    )
 
 
 def _reducer_notes(rows: Sequence[Row]) -> list[str]:
@@ -184,5 +243,3 @@ def _reducer_notes(rows: Sequence[Row]) -> list[str]:
         for row in rows
         if row.reducers is not None
     ]
-
-

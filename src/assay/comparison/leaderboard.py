@@ -63,7 +63,12 @@ class Leaderboard:
     @cached_property
     def missing(self) -> list[tuple[str, Column]]:
         """Models and the columns they have no number in."""
-        return [(one.name, column) for one in self.entries for column in self.columns if column not in one.numbers]
+        return [
+            (one.name, column)
+            for one in self.entries
+            for column in self.columns
+            if column not in one.numbers
+        ]
 
     @property
     def overall(self) -> Mapping[str, Rank]:
@@ -74,9 +79,18 @@ class Leaderboard:
     def to_plain(self) -> dict[str, Any]:
         """The document of `--format json`."""
         columns = [
-            {"protocol": c.protocol, "metric": c.metric, "higher_is_better": c.higher_is_better} for c in self.columns
+            {
+                "protocol": c.protocol,
+                "metric": c.metric,
+                "higher_is_better": c.higher_is_better,
+            }
+            for c in self.columns
         ]
-        return {"columns": columns, "models": [self._plain(entry) for entry in self.entries], "notes": list(self.notes)}
+        return {
+            "columns": columns,
+            "models": [self._plain(entry) for entry in self.entries],
+            "notes": list(self.notes),
+        }
 
     def _plain(self, entry: Entry) -> dict[str, Any]:
         cells: list[dict[str, Any] | None] = []
@@ -87,22 +101,31 @@ class Leaderboard:
                 continue
             result, reader = found
             place = self.ranks.get(column, {}).get(entry.name)
-            cells.append({
-                "value": result.value, "ci": None if result.ci is None else list(result.ci), "n": result.n,
-                "rank": _plain_rank(place), "run": str(reader.layout.folder),
-            })  # fmt: skip
+            cells.append(
+                {
+                    "value": result.value,
+                    "ci": None if result.ci is None else list(result.ci),
+                    "n": result.n,
+                    "rank": _plain_rank(place),
+                    "run": str(reader.layout.folder),
+                }
+            )
         overall = entry.mean
         return {
             "name": entry.name,
             "model": entry.model,
             "rank": _plain_rank(self.ranks.get(None, {}).get(entry.name)),
             "mean": None if overall is None else overall.value,
-            "mean_ci": None if overall is None or overall.low is None else [overall.low, overall.high],
+            "mean_ci": None
+            if overall is None or overall.low is None
+            else [overall.low, overall.high],
             "cells": cells,
         }
 
 
-def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks: Sequence[str] = ()) -> Leaderboard:
+def make_leaderboard(
+    folders: Sequence[Path], metrics: Sequence[str] = (), tasks: Sequence[str] = ()
+) -> Leaderboard:
     """The leaderboard of some run folders: the last run of each model and protocol counts.
 
     `metrics` and `tasks` name the columns to take; without, every task has one, by its first metric.
@@ -112,7 +135,11 @@ def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks
     columns = tuple(sorted({column for entry in entries for column in entry.numbers}))
     if not columns:
         filters = ", ".join([*tasks, *metrics])
-        what = f"no run has a number of {filters}" if filters else "no run here has numbers yet"
+        what = (
+            f"no run has a number of {filters}"
+            if filters
+            else "no run here has numbers yet"
+        )
         raise UsageError(what, fix="name other runs, tasks or metrics")
     values = Values()
     duels = _Duels(values)
@@ -120,12 +147,17 @@ def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks
     for column in columns:
         models = {entry.name: entry for entry in entries if column in entry.numbers}
         if len(models) >= LEAST_TO_RANK:
-            ranks[column] = rank(list(models), lambda a, b, names=models, c=column: duels.one(names[a], names[b], c))  # type: ignore[misc]
+            ranks[column] = rank(
+                list(models),
+                lambda a, b, names=models, c=column: duels.one(names[a], names[b], c),
+            )  # type: ignore[misc]
     if _is_one_scale(entries, columns, values):
         _add_means(entries, columns)
         whole = {entry.name: entry for entry in entries if entry.mean is not None}
         if len(whole) >= LEAST_TO_RANK:
-            ranks[None] = rank(list(whole), lambda a, b: duels.all(whole[a], whole[b], columns))
+            ranks[None] = rank(
+                list(whole), lambda a, b: duels.all(whole[a], whole[b], columns)
+            )
     elif len(columns) > 1:
         notes.append("no mean: the columns are not of one scale")
     notes += duels.notes
@@ -133,10 +165,23 @@ def make_leaderboard(folders: Sequence[Path], metrics: Sequence[str] = (), tasks
     return Leaderboard(columns, tuple(entries), ranks, tuple(dict.fromkeys(notes)))
 
 
-def _entries(folders: Sequence[Path], metrics: Sequence[str], tasks: Sequence[str], notes: list[str]) -> list[Entry]:
+def _entries(
+    folders: Sequence[Path],
+    metrics: Sequence[str],
+    tasks: Sequence[str],
+    notes: list[str],
+) -> list[Entry]:
     """The models of some runs, the last run first; models of one name that are not the same are told apart."""
-    readers = sorted((RunReader(folder) for folder in folders), key=_finished, reverse=True)
-    names = dict(zip([r.layout.folder for r in readers], short_paths([r.layout.folder for r in readers]), strict=True))
+    readers = sorted(
+        (RunReader(folder) for folder in folders), key=_finished, reverse=True
+    )
+    names = dict(
+        zip(
+            [r.layout.folder for r in readers],
+            short_paths([r.layout.folder for r in readers]),
+            strict=True,
+        )
+    )
     found: dict[tuple[str, str], Entry] = {}
     older = 0
     for reader in readers:
@@ -146,9 +191,15 @@ def _entries(folders: Sequence[Path], metrics: Sequence[str], tasks: Sequence[st
             entry = found.get(key)
             if entry is None:
                 is_known = any(model == result.model for model, _ in found)
-                name = f"{result.model} ({names[reader.layout.folder]})" if is_known else result.model
+                name = (
+                    f"{result.model} ({names[reader.layout.folder]})"
+                    if is_known
+                    else result.model
+                )
                 entry = found[key] = Entry(name, result.model)
-            column = Column(result.protocol or result.task, result.metric, result.higher_is_better)
+            column = Column(
+                result.protocol or result.task, result.metric, result.higher_is_better
+            )
             if column in entry.numbers:
                 older += 1
             else:
@@ -156,7 +207,9 @@ def _entries(folders: Sequence[Path], metrics: Sequence[str], tasks: Sequence[st
         if reader.damage:
             notes.append(f"{names[reader.layout.folder]}: damaged: {reader.damage[0]}")
     if older:
-        notes.append(f"{older} older numbers of the same model and protocol are left out: the last run counts")
+        notes.append(
+            f"{older} older numbers of the same model and protocol are left out: the last run counts"
+        )
     return list(found.values())
 
 
@@ -164,23 +217,38 @@ def _finished(reader: RunReader) -> tuple[str, int]:
     """When a run ended; within a second, when that was written down."""
     path = reader.layout.manifest
     manifest = reader.manifest_if_any
-    return str(manifest.get("finished") or manifest.get("started") or ""), path.stat().st_mtime_ns if manifest else 0
+    return str(
+        manifest.get("finished") or manifest.get("started") or ""
+    ), path.stat().st_mtime_ns if manifest else 0
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    cells = [cell for cell in reader.manifest_if_any.get("cells", ()) if isinstance(cell, Mapping)]
-    return {(c.get("task"), c.get("model")): str((c.get("digests") or {}).get("model", "")) for c in cells}  # type: ignore[misc]
+    cells = [
+        cell
+        for cell in reader.manifest_if_any.get("cells", ())
+        if isinstance(cell, Mapping)
+    ]
+    return {
+        (c.get("task"), c.get("model")): str((c.get("digests") or {}).get("model", ""))
+        for c in cells
+    }  # type: ignore[misc]
 
 
-def _headlines(reader: RunReader, metrics: Sequence[str], tasks: Sequence[str]) -> list[Result]:
+def _headlines(
+    reader: RunReader, metrics: Sequence[str], tasks: Sequence[str]
+) -> list[Result]:
     """The first number of each task and model of a run, or those with the names that were asked for."""
     chosen: dict[tuple[str, str, str], Result] = {}
     for result in reader.results:
-        if result.value is None or (tasks and not {result.task, result.protocol} & set(tasks)):
+        if result.value is None or (
+            tasks and not {result.task, result.protocol} & set(tasks)
+        ):
             continue
         if metrics and result.metric not in metrics:
             continue
-        chosen.setdefault((result.task, result.model, result.metric if metrics else ""), result)
+        chosen.setdefault(
+            (result.task, result.model, result.metric if metrics else ""), result
+        )
     return list(chosen.values())
 
 
@@ -196,19 +264,27 @@ class _Duels:
         key = first.name, second.name, column
         if key not in self._rows:
             result, reader = first.numbers[column]
-            row = compare_number(result, reader, second.numbers[column][1], second.model, self._values)
+            row = compare_number(
+                result, reader, second.numbers[column][1], second.model, self._values
+            )
             self._rows[key] = row
             if row.paired is None:
-                self.notes.append(f"{column.title}: {first.name} and {second.name} not compared: {row.refused}")
+                self.notes.append(
+                    f"{column.title}: {first.name} and {second.name} not compared: {row.refused}"
+                )
         return self._rows[key]
 
     def one(self, first: Entry, second: Entry, column: Column) -> Duel | None:
         paired = self.row(first, second, column).paired
         if paired is None:
             return None
-        return Duel(paired.difference.value * (1 if column.higher_is_better else -1), paired.p)
+        return Duel(
+            paired.difference.value * (1 if column.higher_is_better else -1), paired.p
+        )
 
-    def all(self, first: Entry, second: Entry, columns: Sequence[Column]) -> Duel | None:
+    def all(
+        self, first: Entry, second: Entry, columns: Sequence[Column]
+    ) -> Duel | None:
         if len(columns) == 1:
             return self.one(first, second, columns[0])
         if any(self.row(first, second, column).paired is None for column in columns):
@@ -225,16 +301,22 @@ class _Duels:
         if result.clusters is None:
             return mean_interval(differences)
         _, clusters = self._values.of_samples(reader, result, first.model)
-        return clustered_mean(differences, [clusters[id] for id in common], binary=False)
+        return clustered_mean(
+            differences, [clusters[id] for id in common], binary=False
+        )
 
 
-def _is_one_scale(entries: Sequence[Entry], columns: Sequence[Column], values: Values) -> bool:
+def _is_one_scale(
+    entries: Sequence[Entry], columns: Sequence[Column], values: Values
+) -> bool:
     """Whether a mean over the columns means something: all are shares or all have the same ends, and more is better."""
     scales = set()
     for column in columns:
         if not column.higher_is_better:
             return False
-        result, reader = next(entry.numbers[column] for entry in entries if column in entry.numbers)
+        result, reader = next(
+            entry.numbers[column] for entry in entries if column in entry.numbers
+        )
         if "recipe" in result.details:
             return False
         scale = result.details.get("scale")
@@ -255,21 +337,37 @@ def _add_means(entries: Sequence[Entry], columns: Sequence[Column]) -> None:
 def _estimate(result: Result) -> Estimate:
     low, high = result.ci or (None, None)
     value = float(result.value or 0.0)
-    return Estimate(value, result.stderr, low, high, result.n, result.clusters, result.interval)
+    return Estimate(
+        value, result.stderr, low, high, result.n, result.clusters, result.interval
+    )
 
 
 def _place(
-    entry: Entry, columns: Sequence[Column], ranks: Mapping[Column | None, Mapping[str, Rank]]
+    entry: Entry,
+    columns: Sequence[Column],
+    ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[Any, ...]:
     """What entries are sorted by: the mean, else fewer missing cells and better ranks."""
     if entry.mean is not None:
         return 0, -entry.mean.value, 0.0, entry.name
-    places = [ranks[c][entry.name].best for c in columns if c in ranks and entry.name in ranks[c]]
+    places = [
+        ranks[c][entry.name].best
+        for c in columns
+        if c in ranks and entry.name in ranks[c]
+    ]
     missing = sum(column not in entry.numbers for column in columns)
     first = next((entry.numbers[c] for c in columns if c in entry.numbers), None)
-    value = 0.0 if first is None else float(first[0].value or 0.0) * (1 if first[0].higher_is_better else -1)
+    value = (
+        0.0
+        if first is None
+        else float(first[0].value or 0.0) * (1 if first[0].higher_is_better else -1)
+    )
     return 1, missing, sum(places) / len(places) if places else 0.0, -value, entry.name
 
 
 def _plain_rank(place: Rank | None) -> dict[str, Any] | None:
-    return None if place is None else {"best": place.best, "worst": place.worst, "ties": list(place.ties)}
+    return (
+        None
+        if place is None
+        else {"best": place.best, "worst": place.worst, "ties": list(place.ties)}
+    )

@@ -22,7 +22,9 @@ class Rank:
     """Those it cannot be told apart from."""
 
     def __str__(self) -> str:
-        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return (
+            str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,15 @@ class Duel:
     p: float
 
 
-def rank(names: Sequence[str], duel: Callable[[str, str], Duel | None]) -> Mapping[str, Rank]:
+def rank(
+    names: Sequence[str], duel: Callable[[str, str], Duel | None]
+) -> Mapping[str, Rank]:
     """The rank of each; `duel` compares two of them, and gives none where they cannot be compared."""
     pairs = list(combinations(names, 2))
     duels = {pair: found for pair in pairs if (found := duel(*pair)) is not None}
-    adjusted = dict(zip(duels, holm([found.p for found in duels.values()]), strict=True))
+    adjusted = dict(
+        zip(duels, holm([found.p for found in duels.values()]), strict=True)
+    )
     better: dict[str, set[str]] = {name: set() for name in names}
     for (first, second), found in duels.items():
         if found.gain and adjusted[first, second] < SIGNIFICANCE:
@@ -46,6 +52,10 @@ def rank(names: Sequence[str], duel: Callable[[str, str], Duel | None]) -> Mappi
     ranks = {}
     for name in names:
         worse = {other for other in names if name in better[other]}
-        ties = tuple(other for other in names if other != name and other not in better[name] | worse)
+        ties = tuple(
+            other
+            for other in names
+            if other != name and other not in better[name] | worse
+        )
         ranks[name] = Rank(1 + len(better[name]), len(names) - len(worse), ties)
     return ranks

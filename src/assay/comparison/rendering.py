@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..core import shorten
-from ..report import format_value, html_grid, markdown_grid, markdown_text, printable, text_grid
+from ..report import (
+    format_value,
+    html_grid,
+    markdown_grid,
+    markdown_text,
+    printable,
+    text_grid,
+)
 from ..report.charts import difference_dot
 from ..store import RunReader
 from ..store.export import answer_text
@@ -12,8 +19,20 @@ from .rows import Flip, Row, format_p
 from .several import RunComparison
 from .words import signed
 
-HEADINGS = ("Task", "Metric", "", "Before", "After", "Difference", "95 % interval", "p", "Better", "Worse", "n",
-            "Verdict")  # fmt: skip
+HEADINGS = (
+    "Task",
+    "Metric",
+    "",
+    "Before",
+    "After",
+    "Difference",
+    "95 % interval",
+    "p",
+    "Better",
+    "Worse",
+    "n",
+    "Verdict",
+)
 NUMBERS = (3, 4, 5, 7, 8, 9, 10)
 FLIPS = 50
 """Changed samples of a number that are listed unless more are asked for."""
@@ -38,14 +57,23 @@ def text_lines(report: RunComparison, flips: int | None = None) -> Iterator[str]
         yield from text_grid(FLIP_HEADINGS, changed, (1, 2), indent="  ")
 
 
-def markdown(report: RunComparison, flips: int | None = None, *, for_github: bool = False) -> str:
+def markdown(
+    report: RunComparison, flips: int | None = None, *, for_github: bool = False
+) -> str:
     """For a document; for a job summary or a comment on GitHub with caveats as an alert and long lists folded."""
     warned = [markdown_text(line) for line in caveats(report)]
-    alert = "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in warned) if warned else ""
+    alert = (
+        "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in warned)
+        if warned
+        else ""
+    )
     parts = [alert if for_github else _bullets(warned)]
     for sentence in map(markdown_text, report.sentences):
         parts.append(f"### {sentence}" if for_github else f"**{sentence}**")
-    parts += [markdown_grid(*table(report)), _bullets(map(markdown_text, footnotes(report)))]
+    parts += [
+        markdown_grid(*table(report)),
+        _bullets(map(markdown_text, footnotes(report))),
+    ]
     for title, changed in flip_tables(report, flips):
         name, grid = markdown_text(title), markdown_grid(FLIP_HEADINGS, changed)
         folded = [f"<details><summary>{name}</summary>\n\n{grid}\n\n</details>"]
@@ -62,13 +90,24 @@ def html(report: RunComparison) -> str:
     reach: dict[str, float] = {}
     for row in report.rows:
         if row.paired is not None:
-            ends = [row.paired.difference.value, row.paired.difference.low or 0.0, row.paired.difference.high or 0.0]
-            reach[row.metric] = max(reach.get(row.metric, 1e-9), *(abs(end) * 1.1 for end in ends))
+            ends = [
+                row.paired.difference.value,
+                row.paired.difference.low or 0.0,
+                row.paired.difference.high or 0.0,
+            ]
+            reach[row.metric] = max(
+                reach.get(row.metric, 1e-9), *(abs(end) * 1.1 for end in ends)
+            )
     headings, rows = table(report)
     place = headings.index("95 % interval") + 1
-    body = [(*cells[:place], _dot(row, reach), *cells[place:]) for row, cells in zip(report.rows, rows, strict=True)]
+    body = [
+        (*cells[:place], _dot(row, reach), *cells[place:])
+        for row, cells in zip(report.rows, rows, strict=True)
+    ]
     parts = [*(f"<p>{escape(printable(line))}</p>" for line in caveats(report))]
-    parts += [f"<p><b>{escape(printable(sentence))}</b></p>" for sentence in report.sentences]
+    parts += [
+        f"<p><b>{escape(printable(sentence))}</b></p>" for sentence in report.sentences
+    ]
     parts.append(html_grid((*headings[:place], "", *headings[place:]), body))
     parts += [f"<p>{escape(printable(line))}</p>" for line in footnotes(report)]
     return "".join(parts)
@@ -78,7 +117,11 @@ def _dot(row: Row, reach: Mapping[str, float]) -> str:
     if row.paired is None:
         return ""
     difference = row.paired.difference
-    ends = None if difference.low is None or difference.high is None else (difference.low, difference.high)
+    ends = (
+        None
+        if difference.low is None or difference.high is None
+        else (difference.low, difference.high)
+    )
     return difference_dot(difference.value, ends, row.verdict, reach[row.metric])
 
 
@@ -94,9 +137,13 @@ def caveats(report: RunComparison) -> list[str]:
 
 
 def _settings(settings: Sequence[Sequence[str]]) -> str:
-    texts = [f"{name} {before} → {after}" for name, before, after in settings[:MOST_SETTINGS]]
+    texts = [
+        f"{name} {before} → {after}" for name, before, after in settings[:MOST_SETTINGS]
+    ]
     more = len(settings) - len(texts)
-    return "; ".join(texts) + (f"; and {more} more (--format json has all)" if more else "")
+    return "; ".join(texts) + (
+        f"; and {more} more (--format json has all)" if more else ""
+    )
 
 
 def table(report: RunComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -117,8 +164,16 @@ def _cells(row: Row) -> tuple[str, ...]:
         return (*begin, *[""] * (len(HEADINGS) - len(begin) - 1), "not compared")
     paired = row.paired
     low, high = paired.difference.low, paired.difference.high
-    counts = (paired.wins, paired.losses) if row.higher_is_better else (paired.losses, paired.wins)
-    interval = "none" if low is None or high is None else f"[{signed(low, 3)}, {signed(high, 3)}]"
+    counts = (
+        (paired.wins, paired.losses)
+        if row.higher_is_better
+        else (paired.losses, paired.wins)
+    )
+    interval = (
+        "none"
+        if low is None or high is None
+        else f"[{signed(low, 3)}, {signed(high, 3)}]"
+    )
     return (
         *begin,
         format_value(paired.mean_b),
@@ -136,7 +191,11 @@ def footnotes(report: RunComparison) -> Iterator[str]:
     """Why numbers were not compared, what makes an interval unreliable, and the bootstrap of corpus numbers."""
     for run, name in zip(report.runs, report.names[1:], strict=True):
         for row in run.rows:
-            title = f"{name} {row.task}.{row.metric}" if len(report.runs) > 1 else f"{row.task}.{row.metric}"
+            title = (
+                f"{name} {row.task}.{row.metric}"
+                if len(report.runs) > 1
+                else f"{row.task}.{row.metric}"
+            )
             if row.paired is None:
                 yield f"{title} not compared: {row.refused}"
                 continue
@@ -151,7 +210,9 @@ def footnotes(report: RunComparison) -> Iterator[str]:
         yield "p values are adjusted over all rows by Holm's method"
 
 
-def flip_tables(report: RunComparison, most: int | None) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+def flip_tables(
+    report: RunComparison, most: int | None
+) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
     """A title and the changed samples of each number, with both answers; nothing where `most` is none."""
     if most is None:
         return
@@ -162,13 +223,20 @@ def flip_tables(report: RunComparison, most: int | None) -> Iterator[tuple[str, 
             flips = row.flips()
             if row.paired is None or not flips:
                 continue
-            more = f"; {len(flips) - most:,} more: --limit {len(flips)}" if len(flips) > most else ""
-            yield f"{name} {row.task}.{row.metric}: {len(flips):,} changed{more}", [
-                _flip_cells(flip, row, before, after) for flip in flips[:most]
-            ]
+            more = (
+                f"; {len(flips) - most:,} more: --limit {len(flips)}"
+                if len(flips) > most
+                else ""
+            )
+            yield (
+                f"{name} {row.task}.{row.metric}: {len(flips):,} changed{more}",
+                [_flip_cells(flip, row, before, after) for flip in flips[:most]],
+            )
 
 
-def _flip_cells(flip: Flip, row: Row, before: RunReader, after: RunReader) -> tuple[str, ...]:
+def _flip_cells(
+    flip: Flip, row: Row, before: RunReader, after: RunReader
+) -> tuple[str, ...]:
     is_better = (flip.after > flip.before) == row.higher_is_better
     old = _answer(before, row.task, row.baseline_model or row.model, flip.id)
     new = _answer(after, row.task, row.model, flip.id)
@@ -178,4 +246,8 @@ def _flip_cells(flip: Flip, row: Row, before: RunReader, after: RunReader) -> tu
 
 def _answer(reader: RunReader, task: str, model: str, id: str) -> str:
     rounds = reader.rounds(task, model, (id, 0))
-    return shorten(" ".join(answer_text(rounds[-1].output).split()), ANSWER_CHARACTERS) if rounds else ""
+    return (
+        shorten(" ".join(answer_text(rounds[-1].output).split()), ANSWER_CHARACTERS)
+        if rounds
+        else ""
+    )

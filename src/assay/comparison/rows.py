@@ -56,8 +56,14 @@ class Row:
     def flips(self) -> list[Flip]:
         """The samples that changed, the largest changes first."""
         before, after = self.before, self.after
-        changed = [Flip(id, before[id], after[id]) for id in before.keys() & after.keys() if before[id] != after[id]]
-        return sorted(changed, key=lambda flip: (-abs(flip.after - flip.before), flip.id))
+        changed = [
+            Flip(id, before[id], after[id])
+            for id in before.keys() & after.keys()
+            if before[id] != after[id]
+        ]
+        return sorted(
+            changed, key=lambda flip: (-abs(flip.after - flip.before), flip.id)
+        )
 
     def line(self) -> str:
         """The comparison in one line."""
@@ -69,12 +75,18 @@ class Row:
         paired = self.paired
         low, high = paired.difference.low, paired.difference.high
         interval = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
-        adjusted = "" if self.p_adjusted == paired.p else f", Holm {format_p(self.p_adjusted)}"
+        adjusted = (
+            "" if self.p_adjusted == paired.p else f", Holm {format_p(self.p_adjusted)}"
+        )
         return (
             f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
             f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
             f"{changes(self.to_plain())} common ({paired.overlap:.0%}): {self.verdict}"
-            + (f" ⚑ {paired.difference.unreliable}" if paired.difference.unreliable else "")
+            + (
+                f" ⚑ {paired.difference.unreliable}"
+                if paired.difference.unreliable
+                else ""
+            )
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -97,7 +109,9 @@ class Row:
             "baseline_value": paired.mean_b,
             "difference": paired.difference.value,
             "stderr": paired.difference.stderr,
-            "ci": None if paired.difference.low is None else [paired.difference.low, paired.difference.high],
+            "ci": None
+            if paired.difference.low is None
+            else [paired.difference.low, paired.difference.high],
             "p": paired.p,
             "p_adjusted": self.p_adjusted,
             "test": paired.test,
@@ -105,8 +119,16 @@ class Row:
             "losses": paired.losses,
             "n": paired.n,
             "overlap": paired.overlap,
-            **({"unreliable": paired.difference.unreliable} if paired.difference.unreliable else {}),
-            **({} if paired.bootstrap is None else {"bootstrap": _bootstrap(paired.bootstrap)}),
+            **(
+                {"unreliable": paired.difference.unreliable}
+                if paired.difference.unreliable
+                else {}
+            ),
+            **(
+                {}
+                if paired.bootstrap is None
+                else {"bootstrap": _bootstrap(paired.bootstrap)}
+            ),
         }
 
 
@@ -137,13 +159,21 @@ class Comparison:
     def lines(self) -> list[str]:
         """What the terminal shows under the table."""
         nothing = [] if self.compared else ["  nothing was compared"]
-        rows, notes = [f"  {row.line()}" for row in self.rows], [f"  {note}" for note in self.notes]
+        rows, notes = (
+            [f"  {row.line()}" for row in self.rows],
+            [f"  {note}" for note in self.notes],
+        )
         return [f"against {self.folder}:", *rows, *nothing, *notes]
 
     def to_plain(self) -> dict[str, Any]:
         """The member `baseline` of `--json`."""
         rows = [row.to_plain() for row in self.rows]
-        return {"run": self.folder, "compared": self.compared, "rows": rows, "notes": self.notes}
+        return {
+            "run": self.folder,
+            "compared": self.compared,
+            "rows": rows,
+            "notes": self.notes,
+        }
 
 
 def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:

@@ -32,7 +32,10 @@ class RunComparison:
     @property
     def sentences(self) -> list[str]:
         """One sentence for each run."""
-        return [run.sentence(name) for run, name in zip(self.runs, self.names[1:], strict=True)]
+        return [
+            run.sentence(name)
+            for run, name in zip(self.runs, self.names[1:], strict=True)
+        ]
 
     @property
     def compared(self) -> int:
@@ -47,9 +50,17 @@ class RunComparison:
     def to_plain(self, flips: int | None = None) -> dict[str, Any]:
         """The document of `--format json`; with at most `flips` changed samples of each number."""
         runs = []
-        for run, name, words in zip(self.runs, self.names[1:], self.sentences, strict=True):
+        for run, name, words in zip(
+            self.runs, self.names[1:], self.sentences, strict=True
+        ):
             rows = [_plain(row, name, flips) for row in run.rows]
-            plain = {"run": run.run, "name": name, "sentence": words, "compared": run.compared, "rows": rows}
+            plain = {
+                "run": run.run,
+                "name": name,
+                "sentence": words,
+                "compared": run.compared,
+                "rows": rows,
+            }
             runs.append(plain | {"notes": run.notes, "settings": run.settings})
         return {"baseline": str(self.baseline), "compared": self.compared, "runs": runs}
 
@@ -57,7 +68,9 @@ class RunComparison:
         """A pandas data frame, one row for each number."""
         from ..store.export import data_frame
 
-        return data_frame({"run": run.run, **row.to_plain()} for run in self.runs for row in run.rows)
+        return data_frame(
+            {"run": run.run, **row.to_plain()} for run in self.runs for row in run.rows
+        )
 
     def __repr__(self) -> str:
         from .rendering import text_lines
@@ -76,16 +89,26 @@ def compare(baseline: Run, *runs: Run) -> RunComparison:
     Example: `assay.compare("runs/before", "runs/after")`
     """
     if not runs:
-        raise UsageError("one run alone cannot be compared", fix="name two: the earlier first")
+        raise UsageError(
+            "one run alone cannot be compared", fix="name two: the earlier first"
+        )
     folders = [_folder(run) for run in (baseline, *runs)]
     for place, folder in enumerate(folders):
         open_baseline(folder)
         if folder.resolve() in {other.resolve() for other in folders[:place]}:
-            raise UsageError("a run cannot be compared with itself", where=str(folder), fix="name different runs")
+            raise UsageError(
+                "a run cannot be compared with itself",
+                where=str(folder),
+                fix="name different runs",
+            )
     found = []
     for run, folder in zip(runs, folders[1:], strict=True):
         if not isinstance(run, RunResult) and not RunReader(folder).summary:
-            raise StoreError("the run has no numbers: it has not ended", where=str(folder), fix="run it to its end")
+            raise StoreError(
+                "the run has no numbers: it has not ended",
+                where=str(folder),
+                fix="run it to its end",
+            )
         found.append(compare_runs(folders[0], run))
     adjust(row for comparison in found for row in comparison.rows)
     return RunComparison(folders[0], tuple(found))

@@ -70,55 +70,99 @@ class Scores:
         """The samples that show a difference in 4 of 5 cases; runs that far apart differ at least as often."""
         if self.pairs is None:
             return sample_size(difference, self.paired_variance)
-        return sample_size_paired_binary(min(difference, 1.0), max(self.pairs, min(difference, 1.0)))
+        return sample_size_paired_binary(
+            min(difference, 1.0), max(self.pairs, min(difference, 1.0))
+        )
 
-    def lines(self, counts: Sequence[int], differences: Sequence[float]) -> Iterator[str]:
+    def lines(
+        self, counts: Sequence[int], differences: Sequence[float]
+    ) -> Iterator[str]:
         """What is shown, for people."""
         yield f"{self.name}: {self._described()}"
         for n in counts:
             smallest = self.smallest_difference(n)
-            words = "no difference" if smallest is None else f"a difference of {smallest:.3f}"
+            words = (
+                "no difference"
+                if smallest is None
+                else f"a difference of {smallest:.3f}"
+            )
             yield f"  {n:,} samples give the value to ± {self.half_width(n):.3f} and show {words} between two runs"
         for difference in differences:
             yield f"  a difference of {difference:g} takes about {rounded_up(self.needed(difference)):,} samples"
 
     def _described(self) -> str:
-        share = f", and two runs differ on {self.pairs:.1%} of samples" if self.pairs is not None else ""
-        value = f"{self.mean:.1%} right" if self.is_binary else f"mean {self.mean:.3f}, deviation {self.deviation:.3f}"
+        share = (
+            f", and two runs differ on {self.pairs:.1%} of samples"
+            if self.pairs is not None
+            else ""
+        )
+        value = (
+            f"{self.mean:.1%} right"
+            if self.is_binary
+            else f"mean {self.mean:.3f}, deviation {self.deviation:.3f}"
+        )
         return f"{value}{share} ({self.origin})"
 
-    def to_plain(self, counts: Sequence[int], differences: Sequence[float]) -> dict[str, Any]:
+    def to_plain(
+        self, counts: Sequence[int], differences: Sequence[float]
+    ) -> dict[str, Any]:
         """The same as JSON."""
-        rows = [{"n": n, "half_width": self.half_width(n), "difference": self.smallest_difference(n)} for n in counts]
-        needed = [{"difference": difference, "n": self.needed(difference)} for difference in differences]
+        rows = [
+            {
+                "n": n,
+                "half_width": self.half_width(n),
+                "difference": self.smallest_difference(n),
+            }
+            for n in counts
+        ]
+        needed = [
+            {"difference": difference, "n": self.needed(difference)}
+            for difference in differences
+        ]
         return {
-            "name": self.name, "mean": self.mean, "deviation": self.deviation, "pairs": self.pairs,
-            "paired_variance": self.paired_variance, "origin": self.origin, "shown": rows, "needed": needed,
-        }  # fmt: skip
+            "name": self.name,
+            "mean": self.mean,
+            "deviation": self.deviation,
+            "pairs": self.pairs,
+            "paired_variance": self.paired_variance,
+            "origin": self.origin,
+            "shown": rows,
+            "needed": needed,
+        }
 
     def steps(self) -> list[float]:
         """Differences worth asking for, on the scale of the score."""
         return [step * self.width for step in STEPS]
 
 
-def assumed_scores(n: int, rate: float | None, deviation: float | None, pairs: float | None) -> Scores:
+def assumed_scores(
+    n: int, rate: float | None, deviation: float | None, pairs: float | None
+) -> Scores:
     """Scores by assumption: right-or-wrong ones with a rate, or others with a standard deviation."""
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
-        return Scores("scores", n, 0.0, deviation, False, None, variance, origin, 5 * deviation)
+        return Scores(
+            "scores", n, 0.0, deviation, False, None, variance, origin, 5 * deviation
+        )
     rate = 0.5 if rate is None else rate
     return _binary("right or wrong", n, rate, pairs, "assumed")
 
 
-def pilot_scores(run: str | Path, baseline: str | Path | None = None, pairs: float | None = None) -> list[Scores]:
+def pilot_scores(
+    run: str | Path, baseline: str | Path | None = None, pairs: float | None = None
+) -> list[Scores]:
     """The scores of each number of a finished run; with a baseline, also how much the two differ."""
     reader = RunReader(Path(run).expanduser())
     results = reader.results
     paired = {}
     if baseline is not None:
         rows = compare_runs(baseline, run).rows
-        paired = {(row.task, row.model, row.metric): row.paired for row in rows if row.paired is not None}
+        paired = {
+            (row.task, row.model, row.metric): row.paired
+            for row in rows
+            if row.paired is not None
+        }
         if not paired:
             why = rows[0].refused if rows else "it has no numbers"
             what = f"cannot be compared with {baseline}: {why}"
@@ -126,29 +170,49 @@ def pilot_scores(run: str | Path, baseline: str | Path | None = None, pairs: flo
     several = len({result.model for result in results}) > 1
     found = []
     for result in results:
-        name = f"{result.task}.{result.metric}" + (f" ({result.model})" if several else "")
+        name = f"{result.task}.{result.metric}" + (
+            f" ({result.model})" if several else ""
+        )
         scores = _of_result(name, reader, result, pairs)
         other = paired.get((result.task, result.model, result.metric))
-        if scores is not None and other is not None and other.difference.stderr is not None:
-            share = (other.wins + other.losses) / other.n if scores.pairs is not None else None
+        if (
+            scores is not None
+            and other is not None
+            and other.difference.stderr is not None
+        ):
+            share = (
+                (other.wins + other.losses) / other.n
+                if scores.pairs is not None
+                else None
+            )
             variance = other.difference.stderr**2 * other.n
             origin = f"measured against {baseline}"
             # Runs that gave the same verdicts everywhere say nothing about others.
             if variance:
-                scores = replace(scores, pairs=share, paired_variance=variance, origin=origin)
+                scores = replace(
+                    scores, pairs=share, paired_variance=variance, origin=origin
+                )
         if scores is not None:
             found.append(scores)
     if not found:
         fix = "give a finished run with at least two scored samples, or assumptions: --n 500 --rate 0.7"
-        raise UsageError("the run has no number with a standard error", where=str(run), fix=fix)
+        raise UsageError(
+            "the run has no number with a standard error", where=str(run), fix=fix
+        )
     return found
 
 
-def _of_result(name: str, reader: RunReader, result: Result, pairs: float | None) -> Scores | None:
+def _of_result(
+    name: str, reader: RunReader, result: Result, pairs: float | None
+) -> Scores | None:
     if result.value is None or result.stderr is None or result.n < 2:
         return None
     values, _ = reader.sample_values(result)
-    is_binary = result.clusters is None and "scale" not in result.details and set(values.values()) <= {0.0, 1.0}
+    is_binary = (
+        result.clusters is None
+        and "scale" not in result.details
+        and set(values.values()) <= {0.0, 1.0}
+    )
     if is_binary and values:
         return _binary(name, result.n, result.value, pairs, "the second run is assumed")
     low, high = result.details.get("scale", (0.0, 1.0))
@@ -157,12 +221,26 @@ def _of_result(name: str, reader: RunReader, result: Result, pairs: float | None
         return None
     origin = f"the second run is assumed, correlation {CORRELATION:g}"
     variance = 2 * deviation**2 * (1 - CORRELATION)
-    return Scores(name, result.n, result.value, deviation, False, None, variance, origin, high - low)
+    return Scores(
+        name,
+        result.n,
+        result.value,
+        deviation,
+        False,
+        None,
+        variance,
+        origin,
+        high - low,
+    )
 
 
 def _one_way(n: int) -> float | None:
     """The smallest difference that n samples show where all that differ do so in one direction."""
-    shares = [share / 100 for share in range(1, 101) if paired_binary_power(n, share / 100, share / 100) >= POWER]
+    shares = [
+        share / 100
+        for share in range(1, 101)
+        if paired_binary_power(n, share / 100, share / 100) >= POWER
+    ]
     return shares[0] if shares else None
 
 
@@ -170,4 +248,6 @@ def _binary(name: str, n: int, rate: float, pairs: float | None, origin: str) ->
     # At 0 and 1 the spread is not known; a share of half a sample stands for it.
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
     share = inner * (1 - inner) if pairs is None else pairs
-    return Scores(name, n, rate, math.sqrt(inner * (1 - inner)), True, share, share, origin)
+    return Scores(
+        name, n, rate, math.sqrt(inner * (1 - inner)), True, share, share, origin
+    )

@@ -28,12 +28,19 @@ def sample_counts(
                 continue
             sums = counts.setdefault(record.id, [0.0] * len(found))
             counts[record.id] = [x + y for x, y in zip(sums, found, strict=True)]
-            clusters[record.id] = ("sample", record.id) if record.cluster is None else record.cluster
+            clusters[record.id] = (
+                ("sample", record.id) if record.cluster is None else record.cluster
+            )
         if not counts:
             continue
-        value = float(recipe.function()(np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True))[0])
+        value = float(
+            recipe.function()(
+                np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True)
+            )[0]
+        )
         if result is None or (
-            result.value is not None and abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
+            result.value is not None
+            and abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
         ):
             return counts, clusters
     return {}, {}
@@ -43,8 +50,12 @@ class Values:
     """Values and counts of samples, read once for all rows they are compared in."""
 
     def __init__(self) -> None:
-        self._samples: dict[tuple[str, ...], tuple[dict[str, float], dict[str, Hashable]]] = {}
-        self._counts: dict[tuple[str, ...], tuple[dict[str, list[float]], dict[str, Hashable]]] = {}
+        self._samples: dict[
+            tuple[str, ...], tuple[dict[str, float], dict[str, Hashable]]
+        ] = {}
+        self._counts: dict[
+            tuple[str, ...], tuple[dict[str, list[float]], dict[str, Hashable]]
+        ] = {}
 
     def of_samples(
         self, reader: RunReader, result: Result, model: str
@@ -56,7 +67,12 @@ class Values:
         return self._samples[key]
 
     def counts(
-        self, reader: RunReader, number: Result, table: Result | None, model: str, recipe: Recipe
+        self,
+        reader: RunReader,
+        number: Result,
+        table: Result | None,
+        model: str,
+        recipe: Recipe,
     ) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
         """The counts of each sample of a number, and its cluster: `sample_counts`."""
         key = str(reader.layout.folder), number.task, model, number.metric

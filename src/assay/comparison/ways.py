@@ -18,18 +18,26 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     by_task = {task: cell for (task, _), cell in earlier.items()}
     notes = []
     for cell in after.get("cells", ()):
-        earlier_cell = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
+        earlier_cell = earlier.get((cell["task"], cell["model"])) or by_task.get(
+            cell["task"]
+        )
         if earlier_cell is None:
             continue
-        changed = [name for name in _WAYS if _digest(earlier_cell, name) != _digest(cell, name)]
+        changed = [
+            name for name in _WAYS if _digest(earlier_cell, name) != _digest(cell, name)
+        ]
         if earlier_cell.get("data_sha256") != cell.get("data_sha256"):
             changed.insert(0, "data")
-        changed += changed_scorers(earlier_cell.get("scorers", {}), cell.get("scorers", {}))
+        changed += changed_scorers(
+            earlier_cell.get("scorers", {}), cell.get("scorers", {})
+        )
         if not changed and _protocols_differ(earlier_cell, cell):
             changed.append("protocol")
         if changed:
             verb = "differs" if len(changed) == 1 else "differ"
-            notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} {verb}")
+            notes.append(
+                f"{cell['task']}: not measured the same way: {', '.join(changed)} {verb}"
+            )
     return list(dict.fromkeys(notes))
 
 
@@ -38,25 +46,42 @@ def _protocols_differ(earlier_cell: Mapping[str, Any], cell: Mapping[str, Any]) 
     leave what both are scored by the same number."""
     if earlier_cell.get("protocol") == cell.get("protocol"):
         return False
-    is_scored_alike = earlier_cell.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
+    is_scored_alike = (
+        earlier_cell.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
+    )
     return is_scored_alike or way_of(earlier_cell) != way_of(cell)
 
 
 def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The scorers of both runs whose code or options are not the same."""
-    return [f"scorer {name!r}" for name, digest in after.items() if name in before and before[name] != digest]
+    return [
+        f"scorer {name!r}"
+        for name, digest in after.items()
+        if name in before and before[name] != digest
+    ]
 
 
 def _digest(cell: Mapping[str, Any], name: str) -> Any:
     return cell.get("digests", {}).get(name)
 
 
-def differing_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[list[str]]:
+def differing_settings(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[list[str]]:
     """Name, then the setting in each run, of settings, versions and the platform that are not the same."""
-    rows = [[name, *pair] for name, *pair in _both(before.get("config"), after.get("config")) if name not in _OWN]
-    rows += [[f"version of {name}", *pair] for name, *pair in _both(before.get("versions"), after.get("versions"))]
+    rows = [
+        [name, *pair]
+        for name, *pair in _both(before.get("config"), after.get("config"))
+        if name not in _OWN
+    ]
+    rows += [
+        [f"version of {name}", *pair]
+        for name, *pair in _both(before.get("versions"), after.get("versions"))
+    ]
     if before.get("platform") != after.get("platform"):
-        rows.append(["platform", _shown(before.get("platform")), _shown(after.get("platform"))])
+        rows.append(
+            ["platform", _shown(before.get("platform")), _shown(after.get("platform"))]
+        )
     return rows
 
 
@@ -64,7 +89,11 @@ def _both(before: Any, after: Any) -> list[tuple[str, str, str]]:
     older = before if isinstance(before, Mapping) else {}
     newer = after if isinstance(after, Mapping) else {}
     names = dict.fromkeys([*older, *newer])
-    return [(n, _shown(older.get(n)), _shown(newer.get(n))) for n in names if older.get(n) != newer.get(n)]
+    return [
+        (n, _shown(older.get(n)), _shown(newer.get(n)))
+        for n in names
+        if older.get(n) != newer.get(n)
+    ]
 
 
 def _shown(value: Any) -> str:

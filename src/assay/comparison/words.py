@@ -14,7 +14,9 @@ Plain = Mapping[str, Any]
 
 def points(row: Plain) -> tuple[float, str]:
     """By what differences are multiplied, and what they are called: shares are spoken of in points."""
-    is_share = tuple(row.get("scale") or ()) == SHARE or str(row.get("test") or "").startswith("McNemar")
+    is_share = tuple(row.get("scale") or ()) == SHARE or str(
+        row.get("test") or ""
+    ).startswith("McNemar")
     return (100.0, " points") if is_share else (1.0, "")
 
 
@@ -32,7 +34,9 @@ def sentence(row: Plain, name: str = "The later run") -> str:
     if not difference:
         begin = f"No difference{lower}"
     elif row["verdict"] == "not distinguishable":
-        begin = f"The two cannot be told apart: {_within(name)} is {way} by {size}{lower}"
+        begin = (
+            f"The two cannot be told apart: {_within(name)} is {way} by {size}{lower}"
+        )
     elif is_low:
         begin = f"{name} is {row['verdict']}: {way} by {size}{lower}"
     else:
@@ -54,7 +58,10 @@ def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
         return "Nothing could be compared."
     if len(compared) == 1:
         return sentence(compared[0], name)
-    counts = {verdict: sum(row["verdict"] == verdict for row in compared) for verdict in ("better", "worse")}
+    counts = {
+        verdict: sum(row["verdict"] == verdict for row in compared)
+        for verdict in ("better", "worse")
+    }
     rest = len(compared) - sum(counts.values())
     parts = [f"{verdict} in {count}" for verdict, count in counts.items() if count]
     parts += [f"not to be told apart in {rest}"] if rest else []

@@ -3,4 +3,13 @@
 from .checking import Difference, Verdict, check
 from .fixtures import Case, Fixture, fixture_names, load_fixture, select
 
-__all__ = ["Case", "Difference", "Fixture", "Verdict", "check", "fixture_names", "load_fixture", "select"]
+__all__ = [
+    "Case",
+    "Difference",
+    "Fixture",
+    "Verdict",
+    "check",
+    "fixture_names",
+    "load_fixture",
+    "select",
+]

@@ -70,7 +70,11 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
-        name, scorer = (fixture.subject, metric) if metric is not None else build_scorer(fixture.scorer, fixture.name)
+        name, scorer = (
+            (fixture.subject, metric)
+            if metric is not None
+            else build_scorer(fixture.scorer, fixture.name)
+        )
         records: list[ScoreRecord] = []
         found = [*_scorer_differences(fixture, scorer, name, records)]
         if metric is None:
@@ -80,10 +84,14 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
         return Verdict(fixture, not_run=str(missing.fix or missing.what))
 
 
-def _verdict(fixture: Fixture, found: "list[Difference] | Iterator[Difference]") -> Verdict:
+def _verdict(
+    fixture: Fixture, found: "list[Difference] | Iterator[Difference]"
+) -> Verdict:
     differences = tuple(found)
     wrong = {difference.case for difference in differences}
-    return Verdict(fixture, len(fixture.cases) + len(fixture.corpus) - len(wrong), differences)
+    return Verdict(
+        fixture, len(fixture.cases) + len(fixture.corpus) - len(wrong), differences
+    )
 
 
 def _scorer_differences(
@@ -91,7 +99,9 @@ def _scorer_differences(
 ) -> Iterator[Difference]:
     for number, case in enumerate(fixture.cases, 1):
         sample = sample_of(case, number)
-        with blame(ScorerError, f"scorer {name!r}", sample=f"{fixture.name}, case {number}"):
+        with blame(
+            ScorerError, f"scorer {name!r}", sample=f"{fixture.name}, case {number}"
+        ):
             score = _scored(scorer, sample, output_of(case.output))
         records.append(_record(score, sample, name, number))
         if case.outcome is not None and str(score.outcome) != case.outcome:
@@ -106,16 +116,28 @@ def _function_differences(fixture: Fixture) -> Iterator[Difference]:
     for number, case in enumerate(fixture.cases, 1):
         options = {key: as_argument(value) for key, value in case.options.items()}
         result = function(*(as_argument(value) for value in case.args), **options)
-        plain = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
+        plain = (
+            asdict(result)
+            if is_dataclass(result) and not isinstance(result, type)
+            else result
+        )
         yield from _unlike(str(number), case.score, plain, fixture.tolerance)
 
 
-def _corpus_differences(fixture: Fixture, name: str, records: list[ScoreRecord]) -> Iterator[Difference]:
+def _corpus_differences(
+    fixture: Fixture, name: str, records: list[ScoreRecord]
+) -> Iterator[Difference]:
     for place, entry in enumerate(fixture.corpus, 1):
         _, summarizer = build_summarizer(entry["summarizer"], fixture.name)
-        context = SummaryContext("conformance", "official", "conformance", name, len(records), 0, bounds=None)
-        values = {result.metric: result.value for result in summarizer(records, context)}
-        yield from _unlike(f"corpus {place}", entry["results"], values, fixture.tolerance)
+        context = SummaryContext(
+            "conformance", "official", "conformance", name, len(records), 0, bounds=None
+        )
+        values = {
+            result.metric: result.value for result in summarizer(records, context)
+        }
+        yield from _unlike(
+            f"corpus {place}", entry["results"], values, fixture.tolerance
+        )
 
 
 def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
@@ -123,11 +145,21 @@ def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
     return as_score(asyncio.run(score) if inspect.iscoroutine(score) else score)
 
 
-def _unlike(case: str, official: Any, ours: Any, tolerance: float) -> Iterator[Difference]:
+def _unlike(
+    case: str, official: Any, ours: Any, tolerance: float
+) -> Iterator[Difference]:
     """The numbers that differ; a single number has no name, so one name more or less on one side does not matter."""
-    if isinstance(official, Mapping) and not isinstance(ours, Mapping) and len(official) == 1:
+    if (
+        isinstance(official, Mapping)
+        and not isinstance(ours, Mapping)
+        and len(official) == 1
+    ):
         ((_, official),) = official.items()
-    if not isinstance(official, Mapping) and isinstance(ours, Mapping) and len(ours) == 1:
+    if (
+        not isinstance(official, Mapping)
+        and isinstance(ours, Mapping)
+        and len(ours) == 1
+    ):
         ((_, ours),) = ours.items()
     if isinstance(official, Mapping):
         for name, value in official.items():
@@ -142,7 +174,9 @@ def same(official: Any, ours: Any, tolerance: float) -> bool:
     """Whether two values are equal: numbers within the tolerance, `"inf"` as infinity, all else exactly."""
     if isinstance(official, str) and official == "inf":
         return bool(ours == math.inf)
-    if isinstance(official, (bool, int, float)) and isinstance(ours, (bool, int, float)):
+    if isinstance(official, (bool, int, float)) and isinstance(
+        ours, (bool, int, float)
+    ):
         return math.isclose(official, ours, rel_tol=tolerance, abs_tol=tolerance)
     return bool(official == ours)
 
@@ -173,20 +207,39 @@ def output_of(plain: Any) -> Output:
     if not isinstance(plain, Mapping):
         return Output.of(str(plain))
     if "likelihoods" in plain:
-        weights = tuple(Likelihood(**w) if isinstance(w, Mapping) else Likelihood(w) for w in plain["likelihoods"])
+        weights = tuple(
+            Likelihood(**w) if isinstance(w, Mapping) else Likelihood(w)
+            for w in plain["likelihoods"]
+        )
         return Output(likelihoods=weights, details=plain.get("details", EMPTY))
     part = Json(plain["json"]) if "json" in plain else Text(str(plain.get("text", "")))
-    return Output((Candidate((part,), plain.get("stop_reason")),), details=plain.get("details", EMPTY))
+    return Output(
+        (Candidate((part,), plain.get("stop_reason")),),
+        details=plain.get("details", EMPTY),
+    )
 
 
 def _record(score: Score, sample: Sample, name: str, number: int) -> ScoreRecord:
     """A line of a journal, named as the runner names its values."""
     value = score.value
     if isinstance(value, Mapping):
-        values: dict[str, float | None] = {f"{name}.{key}": one for key, one in value.items()}
+        values: dict[str, float | None] = {
+            f"{name}.{key}": one for key, one in value.items()
+        }
     else:
         values = {} if value is None else {name: float(value)}
     return ScoreRecord(
-        "conformance", "official", sample.id, name, "", values, str(score.outcome), answer=score.answer,
-        details=score.details, tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
-    )  # fmt: skip
+        "conformance",
+        "official",
+        sample.id,
+        name,
+        "",
+        values,
+        str(score.outcome),
+        answer=score.answer,
+        details=score.details,
+        tags=sample.tags,
+        group=sample.group,
+        cluster=sample.cluster,
+        order=number,
+    )

@@ -70,7 +70,11 @@ def load_fixture(name: str) -> Fixture:
     try:
         return _fixture(json.loads(path.read_text(encoding="utf-8")), str(path))
     except FileNotFoundError:
-        raise UsageError("no such fixture", where=str(path), fix="`assay conformance` lists the shipped ones") from None
+        raise UsageError(
+            "no such fixture",
+            where=str(path),
+            fix="`assay conformance` lists the shipped ones",
+        ) from None
     except (ValueError, UnicodeDecodeError) as error:
         raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
 
@@ -92,23 +96,47 @@ def select(name: str | None) -> list[Fixture]:
 def _fixture(plain: Any, where: str) -> Fixture:
     if not isinstance(plain, Mapping):
         raise UsageError("a fixture is a JSON object", where=where)
-    lacking = [key for key in ("name", "source", "made_by", "cases") if not plain.get(key)]
+    lacking = [
+        key for key in ("name", "source", "made_by", "cases") if not plain.get(key)
+    ]
     if lacking:
         fix = "say whose numbers these are and how they were made"
         raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix=fix)
     keys = Fixture.__dataclass_fields__.keys()
     strange = [key for key in plain if key not in keys]
     if strange:
-        raise UsageError(f"unknown key {strange[0]!r}", where=where, fix=f"known keys: {', '.join(keys)}")
+        raise UsageError(
+            f"unknown key {strange[0]!r}",
+            where=where,
+            fix=f"known keys: {', '.join(keys)}",
+        )
     if is_reference(str(plain.get("function", ""))):
-        raise UsageError("`function` names a function of the package", where=where, fix="assay conformance FILE.py:fn")
-    cases = tuple(_case(case, f"{where}, case {number}") for number, case in enumerate(plain["cases"], 1))
-    return Fixture(**{**plain, "cases": cases, "corpus": tuple(plain.get("corpus", ()))})
+        raise UsageError(
+            "`function` names a function of the package",
+            where=where,
+            fix="assay conformance FILE.py:fn",
+        )
+    cases = tuple(
+        _case(case, f"{where}, case {number}")
+        for number, case in enumerate(plain["cases"], 1)
+    )
+    return Fixture(
+        **{**plain, "cases": cases, "corpus": tuple(plain.get("corpus", ()))}
+    )
 
 
 def _case(plain: Any, where: str) -> Case:
-    if not isinstance(plain, Mapping) or not plain.keys() <= Case.__dataclass_fields__.keys():
-        raise UsageError("a case has sample, output, score, outcome, args and options", where=where)
+    if (
+        not isinstance(plain, Mapping)
+        or not plain.keys() <= Case.__dataclass_fields__.keys()
+    ):
+        raise UsageError(
+            "a case has sample, output, score, outcome, args and options", where=where
+        )
     if "score" not in plain and "outcome" not in plain:
-        raise UsageError("the case has no official score", where=where, fix='add "score" or "outcome"')
+        raise UsageError(
+            "the case has no official score",
+            where=where,
+            fix='add "score" or "outcome"',
+        )
     return Case(**plain)

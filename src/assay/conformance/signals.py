@@ -45,7 +45,9 @@ def _tone() -> "Array":
     import numpy as np
 
     time = np.arange(RATE * SECONDS) / RATE
-    return (0.3 * np.sin(2 * np.pi * 220 * time) * (1 + 0.5 * np.sin(2 * np.pi * 3 * time))).astype(np.float32)
+    return (
+        0.3 * np.sin(2 * np.pi * 220 * time) * (1 + 0.5 * np.sin(2 * np.pi * 3 * time))
+    ).astype(np.float32)
 
 
 def _noise() -> "Array":

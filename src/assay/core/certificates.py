@@ -44,8 +44,15 @@ def _check_folder(listed: str) -> None:
     if not there:
         raise _wrong(FOLDER, listed, "which is not a folder")
     if not any(_HASHED(name) for folder in there for name in os.listdir(folder)):
-        raise _wrong(FOLDER, listed, "which holds no certificate named by its hash, as `openssl rehash` names them")
+        raise _wrong(
+            FOLDER,
+            listed,
+            "which holds no certificate named by its hash, as `openssl rehash` names them",
+        )
 
 
 def _wrong(variable: str, value: str | None, what: str) -> UsageError:
-    return UsageError(f"the environment variable {variable} names {value}, {what}", fix=f"correct or unset {variable}")
+    return UsageError(
+        f"the environment variable {variable} names {value}, {what}",
+        fix=f"correct or unset {variable}",
+    )

@@ -14,7 +14,9 @@ SHOWN_CHARACTERS = 60
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 # Escapes, bidirectional overrides and the like: what a row or a model wrote must not steer a terminal.
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
@@ -30,7 +32,9 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     return folded[close[0]] if close else None
 
 
-def suggest(name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+def suggest(
+    name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6
+) -> str:
     """How to fix an unknown name: the nearest known one; where none is close, `otherwise` and all of them."""
     close = nearest(name, names, cutoff)
     return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(names)}"
@@ -45,7 +49,9 @@ class AssayError(Exception):
 
     exit_code = 1
 
-    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, where: str | None = None, fix: str | None = None
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
@@ -67,7 +73,13 @@ class UnknownName(UsageError):
     """A name that no registry knows, with the nearest one that it does."""
 
     def __init__(
-        self, kind: str, name: str, choices: Iterable[str], *, where: str | None = None, hint: str | None = None
+        self,
+        kind: str,
+        name: str,
+        choices: Iterable[str],
+        *,
+        where: str | None = None,
+        hint: str | None = None,
     ) -> None:
         names = sorted(choices)
         close = nearest(name, names)
@@ -80,7 +92,14 @@ class UnknownName(UsageError):
 class UnknownOption(UsageError):
     """An option that a component does not have."""
 
-    def __init__(self, what: str, option: str, *, where: str | None = None, fix: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        option: str,
+        *,
+        where: str | None = None,
+        fix: str | None = None,
+    ) -> None:
         super().__init__(f"{what} has no option {option!r}", where=where, fix=fix)
         self.option = option
 
@@ -95,7 +114,9 @@ class MissingExtra(UsageError):
     def __init__(self, feature: str, pip: str, *, where: str | None = None) -> None:
         # Unquoted, zsh takes the brackets of an extra for a pattern and finds no file of that name.
         typed = re.sub(r"(?<![\w'\"])[\w-]+\[[\w,-]+\]", r"'\g<0>'", pip)
-        super().__init__(f"{feature} is not installed", where=where, fix=f"pip install {typed}")
+        super().__init__(
+            f"{feature} is not installed", where=where, fix=f"pip install {typed}"
+        )
         self.pip = pip
 
 
@@ -193,7 +214,9 @@ class DiskFull(StoreError):
 
 
 @contextmanager
-def blame(kind: type[ComponentError], component: str, sample: str | None = None) -> Iterator[None]:
+def blame(
+    kind: type[ComponentError], component: str, sample: str | None = None
+) -> Iterator[None]:
     """Turns any error raised inside into `kind`, naming the component and the sample."""
     try:
         yield
@@ -204,11 +227,18 @@ def blame(kind: type[ComponentError], component: str, sample: str | None = None)
 
 
 def blamed(
-    kind: type[ComponentError], error: BaseException, component: str, sample: str | None = None
+    kind: type[ComponentError],
+    error: BaseException,
+    component: str,
+    sample: str | None = None,
 ) -> ComponentError:
     """`error` as a `kind` that names the component, the sample and the user's own line."""
     place = component if sample is None else f"{component}, sample {shorten(sample)}"
-    what = f"called sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+    what = (
+        f"called sys.exit({error.code!r})"
+        if isinstance(error, SystemExit)
+        else f"{type(error).__name__}: {error}"
+    )
     return kind(f"{what}{users_line(error)}", where=place)
 
 
@@ -219,7 +249,9 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         module = trace.tb_frame.f_globals.get("__name__", "")
-        is_ours = str(module).startswith("assay.") or file.startswith(_PACKAGE)  # `python -m` calls a module `__main__`
+        is_ours = str(module).startswith("assay.") or file.startswith(
+            _PACKAGE
+        )  # `python -m` calls a module `__main__`
         if not is_ours and "importlib" not in file:
             line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:

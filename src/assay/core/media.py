@@ -19,7 +19,18 @@ from .errors import DataError, shorten
 
 MAX_MEDIA_BYTES = 256 * 1024 * 1024
 LONGEST_PATH = 255
-_BASE64_MAGIC = ("iVBORw0KGgo", "/9j/", "R0lGODdh", "R0lGODlh", "UklGR", "SUkqA", "TU0AK", "ZkxhQ", "T2dnU", "SUQz")
+_BASE64_MAGIC = (
+    "iVBORw0KGgo",
+    "/9j/",
+    "R0lGODdh",
+    "R0lGODlh",
+    "UklGR",
+    "SUkqA",
+    "TU0AK",
+    "ZkxhQ",
+    "T2dnU",
+    "SUQz",
+)
 """How base64 of PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 begins."""
 
 _MAGIC: Mapping[str, tuple[bytes, ...]] = {
@@ -30,7 +41,15 @@ _MAGIC: Mapping[str, tuple[bytes, ...]] = {
     "tiff": (b"II*\x00", b"MM\x00*"),
     "flac": (b"fLaC",),
     "ogg": (b"OggS",),
-    "mp3": (b"ID3", b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2", b"\xff\xe3", b"\xff\xe2"),
+    "mp3": (
+        b"ID3",
+        b"\xff\xfb",
+        b"\xff\xfa",
+        b"\xff\xf3",
+        b"\xff\xf2",
+        b"\xff\xe3",
+        b"\xff\xe2",
+    ),
     "mp2": (b"\xff\xfd", b"\xff\xfc", b"\xff\xf5", b"\xff\xf4"),
     "aac": (b"\xff\xf1", b"\xff\xf9"),
     "rf64": (b"RF64",),
@@ -57,9 +76,17 @@ _MAGIC: Mapping[str, tuple[bytes, ...]] = {
 _RIFF = {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}
 _FORM = {b"AIFF": "aiff", b"AIFC": "aiff", b"8SVX": "svx", b"16SV": "svx"}
 _BRANDS: dict[bytes, str] = {
-    b"avif": "avif", b"avis": "avif", b"heic": "heic", b"heix": "heic", b"heim": "heic", b"heis": "heic",
-    b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
-}  # fmt: skip
+    b"avif": "avif",
+    b"avis": "avif",
+    b"heic": "heic",
+    b"heix": "heic",
+    b"heim": "heic",
+    b"heis": "heic",
+    b"hevc": "heic",
+    b"hevx": "heic",
+    b"M4A ": "m4a",
+    b"M4B ": "m4a",
+}
 """Brands in the first box of an ISO file that is no video."""
 _HTK_PERIODS = range(26, 2_501)
 """Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
@@ -96,11 +123,15 @@ def sniff(data: bytes) -> str | None:
         return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
     if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
         return "ppm"
-    if data[20:31] == b"samplerate\0":  # MATLAB 4 names its first matrix, and libsndfile writes this one first
+    if (
+        data[20:31] == b"samplerate\0"
+    ):  # MATLAB 4 names its first matrix, and libsndfile writes this one first
         return "mat4"
     if data[8:12] == b"\0\2\0\0" and int.from_bytes(data[4:8], "big") in _HTK_PERIODS:
         return "htk"
-    return next((name for name, begins in _MAGIC.items() if data.startswith(begins)), None)
+    return next(
+        (name for name, begins in _MAGIC.items() if data.startswith(begins)), None
+    )
 
 
 def _refuse(source: Any) -> bytes:
@@ -116,7 +147,13 @@ class Media:
     kind: ClassVar[str] = "media"
     __slots__ = ("_bytes", "_digest", "_reader", "facts", "name", "place", "source")
 
-    def __init__(self, source: Any, *, name: str | None = None, read: Callable[[Any], bytes] | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        *,
+        name: str | None = None,
+        read: Callable[[Any], bytes] | None = None,
+    ) -> None:
         """`read` turns the source into bytes in place of the usual ways; it is called once."""
         self.source = source
         self.name = name
@@ -136,7 +173,9 @@ class Media:
             self._bytes = self._given(self._reader)
             return self._bytes
         data = self._read()
-        is_file = isinstance(self.source, os.PathLike) or (isinstance(self.source, str) and not is_inline(self.source))
+        is_file = isinstance(self.source, os.PathLike) or (
+            isinstance(self.source, str) and not is_inline(self.source)
+        )
         if not is_file:
             self._bytes = data
         return data
@@ -168,14 +207,18 @@ class Media:
         """The format by which it may be sent to a model; bytes that are no medium by their own header never are."""
         found = self.format
         if found is None:
-            raise self.fault(f"the {self.kind} is not sent: its bytes are not those of an image, audio or video file")
+            raise self.fault(
+                f"the {self.kind} is not sent: its bytes are not those of an image, audio or video file"
+            )
         return found
 
     def data_url(self) -> str:
         """`data:image/png;base64,…`, as endpoints take it."""
         return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
-    def fault(self, what: str, *, got: object = None, fix: str | None = None) -> DataError:
+    def fault(
+        self, what: str, *, got: object = None, fix: str | None = None
+    ) -> DataError:
         """A `DataError` at the row that speaks of this medium, its own file named too; else at that file."""
         source_file = self._own_file()
         if self.place is None:
@@ -193,7 +236,9 @@ class Media:
         if not isinstance(source, str) or is_inline(source):
             return None
         # The end of a path is what tells it from others, so one that may be a path is not shortened.
-        return repr(source)[1:-1] if len(source) <= LONGEST_PATH else shorten(source)[1:-1]
+        return (
+            repr(source)[1:-1] if len(source) <= LONGEST_PATH else shorten(source)[1:-1]
+        )
 
     def _given(self, read: Callable[[Any], bytes]) -> bytes:
         try:
@@ -211,9 +256,14 @@ class Media:
             return self._read_file(Path(source))
         if isinstance(source, str):
             if source.startswith("data:"):
-                return self._given(lambda text: decode_base64(text.partition(",")[2], what=self.kind))
+                return self._given(
+                    lambda text: decode_base64(text.partition(",")[2], what=self.kind)
+                )
             if source.startswith(("http://", "https://")):
-                raise self.fault(f"{self.kind} given by URL was not fetched", fix="let the task declare allow_urls")
+                raise self.fault(
+                    f"{self.kind} given by URL was not fetched",
+                    fix="let the task declare allow_urls",
+                )
             if is_inline(source):
                 return self._given(lambda text: decode_base64(text, what=self.kind))
             return self._read_file(Path(source))
@@ -222,7 +272,8 @@ class Media:
         if callable(getattr(source, "read", None)):
             return self._read_open(source)
         raise self.fault(
-            f"cannot read {self.kind} from a {type(source).__name__}", fix="give a path, bytes, base64 or an open file"
+            f"cannot read {self.kind} from a {type(source).__name__}",
+            fix="give a path, bytes, base64 or an open file",
         )
 
     def _saved(self, image: Any) -> bytes:
@@ -230,19 +281,26 @@ class Media:
         try:
             image.save(buffer, format="PNG")
         except (OSError, ValueError, TypeError) as error:
-            raise self.fault(f"cannot save {self.kind} as PNG: {error}", fix="convert it to RGB first") from error
+            raise self.fault(
+                f"cannot save {self.kind} as PNG: {error}",
+                fix="convert it to RGB first",
+            ) from error
         return buffer.getvalue()
 
     def _read_open(self, stream: Any) -> bytes:
         data = stream.read(MAX_MEDIA_BYTES + 1)
         if not isinstance(data, bytes):
-            raise self.fault(f"the {self.kind} is a file opened as text", fix='open it with "rb"')
+            raise self.fault(
+                f"the {self.kind} is a file opened as text", fix='open it with "rb"'
+            )
         if len(data) > MAX_MEDIA_BYTES:
             raise self._too_large()
         return data
 
     def _too_large(self) -> DataError:
-        return self.fault(f"{self.kind} file is larger than {MAX_MEDIA_BYTES >> 20} MiB")
+        return self.fault(
+            f"{self.kind} file is larger than {MAX_MEDIA_BYTES >> 20} MiB"
+        )
 
     def _read_file(self, path: Path) -> bytes:
         try:
@@ -259,13 +317,19 @@ class Media:
             raise self.fault(f"cannot open {self.kind}: {error}") from error
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Media) and self.kind == other.kind and self.digest == other.digest
+        return (
+            isinstance(other, Media)
+            and self.kind == other.kind
+            and self.digest == other.digest
+        )
 
     def __hash__(self) -> int:
         return hash((self.kind, self.digest))
 
     def __repr__(self) -> str:
-        text = self.name or (str(self.source)[:40] if isinstance(self.source, (str, os.PathLike)) else "")
+        text = self.name or (
+            str(self.source)[:40] if isinstance(self.source, (str, os.PathLike)) else ""
+        )
         return f"{type(self).__name__}({text!r})"
 
 
@@ -293,7 +357,9 @@ class Video(Media):
 def named_by_data(kind: "type[M]", source: Any) -> "M":
     """A medium that plain data describes: a path in it is not opened until somebody says which folder it may lie in."""
     is_file = isinstance(source, os.PathLike) or (
-        isinstance(source, str) and not is_inline(source) and not source.startswith(("http://", "https://"))
+        isinstance(source, str)
+        and not is_inline(source)
+        and not source.startswith(("http://", "https://"))
     )
     return kind(source, read=_refuse) if is_file else kind(source)
 
@@ -320,4 +386,6 @@ def is_inline(text: str) -> bool:
         return True
     if "." in text[:LONGEST_PATH]:
         return False
-    return len(text) > LONGEST_PATH or (len(text) >= 32 and text.startswith(_BASE64_MAGIC))
+    return len(text) > LONGEST_PATH or (
+        len(text) >= 32 and text.startswith(_BASE64_MAGIC)
+    )

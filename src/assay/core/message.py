@@ -53,7 +53,9 @@ class Message:
     parts: tuple[Part, ...] | None = None
 
     @classmethod
-    def of(cls, role: str, *content: "str | Part | Media | Mapping[str, Any]") -> "Message":
+    def of(
+        cls, role: str, *content: "str | Part | Media | Mapping[str, Any]"
+    ) -> "Message":
         """A message from strings, parts and media in the order given; without any, the place where the model writes."""
         return cls(role, tuple(as_part(piece) for piece in content) or None)
 
@@ -85,16 +87,26 @@ def as_part(piece: Any, *, opens_files: bool = False) -> Part:
         return piece
     if isinstance(piece, Mapping):
         part = _part_from_mapping(piece)
-        return type(part)(part.source) if opens_files and isinstance(part, Media) and part.is_unheld else part
+        return (
+            type(part)(part.source)
+            if opens_files and isinstance(part, Media) and part.is_unheld
+            else part
+        )
     if hasattr(piece, "save") and hasattr(piece, "size"):
         return Image(piece)
-    raise TypeError(f"cannot make a message part of a {type(piece).__name__}: {shorten(piece)}")
+    raise TypeError(
+        f"cannot make a message part of a {type(piece).__name__}: {shorten(piece)}"
+    )
 
 
 def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     kind = piece.get("type", "text")
-    if "type" not in piece and (beside := [name for name in MEDIA_KINDS if piece.get(name) is not None]):
-        raise ValueError(f"a part without `type` names {beside[0]}: give each part its own, with a `type`")
+    if "type" not in piece and (
+        beside := [name for name in MEDIA_KINDS if piece.get(name) is not None]
+    ):
+        raise ValueError(
+            f"a part without `type` names {beside[0]}: give each part its own, with a `type`"
+        )
     if kind == "text":
         words = piece.get("text", piece.get("value"))
         if not isinstance(words, (str, int, float)):
@@ -111,7 +123,14 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     if kind == "input_audio":
         return named_by_data(Audio, piece["input_audio"]["data"])
     if kind in MEDIA_KINDS:
-        source = next((piece[k] for k in (kind, "value", "path", "url", "bytes", "data") if piece.get(k)), None)
+        source = next(
+            (
+                piece[k]
+                for k in (kind, "value", "path", "url", "bytes", "data")
+                if piece.get(k)
+            ),
+            None,
+        )
         if source is None:
             raise ValueError(f"a {kind} part names no {kind}: {shorten(dict(piece))}")
         return _medium(kind, source)
@@ -127,7 +146,11 @@ def _medium(kind: str, source: Any) -> Image | Audio | Video:
         return source
     if kind == "image":
         return named_by_data(Image, source)
-    return named_by_data(Audio, source) if kind == "audio" else named_by_data(Video, source)
+    return (
+        named_by_data(Audio, source)
+        if kind == "audio"
+        else named_by_data(Video, source)
+    )
 
 
 def as_message(turn: Any, *, default_role: str = "user") -> Message:
@@ -147,7 +170,9 @@ def as_message(turn: Any, *, default_role: str = "user") -> Message:
         return Message(role, tuple(as_part(piece) for piece in pieces))
     if isinstance(turn, Media):
         return Message.of(default_role, turn)
-    raise TypeError(f"cannot make a message of a {type(turn).__name__}: {shorten(turn)}")
+    raise TypeError(
+        f"cannot make a message of a {type(turn).__name__}: {shorten(turn)}"
+    )
 
 
 def as_messages(value: Any) -> tuple[Message, ...]:
@@ -158,12 +183,17 @@ def as_messages(value: Any) -> tuple[Message, ...]:
         return (as_message(value),)
     if isinstance(value, Iterable):
         items = list(value)
-        is_turns = all(isinstance(i, Message) or (isinstance(i, Mapping) and "role" in i) for i in items)
+        is_turns = all(
+            isinstance(i, Message) or (isinstance(i, Mapping) and "role" in i)
+            for i in items
+        )
         if items and is_turns:
             return tuple(as_message(item) for item in items)
         if items:
             return (Message("user", tuple(as_part(item) for item in items)),)
-    raise TypeError(f"a template must return text, a message or messages, not {shorten(value)}")
+    raise TypeError(
+        f"a template must return text, a message or messages, not {shorten(value)}"
+    )
 
 
 def generation_role(messages: Sequence[Message]) -> str:
@@ -171,11 +201,17 @@ def generation_role(messages: Sequence[Message]) -> str:
     for message in reversed(messages):
         if message.parts is None:
             return message.role
-    spoken = [m for m in messages if m.role.lower() not in ("system", "instruction", "developer")]
+    spoken = [
+        m
+        for m in messages
+        if m.role.lower() not in ("system", "instruction", "developer")
+    ]
     if not spoken:
         return "assistant"
     first = spoken[0].role
-    enders = [spoken[i].role for i in range(len(spoken) - 1) if spoken[i + 1].role == first]
+    enders = [
+        spoken[i].role for i in range(len(spoken) - 1) if spoken[i + 1].role == first
+    ]
     return enders[-1] if enders and enders[-1] != first else "assistant"
 
 
@@ -192,11 +228,15 @@ def render_text(messages: Sequence[Message]) -> str:
     spoken = [m for m in messages if m.parts is not None]
     role = generation_role(messages)
     lines: list[str] = []
-    first = next((m.role for m in spoken if m.role.lower() not in ("system", "instruction")), "")
+    first = next(
+        (m.role for m in spoken if m.role.lower() not in ("system", "instruction")), ""
+    )
     for position, message in enumerate(spoken):
         if position and message.role == first and message.role:
             lines.append("")
-        lines.append(f"{_header(message.role)} {message.text}" if message.role else message.text)
+        lines.append(
+            f"{_header(message.role)} {message.text}" if message.role else message.text
+        )
     is_completion = all(m.role == "" for m in messages)
     if not is_completion and role:
         lines.append(_header(role))
@@ -219,7 +259,11 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     """Role and text of each message with content, as `to_plain` writes them; a medium reads `[image]`."""
-    return tuple((str(turn["role"]), _plain_text(turn["content"])) for turn in messages if "content" in turn)
+    return tuple(
+        (str(turn["role"]), _plain_text(turn["content"]))
+        for turn in messages
+        if "content" in turn
+    )
 
 
 def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
@@ -239,7 +283,11 @@ def part_to_plain(part: Part) -> dict[str, Any]:
     """One part as JSON; a medium by its digest, and where it lies if it is a file."""
     if isinstance(part, Media):
         plain = {"type": part.kind, "sha256": part.digest, "format": part.format}
-        return {**plain, "path": str(part.source)} if isinstance(part.source, PathLike) else plain
+        return (
+            {**plain, "path": str(part.source)}
+            if isinstance(part.source, PathLike)
+            else plain
+        )
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
     return {"type": part.kind, "text": part.text}

@@ -117,12 +117,26 @@ class Output:
     """All rounds of a dialogue, this output's own last, as a scorer sees them; empty for a single question."""
 
     @classmethod
-    def of(cls, *answers: "str | Part | Media", stop_reason: str | None = None) -> "Output":
+    def of(
+        cls, *answers: "str | Part | Media", stop_reason: str | None = None
+    ) -> "Output":
         """An output with one candidate for each answer."""
-        return cls(tuple(Candidate((as_part(answer, opens_files=True),), stop_reason) for answer in answers))
+        return cls(
+            tuple(
+                Candidate((as_part(answer, opens_files=True),), stop_reason)
+                for answer in answers
+            )
+        )
 
     @classmethod
-    def failed(cls, kind: str, message: str, *, retryable: bool = True, retry_after: float | None = None) -> "Output":
+    def failed(
+        cls,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool = True,
+        retry_after: float | None = None,
+    ) -> "Output":
         """An output that says why there is none."""
         return cls(error=ErrorInfo(kind, message, retryable, retry_after))
 
@@ -173,7 +187,9 @@ def as_output(value: Any) -> Output:
     if isinstance(value, (list, tuple)):
         candidates = tuple(_as_candidate(one) for one in value)
         if is_mixed(value):
-            return Output((Candidate(tuple(part for one in candidates for part in one.parts)),))
+            return Output(
+                (Candidate(tuple(part for one in candidates for part in one.parts)),)
+            )
         return Output(candidates)
     return Output((_as_candidate(value),))
 
@@ -201,10 +217,16 @@ def _as_candidate(value: Any) -> Candidate:
         return Candidate((as_part(value, opens_files=True),))
     unknown = [name for name in value if name not in ANSWER_KINDS]
     if unknown:
-        raise ValueError(f"an answer has no part {unknown[0]!r}; its parts are {', '.join(ANSWER_KINDS)}")
+        raise ValueError(
+            f"an answer has no part {unknown[0]!r}; its parts are {', '.join(ANSWER_KINDS)}"
+        )
     parts: list[Part] = []
     for kind, content in value.items():
-        for one in content if isinstance(content, (list, tuple)) and kind != "json" else (content,):
+        for one in (
+            content
+            if isinstance(content, (list, tuple)) and kind != "json"
+            else (content,)
+        ):
             if one is not None:
                 parts.append(_part_of(kind, one))
     if not parts:
@@ -219,4 +241,8 @@ def _part_of(kind: str, content: Any) -> Part:
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")
         return Text(content) if kind == "text" else Reasoning(content)
-    return Json(content) if kind == "json" else as_part({"type": kind, kind: content}, opens_files=True)
+    return (
+        Json(content)
+        if kind == "json"
+        else as_part({"type": kind, kind: content}, opens_files=True)
+    )

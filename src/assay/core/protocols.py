@@ -186,7 +186,9 @@ class ScorerExtras(Protocol):
 class Summarizer(Protocol):
     """Makes the numbers of one scorer on one task from its score records."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: "SummaryContext") -> Iterable[Result]: ...
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: "SummaryContext"
+    ) -> Iterable[Result]: ...
 
 
 class SummarizerExtras(Protocol):

@@ -17,15 +17,21 @@ def quick(cls: type[T]) -> type[T]:
     for field in fields(cls):  # type: ignore[arg-type]
         name = field.name
         if not field.init or field.kw_only:
-            raise TypeError(f"{cls.__name__}.{name} is no parameter by place: leave the class a plain dataclass")
+            raise TypeError(
+                f"{cls.__name__}.{name} is no parameter by place: leave the class a plain dataclass"
+            )
         space[f"set_{name}"] = getattr(cls, name).__set__
         if field.default_factory is not MISSING:
             space[f"new_{name}"] = field.default_factory
             parameters.append(f"{name}=LEFT_OUT")
-            steps.append(f"set_{name}(self, new_{name}() if {name} is LEFT_OUT else {name})")
+            steps.append(
+                f"set_{name}(self, new_{name}() if {name} is LEFT_OUT else {name})"
+            )
             continue
         space[f"default_{name}"] = field.default
-        parameters.append(name if field.default is MISSING else f"{name}=default_{name}")
+        parameters.append(
+            name if field.default is MISSING else f"{name}=default_{name}"
+        )
         steps.append(f"set_{name}(self, {name})")
     if hasattr(cls, "__post_init__"):
         steps.append("self.__post_init__()")

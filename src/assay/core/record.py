@@ -25,7 +25,9 @@ def is_whole(line: bytes) -> bool:
     """Whether a line (without newline) is complete and unchanged since it was written."""
     if line[-18:-10] != b',"crc":"' or line[-2:] != b'"}':
         return False
-    return b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]  # 18: the length of ,"crc":"01234567"}
+    return (
+        b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]
+    )  # 18: the length of ,"crc":"01234567"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,11 @@ class Result:
     def reducer(self) -> str:
         """How the answers to a sample were reduced to one value."""
         epochs = self.details.get("epochs")
-        return str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
+        return (
+            str(epochs.get("reducer", "mean"))
+            if isinstance(epochs, Mapping)
+            else "mean"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """The row of `summary.json` and of `--json`."""
@@ -127,7 +133,9 @@ class Result:
             "n": self.n,
             "n_expected": self.n_expected,
             "outcomes": dict(self.outcomes),
-            "groups": {name: _plain_group(group) for name, group in self.groups.items()},
+            "groups": {
+                name: _plain_group(group) for name, group in self.groups.items()
+            },
             "parsed_value": self.parsed_value,
             "bounds": list(self.bounds) if self.bounds else None,
             "flags": list(self.flags),
@@ -159,7 +167,9 @@ def prompt_to_plain(prompt: Prompt) -> list[dict[str, Any]]:
     return [to_plain(message) for message in prompt.messages]
 
 
-def messages_from_plain(plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, Media] = EMPTY) -> tuple[Message, ...]:
+def messages_from_plain(
+    plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, Media] = EMPTY
+) -> tuple[Message, ...]:
     """The messages of a record; media are looked up by digest."""
     return tuple(
         as_message(
@@ -182,17 +192,33 @@ def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Pa
 
 def output_to_plain(output: Output) -> dict[str, Any]:
     """An output as JSON; what is absent is left out."""
-    plain: dict[str, Any] = {"candidates": [_candidate_to_plain(c) for c in output.candidates]}
+    plain: dict[str, Any] = {
+        "candidates": [_candidate_to_plain(c) for c in output.candidates]
+    }
     if output.likelihoods:
-        plain["likelihoods"] = [[_finite(x.logprob), x.greedy, x.tokens] for x in output.likelihoods]
+        plain["likelihoods"] = [
+            [_finite(x.logprob), x.greedy, x.tokens] for x in output.likelihoods
+        ]
     if output.usage is not None:
-        names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
-        plain["usage"] = {n: v for n in names if (v := getattr(output.usage, n)) is not None}
+        names = (
+            "input_tokens",
+            "output_tokens",
+            "cached_tokens",
+            "reasoning_tokens",
+            "cost",
+        )
+        plain["usage"] = {
+            n: v for n in names if (v := getattr(output.usage, n)) is not None
+        }
     if output.seconds is not None:
         plain["seconds"] = round(output.seconds, 6)
     if output.error is not None:
         error = output.error
-        plain["error"] = {"kind": error.kind, "message": error.message, "retryable": error.retryable}
+        plain["error"] = {
+            "kind": error.kind,
+            "message": error.message,
+            "retryable": error.retryable,
+        }
     if output.details:
         plain["details"] = dict(output.details)
     return plain
@@ -205,7 +231,11 @@ def _finite(number: float) -> float | str:
 
 def _made_part(part: Part) -> dict[str, Any]:
     """A part of an answer; of a medium also how large it is, which is no part of a request's key."""
-    return {**part_to_plain(part), **part.facts} if isinstance(part, Media) else part_to_plain(part)
+    return (
+        {**part_to_plain(part), **part.facts}
+        if isinstance(part, Media)
+        else part_to_plain(part)
+    )
 
 
 def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
@@ -219,7 +249,11 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
         plain["stop_reason"] = candidate.stop_reason
     if candidate.tokens:
         plain["tokens"] = [
-            [t.text, _finite(t.logprob), [[text, _finite(logprob)] for text, logprob in t.top]]
+            [
+                t.text,
+                _finite(t.logprob),
+                [[text, _finite(logprob)] for text, logprob in t.top],
+            ]
             for t in candidate.tokens
         ]
     if candidate.token_ids:
@@ -227,14 +261,19 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     return plain
 
 
-def output_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMPTY) -> Output:
+def output_from_plain(
+    plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMPTY
+) -> Output:
     """The output a record holds."""
     error = plain.get("error")
     usage = plain.get("usage")
     return Output(
-        candidates=tuple(_candidate_from_plain(c, blobs) for c in plain.get("candidates", ())),
+        candidates=tuple(
+            _candidate_from_plain(c, blobs) for c in plain.get("candidates", ())
+        ),
         likelihoods=tuple(
-            Likelihood(float(logprob), greedy, tokens) for logprob, greedy, tokens in plain.get("likelihoods", ())
+            Likelihood(float(logprob), greedy, tokens)
+            for logprob, greedy, tokens in plain.get("likelihoods", ())
         ),
         usage=Usage(**usage) if usage else None,
         seconds=plain.get("seconds"),
@@ -243,7 +282,9 @@ def output_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMP
     )
 
 
-def _candidate_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Candidate:
+def _candidate_from_plain(
+    plain: Mapping[str, Any], blobs: Mapping[str, Media]
+) -> Candidate:
     parts: tuple[Part, ...]
     if "text" in plain:
         parts = (Text(plain["text"]),)
@@ -253,4 +294,6 @@ def _candidate_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) 
         Token(text, float(logprob), tuple((other, float(its)) for other, its in top))
         for text, logprob, top in plain.get("tokens", ())
     )
-    return Candidate(parts, plain.get("stop_reason"), tokens, tuple(plain.get("token_ids", ())))
+    return Candidate(
+        parts, plain.get("stop_reason"), tokens, tuple(plain.get("token_ids", ()))
+    )

@@ -14,15 +14,26 @@ from typing import Any
 
 from .errors import UsageError, shorten, suggest
 from .media import Media
-from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
+from .message import (
+    Message,
+    Text,
+    generation_role,
+    has_free_roles,
+    part_to_plain,
+    render_text,
+)
 from .quick import quick
 from .sample import EMPTY
 from .secrets import veiled
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-math.inf, math.inf),
-    "presence_penalty": (-math.inf, math.inf), "repetition_penalty": (0, math.inf),
-}  # fmt: skip
+    "temperature": (0, math.inf),
+    "top_p": (0, 1),
+    "min_p": (0, 1),
+    "frequency_penalty": (-math.inf, math.inf),
+    "presence_penalty": (-math.inf, math.inf),
+    "repetition_penalty": (0, math.inf),
+}
 """The least and the most of each; a number without end is none of them."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 """Those that services take from -2 to 2: held to it where people set them, not where code builds a request."""
@@ -66,7 +77,9 @@ class GenerateOptions:
     def __post_init__(self) -> None:
         """Equal options are equal bytes in a key: `1` and `1.0`, a list and a tuple are made the same."""
         if type(self.stop) is not tuple:
-            stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+            stop = (
+                (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+            )
             object.__setattr__(self, "stop", stop)
         for name in _NUMBERS:
             value = getattr(self, name)
@@ -77,15 +90,23 @@ class GenerateOptions:
             if value is None and name != "n":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"generation option {name!r} takes a whole number from {least}, got {shorten(value)}")
+                raise UsageError(
+                    f"generation option {name!r} takes a whole number from {least}, got {shorten(value)}"
+                )
 
         for name, words in _WORDS.items():
             word = getattr(self, name)
             if word is not None and word not in words:
                 fix = suggest(str(word), words, "one of")
-                raise UsageError(f"generation option {name!r} cannot be {shorten(word)}", fix=fix)
-        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
-            raise UsageError(f"generation option 'seed' takes a whole number, got {shorten(self.seed)}")
+                raise UsageError(
+                    f"generation option {name!r} cannot be {shorten(word)}", fix=fix
+                )
+        if self.seed is not None and (
+            isinstance(self.seed, bool) or not isinstance(self.seed, int)
+        ):
+            raise UsageError(
+                f"generation option 'seed' takes a whole number, got {shorten(self.seed)}"
+            )
 
     def set(self, **changes: Any) -> "GenerateOptions":
         """A copy with some options changed; an unknown one is an error with the nearest name."""
@@ -94,13 +115,23 @@ class GenerateOptions:
                 fix = suggest(name, sorted(OPTION_NAMES), "known:")
                 raise UsageError(f"unknown generation option {name!r}", fix=fix)
             value = changes[name]
-            if name in _PENALTIES and isinstance(value, (int, float)) and not -2 <= value <= 2:
-                raise UsageError(f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}")
+            if (
+                name in _PENALTIES
+                and isinstance(value, (int, float))
+                and not -2 <= value <= 2
+            ):
+                raise UsageError(
+                    f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}"
+                )
         return replace(self, **changes)
 
     def given(self) -> dict[str, Any]:
         """The options that were set, as JSON."""
-        return {k: v for k, v in self._items() if v is not None and v != () and (k, v) != ("n", 1)}
+        return {
+            k: v
+            for k, v in self._items()
+            if v is not None and v != () and (k, v) != ("n", 1)
+        }
 
     def _items(self) -> list[tuple[str, Any]]:
         return [(f.name, getattr(self, f.name)) for f in fields(self)]
@@ -109,11 +140,19 @@ class GenerateOptions:
 def _in_range(name: str, value: Any) -> float:
     least, most = _NUMBERS[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UsageError(f"generation option {name!r} takes a number, got {shorten(value)}")
-    if not least <= value <= most or not math.isfinite(value) or (value == least and name in _ABOVE_LEAST):
+        raise UsageError(
+            f"generation option {name!r} takes a number, got {shorten(value)}"
+        )
+    if (
+        not least <= value <= most
+        or not math.isfinite(value)
+        or (value == least and name in _ABOVE_LEAST)
+    ):
         above = f"above {least:g}" if name in _ABOVE_LEAST else f"from {least:g}"
         up_to = "" if most == math.inf else f" to {most:g}"
-        raise UsageError(f"generation option {name!r} takes a number {above}{up_to}, got {shorten(value)}")
+        raise UsageError(
+            f"generation option {name!r} takes a number {above}{up_to}, got {shorten(value)}"
+        )
     return float(value)
 
 
@@ -186,7 +225,9 @@ class Request:
         return self.prompt.messages
 
 
-def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> tuple[int | None, str]:
+def seeds_of(
+    seed: int | None, sample: str, repeat: int = 0, round: int = 0
+) -> tuple[int | None, str]:
     """The seed and the `draw` of a request: what the run's seed becomes for one repeat of one sample.
 
     This is the rule for all that is drawn. The random numbers of a candidate depend on the run's seed, the sample's id,
@@ -201,7 +242,9 @@ def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> 
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
         return None, draw
-    digest = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.sha256(
+        f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")
+    ).digest()
     return repeated(int.from_bytes(digest[:8], "big"), repeat) % _SEEDS, draw
 
 
@@ -223,7 +266,13 @@ class KeyMaker:
     def key(self, request: Request, previous: str = "") -> str:
         """The key of a request; `previous` is the key of the round before it in a dialogue."""
         return self.key_of(
-            request.prompt, request.options, request.seed, request.repeat, request.hints, previous, request.draw
+            request.prompt,
+            request.options,
+            request.seed,
+            request.repeat,
+            request.hints,
+            previous,
+            request.draw,
         )
 
     def key_of(
@@ -254,7 +303,10 @@ class KeyMaker:
                 elif isinstance(part, Media):
                     pieces.append(f"\x07{part.kind}\x00{part.digest}")
                 else:
-                    pieces.append("\x04" + json.dumps(part_to_plain(part), sort_keys=True, default=str))
+                    pieces.append(
+                        "\x04"
+                        + json.dumps(part_to_plain(part), sort_keys=True, default=str)
+                    )
         if prompt.continuations is not None:
             pieces.append("\x05" + json.dumps(prompt.continuations))
         if prompt.rolling or prompt.produces != ("text",) or hints:
@@ -264,14 +316,22 @@ class KeyMaker:
         digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
 
-    def _rest_of(self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]) -> str:
+    def _rest_of(
+        self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]
+    ) -> str:
         """What is mostly the same for all samples of a task, written anew only where it is not."""
         # With their types, since 1 equals True and 1.0; what can be changed in place may no longer be what was written.
-        parts = (rolling, tuple(produces), *((name, type(value), value) for name, value in hints.items()))
+        parts = (
+            rolling,
+            tuple(produces),
+            *((name, type(value), value) for name, value in hints.items()),
+        )
         is_lasting = all(type(value) in _LASTING for value in hints.values())
         if is_lasting and self._rest is not None and self._rest[0] == parts:
             return self._rest[1]
-        text = "\x06" + json.dumps([rolling, list(produces), dict(hints)], sort_keys=True, default=str)
+        text = "\x06" + json.dumps(
+            [rolling, list(produces), dict(hints)], sort_keys=True, default=str
+        )
         self._rest = (parts, text) if is_lasting else None
         return text
 
@@ -290,9 +350,13 @@ def _options_bytes(options: GenerateOptions) -> bytes:
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys: equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def digest_of(value: Any) -> str:
     """sha256 of the canonical JSON of a value, or of bytes."""
-    return hashlib.sha256(value if isinstance(value, bytes) else canonical(value)).hexdigest()
+    return hashlib.sha256(
+        value if isinstance(value, bytes) else canonical(value)
+    ).hexdigest()

@@ -50,9 +50,17 @@ class Sample:
     def named(self, id: str) -> "Sample":
         """The same sample under another id; written out, since every row of a converted dataset passes here."""
         return Sample(
-            id, self.input, self.target, self.choices, self.fields, self.media, self.tags, self.group, self.cluster,
+            id,
+            self.input,
+            self.target,
+            self.choices,
+            self.fields,
+            self.media,
+            self.tags,
+            self.group,
+            self.cluster,
             self.turns,
-        )  # fmt: skip
+        )
 
     @property
     def targets(self) -> tuple[Any, ...]:
@@ -60,7 +68,13 @@ class Sample:
         target = self.target
         if target is None:
             return ()
-        return target if isinstance(target, tuple) else tuple(target) if isinstance(target, list) else (target,)
+        return (
+            target
+            if isinstance(target, tuple)
+            else tuple(target)
+            if isinstance(target, list)
+            else (target,)
+        )
 
     def __getitem__(self, column: str) -> Any:
         """A column of the row: `sample["question"]`."""

@@ -71,4 +71,6 @@ def as_score(value: Any) -> Score:
         return Score({str(name): float(number) for name, number in value.items()})
     if hasattr(value, "item"):
         return Score(float(value.item()))
-    raise TypeError(f"a scorer must return a number, a truth value, a dict of numbers or a Score, not {value!r}")
+    raise TypeError(
+        f"a scorer must return a number, a truth value, a dict of numbers or a Score, not {value!r}"
+    )

@@ -20,15 +20,26 @@ _KNOWN = r"(?!\[redacted|\$\{env:)"
 """Hidden already, or only named."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 _QUERY = re.compile(
-    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)" + _KNOWN + r"[^&\s\"'#]{8,}", re.IGNORECASE
+    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)"
+    + _KNOWN
+    + r"[^&\s\"'#]{8,}",
+    re.IGNORECASE,
 )
 _HEADER = re.compile(
     r"(\b(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)[\"']?\s*[:=]\s*[\"']?"
-    r"(?:(?:bearer|basic|token)\s+" + _KNOWN + r"(?=[^\s\"',;}]{4})|(?=[^\s\"',;}]{8})))" + _KNOWN + r"[^\s\"',;}]+",
+    r"(?:(?:bearer|basic|token)\s+"
+    + _KNOWN
+    + r"(?=[^\s\"',;}]{4})|(?=[^\s\"',;}]{8})))"
+    + _KNOWN
+    + r"[^\s\"',;}]+",
     re.IGNORECASE,
 )
 _BEARER = re.compile(
-    r"(?<=Bearer )" + _KNOWN + r"[^\s\"',;]{8,}|(?<=bearer )" + _KNOWN + r"(?=\S*[\d._~+/-])[^\s\"',;]{6,}"
+    r"(?<=Bearer )"
+    + _KNOWN
+    + r"[^\s\"',;]{8,}|(?<=bearer )"
+    + _KNOWN
+    + r"(?=\S*[\d._~+/-])[^\s\"',;]{6,}"
 )
 _UP_TO, _FROM = re.compile(r"[^\s\"'(),;]*\Z"), re.compile(r"[^\s\"'(),;]*")
 """What stands around a place, between blanks and quotes: perhaps the path of a file."""
@@ -39,12 +50,17 @@ def has_known_form(text: str) -> bool:
     return _KEY.search(text) is not None
 
 
-def without_forms(text: str, hide: Callable[[str], str], is_file: Callable[[str], bool] | None = None) -> str:
+def without_forms(
+    text: str, hide: Callable[[str], str], is_file: Callable[[str], bool] | None = None
+) -> str:
     """A text with such keys replaced; a file may be called like one, and stays where `is_file` says so."""
 
     def replaced(found: re.Match[str]) -> str:
         if is_file is not None and "/" in text:
-            before, after = _UP_TO.search(text[: found.start()]), _FROM.match(text, found.end())
+            before, after = (
+                _UP_TO.search(text[: found.start()]),
+                _FROM.match(text, found.end()),
+            )
             path = f"{before[0] if before else ''}{found[0]}{after[0] if after else ''}"
             if "/" in path and is_file(re.sub(r"(?::\d+)?[:.]?$", "", path)):
                 return found[0]
@@ -56,7 +72,10 @@ def without_forms(text: str, hide: Callable[[str], str], is_file: Callable[[str]
 def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
     """A message without passwords in URLs, keys in queries and headers that hold one."""
     if "://" in text:
-        text = _USER_IN_URL.sub(lambda user: user[0] if not hidden.sub("", user[0]).strip(":") else mark, text)
+        text = _USER_IN_URL.sub(
+            lambda user: user[0] if not hidden.sub("", user[0]).strip(":") else mark,
+            text,
+        )
     if "=" in text:
         text = _QUERY.sub(rf"\g<1>{mark}", text)
     if ":" in text or "=" in text:
@@ -68,14 +87,18 @@ def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
     """All spellings of the secrets that a text may hold; the longest first, since one may begin with another."""
     # A password in a URL is written there as URLs have it, and sent as it is.
-    spelled = secrets | {plain for secret in secrets if len(plain := unquote(secret)) >= SHORTEST_FORM}
+    spelled = secrets | {
+        plain for secret in secrets if len(plain := unquote(secret)) >= SHORTEST_FORM
+    }
     forms = {form for secret in spelled for form in _spellings(secret)}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def json_forms(text: str) -> list[bytes]:
     """A text as it stands in JSON, whichever encoder wrote it."""
-    escaped = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)}
+    escaped = {
+        json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)
+    }
     return [form.encode("utf-8", "surrogatepass") for form in sorted(escaped)]
 
 
@@ -83,11 +106,24 @@ def _spellings(secret: str) -> set[str]:
     """A secret as it is, in URLs, in JSON, in HTML, in a cell of CSV, in Python, and in base64 wherever it stands."""
     escaped = quote(secret, safe="", errors="surrogatepass")
     lower = re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), escaped)
-    others = {escaped, lower, quote(secret, errors="surrogatepass"), html.escape(secret)}
-    others |= {quote_plus(secret, errors="surrogatepass"), secret.replace('"', '""'), repr(secret)[1:-1]}
+    others = {
+        escaped,
+        lower,
+        quote(secret, errors="surrogatepass"),
+        html.escape(secret),
+    }
+    others |= {
+        quote_plus(secret, errors="surrogatepass"),
+        secret.replace('"', '""'),
+        repr(secret)[1:-1],
+    }
     for is_ascii in (False, True):
         once = json.dumps(secret, ensure_ascii=is_ascii)[1:-1]
-        others |= {once, once.replace("/", "\\/"), json.dumps(once, ensure_ascii=is_ascii)[1:-1]}
+        others |= {
+            once,
+            once.replace("/", "\\/"),
+            json.dumps(once, ensure_ascii=is_ascii)[1:-1],
+        }
     if len(secret) >= SHORTEST_FORM:
         others |= _in_base64(secret)
     return {secret} | {form for form in others if len(form) >= SHORTEST_FORM}

@@ -40,7 +40,16 @@ HARMLESS_HEADERS = frozenset(
     }
 )
 HARMLESS_MEMBERS = frozenset(
-    {"alt", "api-version", "api_version", "deployment", "download", "model", "region", "version"}
+    {
+        "alt",
+        "api-version",
+        "api_version",
+        "deployment",
+        "download",
+        "model",
+        "region",
+        "version",
+    }
 )
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 # Options are named freely: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
@@ -92,7 +101,9 @@ _changes = 0
 def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
     """Takes note of secrets that this process was given, and whether each is surely one."""
     global _changes
-    for secret, is_sure in (secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)).items():
+    for secret, is_sure in (
+        secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)
+    ).items():
         if secret and not _is_given.get(secret, False):
             _is_given[secret] = is_sure
             _changes += 1
@@ -128,14 +139,18 @@ def filled(value: Any, what: str) -> Any:
     def found(match: re.Match[str]) -> str:
         value_of_variable = variable(match.group(1))
         if value_of_variable is None:
-            raise UsageError(f"{what} needs the environment variable {match.group(1)}, which is not set")
+            raise UsageError(
+                f"{what} needs the environment variable {match.group(1)}, which is not set"
+            )
         return value_of_variable
 
     if isinstance(value, str):
         return REFERENCE.sub(found, value)
     if isinstance(value, Mapping):
         return {name: filled(entry, what) for name, entry in value.items()}
-    return [filled(entry, what) for entry in value] if isinstance(value, list) else value
+    return (
+        [filled(entry, what) for entry in value] if isinstance(value, list) else value
+    )
 
 
 def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
@@ -143,7 +158,9 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in variables.items()
-        if _VARIABLE.search(name) and len(value) >= SHORTEST and not os.path.exists(value)
+        if _VARIABLE.search(name)
+        and len(value) >= SHORTEST
+        and not os.path.exists(value)
     }
 
 
@@ -153,14 +170,22 @@ def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
     found = set(secret_variables(variables).values())
     # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
     urls = secrets_of([value for value in variables.values() if "://" in value])
-    return found | {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}
+    return found | {
+        secret
+        for secret, is_sure in urls.items()
+        if is_sure and len(secret) >= SHORTEST
+    }
 
 
 def cleared(text: str, secrets: Iterable[str]) -> str:
     """A text without the given secrets, in whatever form they stand there."""
     for form in forms_of(frozenset(secrets)):
         if form in text:
-            text = text.replace(form, MARK) if len(form) >= SHORTEST else _word(form).sub(MARK, text)
+            text = (
+                text.replace(form, MARK)
+                if len(form) >= SHORTEST
+                else _word(form).sub(MARK, text)
+            )
     return text
 
 
@@ -195,12 +220,22 @@ def is_secret_name(name: str) -> bool:
 def _replaced(value: Any, hide: Hide, name: str = "") -> Any:
     if isinstance(value, Mapping):
         if name.rpartition(".")[2] == "headers":
-            return {header: _header(str(header), entry, hide) for header, entry in value.items()}
+            return {
+                header: _header(str(header), entry, hide)
+                for header, entry in value.items()
+            }
         inherited = name if is_secret_name(name) else ""
-        return {key: _replaced(entry, hide, inherited or str(key)) for key, entry in value.items()}
+        return {
+            key: _replaced(entry, hide, inherited or str(key))
+            for key, entry in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_replaced(entry, hide, name) for entry in value]
-    if is_secret_name(name) and isinstance(value, (str, int, float)) and not isinstance(value, bool):
+    if (
+        is_secret_name(name)
+        and isinstance(value, (str, int, float))
+        and not isinstance(value, bool)
+    ):
         return _hidden(str(value), hide, True)
     return _in_text(value, hide) if isinstance(value, str) else value
 
@@ -210,7 +245,11 @@ def _header(name: str, value: Any, hide: Hide) -> Any:
         return value
     if name.lower() in HARMLESS_HEADERS:
         return _in_text(value, hide) if isinstance(value, str) else value
-    return _hidden(str(value), hide, is_secret_name(name) or "-key" in name.lower() or "token" in name.lower())
+    return _hidden(
+        str(value),
+        hide,
+        is_secret_name(name) or "-key" in name.lower() or "token" in name.lower(),
+    )
 
 
 def _hidden(value: str, hide: Hide, is_sure: bool) -> str:
@@ -223,7 +262,9 @@ def _hidden(value: str, hide: Hide, is_sure: bool) -> str:
 
 
 def _in_text(text: str, hide: Hide) -> str:
-    if ("://" in text or _WITH_QUERY.fullmatch(text)) and not any(letter.isspace() for letter in text):
+    if ("://" in text or _WITH_QUERY.fullmatch(text)) and not any(
+        letter.isspace() for letter in text
+    ):
         return _in_url(text, hide)
     if has_known_form(text) and not os.path.exists(text):
         return without_forms(text, lambda key: hide(key, True))
@@ -241,7 +282,9 @@ def _in_url(url: str, hide: Hide) -> str:
         user = ":".join(_hidden(part, hide, True) for part in user.split(":", 1))
     is_local = "://" not in url
     query = "&".join(_member(member, hide, is_local) for member in query.split("&"))
-    path, fragment = (without_forms(part, lambda key: hide(key, True)) for part in (path, fragment))
+    path, fragment = (
+        without_forms(part, lambda key: hide(key, True)) for part in (path, fragment)
+    )
     return f"{before}{user}{at}{host}{slash}{path}{question}{query}{mark}{fragment}"
 
 
@@ -252,14 +295,21 @@ def _member(member: str, hide: Hide, is_local: bool) -> str:
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
         return member
     # Behind a local path stand options of a loader, such as the folder of its images.
-    if is_local and ("/" in value or os.path.exists(value)) and not is_secret_name(name) and not has_known_form(value):
+    if (
+        is_local
+        and ("/" in value or os.path.exists(value))
+        and not is_secret_name(name)
+        and not has_known_form(value)
+    ):
         return member
     return f"{name}={_hidden(value, hide, is_secret_name(name))}"
 
 
 def _references(options: Any) -> Iterator[str]:
     for place, text in _texts(options):
-        yield from [text] if place.endswith("_env") else ()  # `api_key_env`: the name of the variable itself
+        yield from (
+            [text] if place.endswith("_env") else ()
+        )  # `api_key_env`: the name of the variable itself
         yield from REFERENCE.findall(text)
 
 
@@ -278,5 +328,7 @@ def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=1024)
 def _veil(secret: str) -> str:
     data = secret.encode("utf-8", "surrogatepass")
-    digest = hashlib.scrypt(data, salt=b"assay: a secret option", n=2**14, r=8, p=1, dklen=DIGEST_BYTES)
+    digest = hashlib.scrypt(
+        data, salt=b"assay: a secret option", n=2**14, r=8, p=1, dklen=DIGEST_BYTES
+    )
     return f"[redacted:{digest.hex()}]"

@@ -29,12 +29,16 @@ class Spec:
             return cls(value)
         if isinstance(value, Mapping):
             if "name" in value:
-                return cls(str(value["name"]), {k: v for k, v in value.items() if k != "name"})
+                return cls(
+                    str(value["name"]), {k: v for k, v in value.items() if k != "name"}
+                )
             if len(value) == 1:
                 ((name, options),) = value.items()
                 if options is None or isinstance(options, Mapping):
                     return cls(str(name), dict(options or {}))
-        raise UsageError(f"expected a name or a name with options, got {shorten(value)}", where=where)
+        raise UsageError(
+            f"expected a name or a name with options, got {shorten(value)}", where=where
+        )
 
     def to_plain(self) -> Any:
         """The shortest JSON that `of` reads back."""
@@ -43,7 +47,9 @@ class Spec:
     def __str__(self) -> str:
         if not self.options:
             return self.name
-        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
+        return (
+            f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
+        )
 
 
 def is_prompt_file(prompt: str) -> bool:

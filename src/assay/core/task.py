@@ -153,6 +153,10 @@ class Suite:
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
-    if isinstance(value, (str, Mapping)) or callable(value) or not isinstance(value, Iterable):
+    if (
+        isinstance(value, (str, Mapping))
+        or callable(value)
+        or not isinstance(value, Iterable)
+    ):
         return (value,)
     return tuple(value)

@@ -29,12 +29,17 @@ class Gate:
         self.where, self.why = where, why
         texts = [*_texts(list(named))]
         self._words = frozenset(texts)
-        self._files = frozenset(os.path.realpath(os.path.expanduser(_file_of(text))) for text in texts)
+        self._files = frozenset(
+            os.path.realpath(os.path.expanduser(_file_of(text))) for text in texts
+        )
 
     def allows(self, path: str) -> bool:
         """Whether a file is one the command names, or lies in a folder that it names."""
         real = os.path.realpath(os.path.expanduser(path))
-        return any(real == file or (os.path.isdir(file) and real.startswith(file + os.sep)) for file in self._files)
+        return any(
+            real == file or (os.path.isdir(file) and real.startswith(file + os.sep))
+            for file in self._files
+        )
 
     def names(self, word: str) -> bool:
         """Whether the command gives an option of this name."""

@@ -12,11 +12,28 @@ TRANSLATED = IPv6Network("64:ff9b::/96")
 NOT_PUBLIC = tuple(
     ip_network(name)
     for name in (
-        "0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
-        "::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
-        "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0:0/96",
+        "0.0.0.0/8",
+        "100.64.0.0/10",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "198.18.0.0/15",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "::/96",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "2001::/23",
+        "2001:db8::/32",
+        "2002::/16",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+        "ff00::/8",
+        "::ffff:0:0:0/96",
     )
-)  # fmt: skip
+)
 """Beside what Python's `ipaddress` knows, whose versions differ."""
 
 
@@ -29,7 +46,10 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     inner = _inner_address(address)
     if inner is not None:
         return _is_public(inner)
-    if any(address.version == network.version and address in network for network in NOT_PUBLIC):
+    if any(
+        address.version == network.version and address in network
+        for network in NOT_PUBLIC
+    ):
         return False
     return address.is_global and not address.is_multicast
 

@@ -30,13 +30,19 @@ class Arrow(Parquet):
         try:
             mapped = pyarrow.memory_map(str(self.path))
             is_file = mapped.read_at(len(FILE_MAGIC), 0) == FILE_MAGIC
-            opened = (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(mapped)
+            opened = (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(
+                mapped
+            )
             batches = (
-                [opened.get_batch(index) for index in range(opened.num_record_batches)] if is_file else list(opened)
+                [opened.get_batch(index) for index in range(opened.num_record_batches)]
+                if is_file
+                else list(opened)
             )
         except (OSError, ValueError) as error:
             raise DataError(
-                f"not a whole Arrow file: {first_line(error)}", file=self.name, fix="the file was cut: fetch it again"
+                f"not a whole Arrow file: {first_line(error)}",
+                file=self.name,
+                fix="the file was cut: fetch it again",
             ) from error
         return _Opened(opened.schema, batches, mapped)
 
@@ -46,7 +52,9 @@ class _Opened:
 
     def __init__(self, schema: Any, batches: list[Any], mapped: Any) -> None:
         self.schema_arrow = schema
-        self.metadata = SimpleNamespace(num_rows=sum(batch.num_rows for batch in batches))
+        self.metadata = SimpleNamespace(
+            num_rows=sum(batch.num_rows for batch in batches)
+        )
         self._batches, self._mapped = batches, mapped
 
     def iter_batches(self, batch_size: int) -> Iterator[Any]:
@@ -68,10 +76,14 @@ def holds_rows(path: Path) -> bool:
     if not state.is_file():
         return True
     try:
-        names = {file["filename"] for file in json.loads(state.read_bytes())["_data_files"]}
+        names = {
+            file["filename"] for file in json.loads(state.read_bytes())["_data_files"]
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         fix = "save the dataset again with save_to_disk"
-        raise DataError("the file does not list the files of the dataset", file=str(state), fix=fix) from error
+        raise DataError(
+            "the file does not list the files of the dataset", file=str(state), fix=fix
+        ) from error
     return path.name in names
 
 

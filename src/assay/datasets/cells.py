@@ -19,9 +19,18 @@ def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
     """The question of a row: text, or a list of messages."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (list, tuple)) and value and all(isinstance(turn, (Mapping, Message)) for turn in value):
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(turn, (Mapping, Message)) for turn in value)
+    ):
         return _as_messages(value, column)
-    raise RowFault(f"expected text, found {_type_name(value)}", column=column, got=value, fix="write it as text")
+    raise RowFault(
+        f"expected text, found {_type_name(value)}",
+        column=column,
+        got=value,
+        fix="write it as text",
+    )
 
 
 def is_missing(value: Any) -> bool:
@@ -52,7 +61,12 @@ def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
     if isinstance(value, bool):
         python_form, other = str(value), str(value).lower()
         return (python_form, other) if source == "python" else (other, python_form)
-    if isinstance(value, float) and source == "file" and value.is_integer() and abs(value) < EXACT_INTEGERS:
+    if (
+        isinstance(value, float)
+        and source == "file"
+        and value.is_integer()
+        and abs(value) < EXACT_INTEGERS
+    ):
         return (str(int(value)), str(value))
     if isinstance(value, (int, float)):
         return (str(value),)
@@ -70,11 +84,20 @@ def as_id(value: Any, column: str) -> str:
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         text = str(value)
     else:
-        raise RowFault(f"an id must be text, found {_type_name(value)}", column=column, got=value)
+        raise RowFault(
+            f"an id must be text, found {_type_name(value)}", column=column, got=value
+        )
     if not text:
-        raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
+        raise RowFault(
+            "the id is missing", column=column, fix="give every row an id, or none"
+        )
     if not text.isprintable() and any(mark in text for mark in "\0\n\r"):
-        raise RowFault("the id holds a line end or a zero character", column=column, got=text, fix="remove it")
+        raise RowFault(
+            "the id holds a line end or a zero character",
+            column=column,
+            got=text,
+            fix="remove it",
+        )
     return text
 
 
@@ -88,7 +111,10 @@ def dialogue_of(
         value = decode_value(value, column)
     if not isinstance(value, (list, tuple)) or not value:
         raise RowFault(
-            "expected a list of turns", column=column, got=value, fix='write [{"role": "user", "content": "…"}]'
+            "expected a list of turns",
+            column=column,
+            got=value,
+            fix='write [{"role": "user", "content": "…"}]',
         )
     if messages is None and all(isinstance(turn, str) for turn in value):
         return value[0], tuple(value[1:]), None
@@ -103,7 +129,9 @@ def _as_messages(value: Any, column: str) -> tuple[Message, ...]:
     try:
         return as_messages(value)
     except (TypeError, ValueError, KeyError) as error:
-        raise RowFault(f"not a list of messages: {error}", column=column, got=value) from error
+        raise RowFault(
+            f"not a list of messages: {error}", column=column, got=value
+        ) from error
 
 
 def _type_name(value: Any) -> str:

@@ -20,9 +20,15 @@ def with_shuffled_choices(sample: Sample, seed: int) -> Sample:
     order = list(range(count))
     random.Random(f"{seed}/{sample.id}").shuffle(order)
     moved = {LETTERS[old]: LETTERS[new] for new, old in enumerate(order)}
-    fields = {name: _moved_cell(name, cell, sample, order, moved) for name, cell in sample.fields.items()}
+    fields = {
+        name: _moved_cell(name, cell, sample, order, moved)
+        for name, cell in sample.fields.items()
+    }
     return replace(
-        sample, target=_moved_target(sample.target, moved), choices=_in_order(sample.choices, order), fields=fields
+        sample,
+        target=_moved_target(sample.target, moved),
+        choices=_in_order(sample.choices, order),
+        fields=fields,
     )
 
 
@@ -34,16 +40,24 @@ def _moved_target(target: Any, moved: Mapping[str, str]) -> Any:
     """A letter, or several, as they are called now; the text of an option is the same in any order."""
     if isinstance(target, (tuple, list)):
         return tuple(_moved_target(one, moved) for one in target)
-    return moved.get(target.strip().upper(), target) if isinstance(target, str) else target
+    return (
+        moved.get(target.strip().upper(), target) if isinstance(target, str) else target
+    )
 
 
-def _moved_cell(name: str, cell: Any, sample: Sample, order: Sequence[int], moved: Mapping[str, str]) -> Any:
+def _moved_cell(
+    name: str, cell: Any, sample: Sample, order: Sequence[int], moved: Mapping[str, str]
+) -> Any:
     """A cell of the row as a template may show it: the list of options, one of them, or the letter of the right one."""
     texts = list(sample.choices)
     if isinstance(cell, (list, tuple)) and [str(one) for one in cell] == texts:
         return list(_in_order(cell, order))
     if isinstance(cell, Mapping):
-        inner = {key: _moved_cell("", value, sample, order, moved) for key, value in cell.items() if key in TEXTS}
+        inner = {
+            key: _moved_cell("", value, sample, order, moved)
+            for key, value in cell.items()
+            if key in TEXTS
+        }
         return {**cell, **inner} if inner else cell
     if name in moved and str(cell) == texts[LETTERS.index(name)]:
         return texts[order[LETTERS.index(name)]]  # a column A, B, C… for each option

@@ -42,18 +42,29 @@ def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...
     if isinstance(value, Mapping):
         texts = value.get("text", value.get("texts"))
         if isinstance(texts, Sequence) and not isinstance(texts, str):
-            labels = tuple(str(label) for label in value.get("label", value.get("labels", ())))
+            labels = tuple(
+                str(label) for label in value.get("label", value.get("labels", ()))
+            )
             value = texts
         else:
             labels, value = tuple(str(label) for label in value), list(value.values())
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        raise RowFault("the options must be a list", column=column, got=value, fix='write ["first", "second", …]')
-    texts = tuple(_as_text(option, number, column) for number, option in enumerate(value, 1))
+        raise RowFault(
+            "the options must be a list",
+            column=column,
+            got=value,
+            fix='write ["first", "second", …]',
+        )
+    texts = tuple(
+        _as_text(option, number, column) for number, option in enumerate(value, 1)
+    )
     check_options(texts, column)
     return texts, labels if len(labels) == len(texts) else ()
 
 
-def options_from_cells(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...]:
+def options_from_cells(
+    row: Mapping[str, Any], columns: Sequence[str]
+) -> tuple[str, ...]:
     """The options of columns A, B, C…; empty cells at the end are no options."""
     cells = ["" if is_missing(cell) else cell for cell in map(row.get, columns)]
     while cells and cells[-1] == "":
@@ -66,9 +77,17 @@ def options_from_cells(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[
 def check_options(texts: Sequence[str], column: str) -> None:
     """Raises for no options, for more than there are letters, and for two that are the same."""
     if not texts:
-        raise RowFault("the question has no options", column=column, fix="give at least one, or drop the column")
+        raise RowFault(
+            "the question has no options",
+            column=column,
+            fix="give at least one, or drop the column",
+        )
     if len(texts) > len(LETTERS):
-        raise RowFault(f"{len(texts)} options, at most {len(LETTERS)} have a letter", column=column, got=texts[-1])
+        raise RowFault(
+            f"{len(texts)} options, at most {len(LETTERS)} have a letter",
+            column=column,
+            got=texts[-1],
+        )
     if len(set(texts)) != len(texts):
         first, second = _twins(texts)
         raise RowFault(
@@ -79,15 +98,29 @@ def check_options(texts: Sequence[str], column: str) -> None:
         )
 
 
-def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: str, *, is_index: bool | None) -> Any:
+def letter_of(
+    gold: Any,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    column: str,
+    *,
+    is_index: bool | None,
+) -> Any:
     """The letter of the right option; a tuple of letters where several are right.
 
     `is_index` says what a number is read as first: a place from 0, or an option's text; `None` where nobody said.
     """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
-        return tuple(letter_of(one, texts, labels, column, is_index=is_index) for one in gold)
+        return tuple(
+            letter_of(one, texts, labels, column, is_index=is_index) for one in gold
+        )
     by_text, by_index = readings(gold, texts, labels)
-    if is_index is None and by_text is not None and by_index is not None and by_text != by_index:
+    if (
+        is_index is None
+        and by_text is not None
+        and by_index is not None
+        and by_text != by_index
+    ):
         raise TwoReadings(gold, by_text, by_index, column)
     first, second = (by_index, by_text) if is_index else (by_text, by_index)
     place = second if first is None else first
@@ -107,11 +140,15 @@ def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:
         return "index" if by_text is None else None
-    is_text = by_text is not None and not labels and texts[by_text] in _written(gold, texts)
+    is_text = (
+        by_text is not None and not labels and texts[by_text] in _written(gold, texts)
+    )
     return "text" if is_text else None
 
 
-def readings(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> tuple[int | None, int | None]:
+def readings(
+    gold: Any, texts: Sequence[str], labels: Sequence[str]
+) -> tuple[int | None, int | None]:
     """Which option is right if its letter, label or text was given, and which if its number from 0 was."""
     spellings = _written(gold, texts)
     letters = LETTERS[: len(texts)]
@@ -120,7 +157,11 @@ def readings(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> tuple[in
             return list(labels).index(text), None
     if spellings and len(spellings[0]) == 1 and spellings[0] in letters:
         return letters.index(spellings[0]), None
-    by_index = int(spellings[-1]) if spellings and spellings[-1].isascii() and spellings[-1].isdigit() else len(texts)
+    by_index = (
+        int(spellings[-1])
+        if spellings and spellings[-1].isascii() and spellings[-1].isdigit()
+        else len(texts)
+    )
     as_index = by_index if by_index < len(texts) else None
     for text in spellings:
         if text in texts:
@@ -134,9 +175,17 @@ def _written(gold: Any, texts: Sequence[str]) -> tuple[str, ...]:
     """An answer as it may stand among options: `2.0` also as `2`; nothing for what is neither text nor a number."""
     if isinstance(gold, str):
         return (gold if gold in texts else gold.strip(),)
-    if not isinstance(gold, (int, float)) or isinstance(gold, bool) or not math.isfinite(gold):
+    if (
+        not isinstance(gold, (int, float))
+        or isinstance(gold, bool)
+        or not math.isfinite(gold)
+    ):
         return ()
-    return (str(gold), str(int(gold))) if isinstance(gold, float) and gold == int(gold) else (str(gold),)
+    return (
+        (str(gold), str(int(gold)))
+        if isinstance(gold, float) and gold == int(gold)
+        else (str(gold),)
+    )
 
 
 def _from_text(cell: str, column: str) -> Any:
@@ -159,9 +208,18 @@ def _from_text(cell: str, column: str) -> Any:
 def _as_text(option: Any, number: int, column: str) -> str:
     if isinstance(option, str):
         return option
-    if isinstance(option, (int, float)) and not isinstance(option, bool) and not is_missing(option):
+    if (
+        isinstance(option, (int, float))
+        and not isinstance(option, bool)
+        and not is_missing(option)
+    ):
         return str(option)
-    raise RowFault(f"option {number} is not text", column=column, got=option, fix="write every option as text")
+    raise RowFault(
+        f"option {number} is not text",
+        column=column,
+        got=option,
+        fix="write every option as text",
+    )
 
 
 def _twins(texts: Sequence[str]) -> tuple[int, int]:

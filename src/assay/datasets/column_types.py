@@ -20,8 +20,21 @@ _NUMBER = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False}
 _WORDS: frozenset[type] = frozenset()
 _ANY: frozenset[type] = frozenset({int, float, bool})
-_INTEGERS, _NUMBERS, _TRUTHS = frozenset({int, float}), frozenset({float}), frozenset({bool})
-ALWAYS_TEXT = frozenset({*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "question", "hint", "image", "image_path", "prediction"})
+_INTEGERS, _NUMBERS, _TRUTHS = (
+    frozenset({int, float}),
+    frozenset({float}),
+    frozenset({bool}),
+)
+ALWAYS_TEXT = frozenset(
+    {
+        *"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "question",
+        "hint",
+        "image",
+        "image_path",
+        "prediction",
+    }
+)
 """Columns whose cells are words even where all of them look like numbers: `1.50` as an option must stay `1.50`."""
 
 Types = Mapping[str, type]
@@ -35,7 +48,11 @@ def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
             if name not in ALWAYS_TEXT and cell != "" and cell is not None:
                 left = possible.get(name, _ANY)
                 possible[name] = left and left & _types_of(cell)
-    return {name: kind for name, left in possible.items() if (kind := _narrowest(left)) is not None}
+    return {
+        name: kind
+        for name, left in possible.items()
+        if (kind := _narrowest(left)) is not None
+    }
 
 
 def column_type(cells: Iterable[Any]) -> type | None:

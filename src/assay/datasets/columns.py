@@ -95,10 +95,18 @@ class Columns:
         if self.choices or self.option_cells:
             return "choice"
         if self.input is None:
-            return "qa" if self.media else "unknown"  # an image or a recording may be all that is asked
-        return "completion" if self.target is None or self.target in CONTINUATIONS else "qa"
+            return (
+                "qa" if self.media else "unknown"
+            )  # an image or a recording may be all that is asked
+        return (
+            "completion"
+            if self.target is None or self.target in CONTINUATIONS
+            else "qa"
+        )
 
-    def sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE) -> Sample:
+    def sample(
+        self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE
+    ) -> Sample:
         """A row as a sample; raises `RowFault`."""
         if self.plain:
             text, gold = row[self.input], row[self.target]  # type: ignore[index]
@@ -108,12 +116,22 @@ class Columns:
 
     def _sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach) -> Sample:
         if self.lacking:
-            raise RowFault(f"column {self.lacking[0]!r} is missing", column=self.lacking[0], got=sorted(row)[:8])
+            raise RowFault(
+                f"column {self.lacking[0]!r} is missing",
+                column=self.lacking[0],
+                got=sorted(row)[:8],
+            )
         column = self._filled(row, self.target)
         target = None if column is None else row[column]
         choices, labels = self._options(row)
         if choices and not is_missing(target):
-            target = letter_of(target, choices, labels, column or "", is_index=self._reads_index(column or ""))
+            target = letter_of(
+                target,
+                choices,
+                labels,
+                column or "",
+                is_index=self._reads_index(column or ""),
+            )
         else:
             target = as_target(target, self.source)
         turns: tuple[Any, ...] = ()
@@ -125,12 +143,16 @@ class Columns:
             question = self._filled(row, self.input) or self.input
             question_text = as_input(row[question], question)
         if not isinstance(question_text, str):
-            question_text = within_reach(question_text, self.messages or self.turns or self.input or "", reach)
+            question_text = within_reach(
+                question_text, self.messages or self.turns or self.input or "", reach
+            )
         media = media_of(row, self.media, reach) if self.media else ()
         if self.media and not media and not question_text:
             column, kind = self.media[0]
             raise RowFault(
-                f"the row has no {kind.kind} and no question", column=column, fix="fill the cell, or leave the row out"
+                f"the row has no {kind.kind} and no question",
+                column=column,
+                fix="fill the cell, or leave the row out",
             )
         return Sample(
             sample_id,
@@ -147,9 +169,20 @@ class Columns:
 
     def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
         """The column that holds a part of this row: an empty one loses to another of the same part that is filled."""
-        if column is None or column not in self.instead or not self._is_empty(row[column]):
+        if (
+            column is None
+            or column not in self.instead
+            or not self._is_empty(row[column])
+        ):
             return column
-        return next((other for other in self.instead[column] if not self._is_empty(row.get(other))), column)
+        return next(
+            (
+                other
+                for other in self.instead[column]
+                if not self._is_empty(row.get(other))
+            ),
+            column,
+        )
 
     def _is_empty(self, cell: Any) -> bool:
         return is_missing(cell) or (cell == "" and self.source == "table")
@@ -171,11 +204,22 @@ class Columns:
         ways = {way_of(one, choices, labels) for one in golds} if choices else set()
         return ways.pop() if len(ways) == 1 else None
 
-    def _options(self, row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _options(
+        self, row: Mapping[str, Any]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.option_cells:
-            has_none = all(is_missing(row.get(cell)) or row.get(cell) == "" for cell in self.option_cells)
-            return () if has_none and self._is_open(row) else options_from_cells(row, self.option_cells), ()
-        if self.choices is None or is_missing(row[self.choices]) or (row[self.choices] == "" and self._is_open(row)):
+            has_none = all(
+                is_missing(row.get(cell)) or row.get(cell) == ""
+                for cell in self.option_cells
+            )
+            return () if has_none and self._is_open(row) else options_from_cells(
+                row, self.option_cells
+            ), ()
+        if (
+            self.choices is None
+            or is_missing(row[self.choices])
+            or (row[self.choices] == "" and self._is_open(row))
+        ):
             return (), ()
         return options_of(row[self.choices], self.choices)
 
@@ -204,30 +248,57 @@ def find_columns(
     unclaimed = [name for name in names if name not in claimed]
     folded = {name.lower(): name for name in reversed(unclaimed)}
     parts = _single_columns(settings, folded)
-    lacking = [wanted for part in parts if (wanted := settings.get(part)) and wanted not in names]
+    lacking = [
+        wanted
+        for part in parts
+        if (wanted := settings.get(part)) and wanted not in names
+    ]
     if cluster:
         parts["cluster"] = cluster
-    lacking += [name for name in (*tags, *([cluster] if cluster else ())) if name not in names]
-    parts["choices"], parts["option_cells"], absent = _find_choices(names, unclaimed, settings.get("choices"))
+    lacking += [
+        name for name in (*tags, *([cluster] if cluster else ())) if name not in names
+    ]
+    parts["choices"], parts["option_cells"], absent = _find_choices(
+        names, unclaimed, settings.get("choices")
+    )
     lacking += absent
     if needed is not None:
         for part in ("input", "target"):
             before = getattr(needed, part)
-            if before and parts[part] is None and not (part == "input" and (parts["messages"] or parts["turns"])):
+            if (
+                before
+                and parts[part] is None
+                and not (part == "input" and (parts["messages"] or parts["turns"]))
+            ):
                 lacking.append(before)
     media, absent = media_columns(names, settings, unclaimed)
     lacking += absent
-    busy = {*(parts[part] for part in parts if isinstance(parts[part], str)), *(name for name, _ in media), *tags}
+    busy = {
+        *(parts[part] for part in parts if isinstance(parts[part], str)),
+        *(name for name, _ in media),
+        *tags,
+    }
     instead = {
         parts[part]: others
         for part in ("input", "target")
         if part not in settings and parts[part]
-        for others in [tuple(folded[name] for name in CONVENTION[part] if name in folded and folded[name] not in busy)]
+        for others in [
+            tuple(
+                folded[name]
+                for name in CONVENTION[part]
+                if name in folded and folded[name] not in busy
+            )
+        ]
         if others
     }
     is_index = _counts_options(parts["target"] or "")
-    more = [parts[part] for part in ("choices", "option_cells", "messages", "turns", "group", "cluster")]
-    plain = None not in (parts["input"], parts["target"]) and not any((media, tags, lacking, *more))
+    more = [
+        parts[part]
+        for part in ("choices", "option_cells", "messages", "turns", "group", "cluster")
+    ]
+    plain = None not in (parts["input"], parts["target"]) and not any(
+        (media, tags, lacking, *more)
+    )
     return Columns(
         tuple(names),
         media=media,
@@ -241,21 +312,43 @@ def find_columns(
     )
 
 
-def _single_columns(settings: Mapping[str, str], folded: Mapping[str, str]) -> dict[str, Any]:
+def _single_columns(
+    settings: Mapping[str, str], folded: Mapping[str, str]
+) -> dict[str, Any]:
     """The column of each part that one column plays: as named, or as convention has it."""
-    usual = {part: next((folded[one] for one in names if one in folded), None) for part, names in CONVENTION.items()}
-    return {part: (settings[part] or None) if part in settings else usual[part] for part in usual if part != "choices"}
+    usual = {
+        part: next((folded[one] for one in names if one in folded), None)
+        for part, names in CONVENTION.items()
+    }
+    return {
+        part: (settings[part] or None) if part in settings else usual[part]
+        for part in usual
+        if part != "choices"
+    }
 
 
 def _counts_options(column: str) -> bool | None:
     """Whether digits in a column are an option's number, by the column's name; `None` where it does not say."""
-    return True if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index") else None
+    return (
+        True
+        if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index")
+        else None
+    )
 
 
-def _named_outright(names: Sequence[str], settings: Mapping[str, str]) -> frozenset[str]:
+def _named_outright(
+    names: Sequence[str], settings: Mapping[str, str]
+) -> frozenset[str]:
     """The columns that settings name for a part of the prompt or for the target; a breakdown may share its column."""
-    parts = ((part, name) for part, name in settings.items() if part not in (ANSWER, "group", "cluster"))
-    listed = ([name] if part not in LISTED else column_list(name, names) for part, name in parts)
+    parts = (
+        (part, name)
+        for part, name in settings.items()
+        if part not in (ANSWER, "group", "cluster")
+    )
+    listed = (
+        [name] if part not in LISTED else column_list(name, names)
+        for part, name in parts
+    )
     return frozenset(name for several in listed for name in several)
 
 
@@ -266,16 +359,30 @@ def _find_choices(
     if setting is not None:
         wanted = column_list(setting, names)
         absent = [name for name in wanted if name not in names]
-        return (wanted[0], (), absent) if len(wanted) == 1 else (None, tuple(wanted), absent)
+        return (
+            (wanted[0], (), absent)
+            if len(wanted) == 1
+            else (None, tuple(wanted), absent)
+        )
     folded = {name.lower(): name for name in reversed(unclaimed)}
-    listed = next((folded[name] for name in CONVENTION["choices"] if name in folded), None)
+    listed = next(
+        (folded[name] for name in CONVENTION["choices"] if name in folded), None
+    )
     if listed is not None:
         return listed, (), []
-    count = next((place for place, letter in enumerate(LETTERS) if letter not in unclaimed), len(LETTERS))
+    count = next(
+        (place for place, letter in enumerate(LETTERS) if letter not in unclaimed),
+        len(LETTERS),
+    )
     return None, tuple(LETTERS[:count]) if count >= 2 else (), []
 
 
-def check_given(settings: Mapping[str, str], required: Sequence[str], columns: Sequence[str], where: str) -> None:
+def check_given(
+    settings: Mapping[str, str],
+    required: Sequence[str],
+    columns: Sequence[str],
+    where: str,
+) -> None:
     """Raises for parts that do not exist and for columns that no row has, all of them at once."""
     faults: list[UsageError] = []
     wanted = [*required]
@@ -283,18 +390,30 @@ def check_given(settings: Mapping[str, str], required: Sequence[str], columns: S
         if part == ANSWER:
             if name not in WAYS:
                 fix = f"text or index, how numbers are read; target={name} names the column"
-                faults.append(UsageError(f"columns: answer is {name!r}", where=where or None, fix=fix))
+                faults.append(
+                    UsageError(
+                        f"columns: answer is {name!r}", where=where or None, fix=fix
+                    )
+                )
         elif part not in PARTS:
             close = nearest(part, PARTS)
             fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
-            faults.append(UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix))
+            faults.append(
+                UsageError(
+                    f"columns: unknown part {part!r}", where=where or None, fix=fix
+                )
+            )
         else:
-            wanted += column_list(name, columns) if part in LISTED else [name] if name else []
+            wanted += (
+                column_list(name, columns) if part in LISTED else [name] if name else []
+            )
     for name in dict.fromkeys(wanted):
         if name not in columns:
             close = nearest(name, columns)
             hint = f"did you mean {close!r}? " if close else ""
             fix = f"{hint}columns: {', '.join(columns)}"
-            faults.append(UsageError(f"there is no column {name!r}", where=where or None, fix=fix))
+            faults.append(
+                UsageError(f"there is no column {name!r}", where=where or None, fix=fix)
+            )
     if faults:
         raise faults[0] if len(faults) == 1 else PlanError(faults)

@@ -22,19 +22,31 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
     except (RowFault, DataError) as fault:
         raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
     except KeyError as error:
-        raise RowFault(f"missing column {error}", column=str(error.args[0]), got=sorted(row)) from error
+        raise RowFault(
+            f"missing column {error}", column=str(error.args[0]), got=sorted(row)
+        ) from error
     except (Exception, SystemExit) as error:
-        raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
+        raise RowFault(
+            f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)
+        ) from error
     if not isinstance(sample, Sample):
-        raise RowFault(f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample)
+        raise RowFault(
+            f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample
+        )
     if sample.fields and not mapping.tags and mapping.cluster is None:
         return sample
-    missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
+    missing = [
+        name
+        for name in (*mapping.tags, mapping.cluster)
+        if name is not None and name not in row
+    ]
     if missing:
         raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
     return replace(
         sample,
         fields=sample.fields or row,
         tags=sample.tags or tags_of(row, mapping.tags),
-        cluster=as_name(row[mapping.cluster]) if sample.cluster is None and mapping.cluster else sample.cluster,
+        cluster=as_name(row[mapping.cluster])
+        if sample.cluster is None and mapping.cluster
+        else sample.cluster,
     )

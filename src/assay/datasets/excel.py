@@ -18,7 +18,9 @@ EXACT_SHEET = "assay_exact"
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_excel(
+    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
     """A workbook of one table, written row by row."""
     book = _library("openpyxl").Workbook(write_only=True)
     made_cell = _library("openpyxl.cell").WriteOnlyCell
@@ -27,7 +29,11 @@ def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
     def cell(value: Any, row: int, column: int) -> Any:
         if not isinstance(value, str):
-            return value if value is None or isinstance(value, (int, float, bool)) else str(value)
+            return (
+                value
+                if value is None or isinstance(value, (int, float, bool))
+                else str(value)
+            )
         text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
         if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
@@ -84,4 +90,6 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtra("openpyxl, which writes Excel files,", "assay[guests]") from error
+        raise MissingExtra(
+            "openpyxl, which writes Excel files,", "assay[guests]"
+        ) from error

@@ -16,14 +16,26 @@ class RowFault(Exception):
     """One row cannot be used; the others can."""
 
     def __init__(
-        self, what: str, *, column: str | int | None = None, got: object = None, fix: str | None = None
+        self,
+        what: str,
+        *,
+        column: str | int | None = None,
+        got: object = None,
+        fix: str | None = None,
     ) -> None:
         super().__init__(what)
         self.what, self.column, self.got, self.fix = what, column, got, fix
 
     def at(self, file: str | None, row: int) -> DataError:
         """The fault with its place."""
-        return DataError(self.what, file=file, row=row, column=self.column, got=self.got, fix=self.fix)
+        return DataError(
+            self.what,
+            file=file,
+            row=row,
+            column=self.column,
+            got=self.got,
+            fix=self.fix,
+        )
 
 
 class NamedFault(DataError):
@@ -32,7 +44,9 @@ class NamedFault(DataError):
     sample_id: str | None = None
 
 
-def too_long(size: int, limit: int, what: str, column: str | int | None = None) -> RowFault:
+def too_long(
+    size: int, limit: int, what: str, column: str | int | None = None
+) -> RowFault:
     """The fault of a cell or a row over its limit."""
     measure = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
     bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"

@@ -32,7 +32,14 @@ REDIRECTS = (301, 302, 303, 307, 308)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, max_bytes: int = MAX_BYTES) -> Path:
+def fetch(
+    url: str,
+    *,
+    sha256: str,
+    folder: Path,
+    allow_private: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Path:
     """The path of the downloaded file; one that is there already is not fetched again.
 
     With `allow_private`, plain http is accepted too: a test server on this machine has no certificate.
@@ -40,9 +47,16 @@ def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, m
     wanted = sha256.lower()
     if not _SHA256.fullmatch(wanted):
         raise UsageError(
-            f"not a sha256: {sha256!r}", where=url, fix="give the 64 hexadecimal digits of the file's sha256"
+            f"not a sha256: {sha256!r}",
+            where=url,
+            fix="give the 64 hexadecimal digits of the file's sha256",
         )
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[-40:].lstrip(".") or "data"
+    name = (
+        re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[
+            -40:
+        ].lstrip(".")
+        or "data"
+    )
     path = folder / f"{wanted[:12]}-{name}"
     if path.is_file() and file_digest(path) == wanted:
         return path
@@ -69,19 +83,28 @@ def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) 
     try:
         with opened(url, allow_private) as (response, place):
             if response.status != 200:
-                raise DataError(f"the server answered {response.status} {response.reason}", file=place)
+                raise DataError(
+                    f"the server answered {response.status} {response.reason}",
+                    file=place,
+                )
             digest = hashlib.sha256()
             for chunk in _chunks(response, max_bytes, place):
                 digest.update(chunk)
                 target.write(chunk)
             return digest.hexdigest()
     except (OSError, http.client.HTTPException) as error:
-        raise DataError(f"the download failed: {type(error).__name__}: {error}", file=url) from error
+        raise DataError(
+            f"the download failed: {type(error).__name__}: {error}", file=url
+        ) from error
 
 
 @contextmanager
 def opened(
-    url: str, allow_private: bool, *, headers: Mapping[str, str] = HEADERS, seconds: float | None = None
+    url: str,
+    allow_private: bool,
+    *,
+    headers: Mapping[str, str] = HEADERS,
+    seconds: float | None = None,
 ) -> Iterator[tuple[http.client.HTTPResponse, str]]:
     """The answer to a GET, and the URL it came from: redirects are followed, the address of each is checked.
 
@@ -108,64 +131,97 @@ def opened(
     raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
 
 
-def _chunks(response: http.client.HTTPResponse, max_bytes: int, url: str | None = None) -> Iterator[bytes]:
+def _chunks(
+    response: http.client.HTTPResponse, max_bytes: int, url: str | None = None
+) -> Iterator[bytes]:
     """The body in pieces as they come; `DataError` where it is larger than allowed, or cut."""
     declared = response.headers.get("Content-Length", "")
     size = int(declared) if declared.isdigit() else None
     if size is not None and size > max_bytes:
-        raise DataError(f"the file has {size} bytes, more than the limit of {max_bytes}", file=url)
+        raise DataError(
+            f"the file has {size} bytes, more than the limit of {max_bytes}", file=url
+        )
     count = 0
     while chunk := response.read1(CHUNK_BYTES):
         count += len(chunk)
         if count > max_bytes:
-            raise DataError(f"the file is larger than the limit of {max_bytes} bytes", file=url)
+            raise DataError(
+                f"the file is larger than the limit of {max_bytes} bytes", file=url
+            )
         yield chunk
     if size is not None and count != size:
-        raise DataError(f"the download was cut after {count} of {size} bytes", file=url, fix="try again")
+        raise DataError(
+            f"the download was cut after {count} of {size} bytes",
+            file=url,
+            fix="try again",
+        )
 
 
-def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, seconds: float) -> bytes:
+def fetch_bytes(
+    url: str, *, allow_private: bool = False, max_bytes: int, seconds: float
+) -> bytes:
     """What a URL in a row gives, within a size and a time; nothing is kept on disk. Every fault is a `DataError`."""
     try:
         with opened(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
-                raise DataError(f"the server answered {response.status} {response.reason}")
+                raise DataError(
+                    f"the server answered {response.status} {response.reason}"
+                )
             return b"".join(_chunks(response, max_bytes))
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
     except TimeoutError as error:
         raise DataError(f"the download took longer than {seconds:g} s") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise DataError(f"the download failed: {type(error).__name__}: {error}") from error
+        raise DataError(
+            f"the download failed: {type(error).__name__}: {error}"
+        ) from error
 
 
-def connect(url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS) -> tuple[http.client.HTTPConnection, str]:
+def connect(
+    url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS
+) -> tuple[http.client.HTTPConnection, str]:
     """A connection to the checked address of a URL's host, and what to ask it for."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
-        raise UsageError(f"only https is fetched, not {parts.scheme or 'a bare name'}: {url}", fix="use an https URL")
+        raise UsageError(
+            f"only https is fetched, not {parts.scheme or 'a bare name'}: {url}",
+            fix="use an https URL",
+        )
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     address = _checked_address(host, port, url, allow_private)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=trust_context())
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=timeout, context=trust_context()
+        )
     else:
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
     # The name was resolved once, above: asking again could give an address nobody checked.
-    connection._create_connection = lambda _, *rest, **named: socket.create_connection(address, *rest, **named)  # type: ignore[attr-defined]
+    connection._create_connection = lambda _, *rest, **named: socket.create_connection(
+        address, *rest, **named
+    )  # type: ignore[attr-defined]
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _checked_address(host: str, port: int, url: str, allow_private: bool) -> tuple[str, int]:
+def _checked_address(
+    host: str, port: int, url: str, allow_private: bool
+) -> tuple[str, int]:
     try:
         found: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise DataError(f"cannot find the host {host!r}", file=url, fix="check the name and the network") from error
+        raise DataError(
+            f"cannot find the host {host!r}",
+            file=url,
+            fix="check the name and the network",
+        ) from error
     addresses = [str(entry[4][0]) for entry in found]
     private = [address for address in addresses if not is_public(address)]
     if private and not allow_private:
         raise UsageError(
-            f"{host} is the private address {private[0]}: not fetched", where=url, fix="--allow-private-urls permits it"
+            f"{host} is the private address {private[0]}: not fetched",
+            where=url,
+            fix="--allow-private-urls permits it",
         )
     return addresses[0], port

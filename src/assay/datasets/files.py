@@ -32,7 +32,15 @@ FORMATS = {
 }
 READABLE = "TSV, CSV, JSON, JSONL (also .gz, .zst), Parquet, Arrow"
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
-DESCRIPTIONS = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "package.json"})
+DESCRIPTIONS = frozenset(
+    {
+        "dataset_info.json",
+        "dataset_infos.json",
+        "dataset_dict.json",
+        "state.json",
+        "package.json",
+    }
+)
 """JSON files that describe a dataset instead of holding rows."""
 
 
@@ -71,15 +79,30 @@ def why_no_data(path: Path) -> tuple[str, str]:
             path.stat()
         except OSError as error:
             if error.errno == errno.ELOOP:
-                return "a symbolic link that leads back to itself", "link it to the data, or name the data itself"
-        return f"a symbolic link to {os.readlink(path)}, which is not there", "link it to the data"
+                return (
+                    "a symbolic link that leads back to itself",
+                    "link it to the data, or name the data itself",
+                )
+        return (
+            f"a symbolic link to {os.readlink(path)}, which is not there",
+            "link it to the data",
+        )
     if path.is_dir():
         names = sorted(inner.name for inner in path.iterdir())
         if not names:
-            return "the folder is empty", f"put {', '.join(FORMATS)} files there, or name another"
+            return (
+                "the folder is empty",
+                f"put {', '.join(FORMATS)} files there, or name another",
+            )
         listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        return f"no data files in the folder (it has {listed})", f"put {', '.join(FORMATS)} files there"
-    return "not a data file assay can read", f"{READABLE}, a folder of them, YAML or Python"
+        return (
+            f"no data files in the folder (it has {listed})",
+            f"put {', '.join(FORMATS)} files there",
+        )
+    return (
+        "not a data file assay can read",
+        f"{READABLE}, a folder of them, YAML or Python",
+    )
 
 
 def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
@@ -92,7 +115,12 @@ def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], 
     else:
         paths, settled = [path], split is not None and _split_of(path) == split
     shards = [open_file(one) for one in paths]
-    if split is not None and len(shards) == 1 and isinstance(shards[0], JsonArray) and shards[0].holds(split):
+    if (
+        split is not None
+        and len(shards) == 1
+        and isinstance(shards[0], JsonArray)
+        and shards[0].holds(split)
+    ):
         return [JsonArray(shards[0].path, split)], True
     if len(shards) > 1 and all(isinstance(shard, Parquet) for shard in shards):
         check_schemas([shard for shard in shards if isinstance(shard, Parquet)])
@@ -105,13 +133,19 @@ def open_file(path: Path) -> Shard:
     if kind is None:
         suffixes = ", ".join(FORMATS)
         raise UsageError(
-            f"cannot tell the format of {path}", fix=f"name it one of {suffixes} (text ones also .gz or .zst)"
+            f"cannot tell the format of {path}",
+            fix=f"name it one of {suffixes} (text ones also .gz or .zst)",
         )
     if path.stat().st_size == 0:
-        raise DataError("the file is empty", file=str(path), fix="write at least one row")
+        raise DataError(
+            "the file is empty", file=str(path), fix="write at least one row"
+        )
     if kind in ("Parquet", "Arrow"):
         if is_compressed(path):
-            raise UsageError(f"a packed {kind} file cannot be read: {path}", fix=f"unpack it: {kind} is read in place")
+            raise UsageError(
+                f"a packed {kind} file cannot be read: {path}",
+                fix=f"unpack it: {kind} is read in place",
+            )
         return Parquet(path) if kind == "Parquet" else Arrow(path)
     if kind in ("CSV", "TSV"):
         return Table(path, "," if kind == "CSV" else "\t")
@@ -135,7 +169,9 @@ def _is_one_object_a_line(path: Path) -> bool:
 
 def open_every_file(folder: Path, where: str) -> list[Shard]:
     """The shards of a folder, whatever splits their names tell, in the order of their names."""
-    return [open_file(path) for path in _of_one_format(_found(folder, where), folder, where)]
+    return [
+        open_file(path) for path in _of_one_format(_found(folder, where), folder, where)
+    ]
 
 
 def _found(folder: Path, where: str) -> list[Path]:
@@ -159,7 +195,9 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
         close = nearest(split, named)
         hint = f"did you mean {close!r}? " if close else ""
         raise UsageError(
-            f"{folder} has no split {split!r}", where=where or None, fix=f"{hint}splits: {', '.join(named)}"
+            f"{folder} has no split {split!r}",
+            where=where or None,
+            fix=f"{hint}splits: {', '.join(named)}",
         )
     elif len(named) > 1:
         raise UsageError(
@@ -206,11 +244,16 @@ def _split_of(path: Path, folder: Path | None = None) -> str | None:
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"(\d+)", str(path))]
+    return [
+        (int(piece), "") if piece.isdigit() else (-1, piece)
+        for piece in re.split(r"(\d+)", str(path))
+    ]
 
 
 def _missing_hint(path: Path) -> str:
     parent = path.parent
-    beside: Sequence[str] = [one.name for one in parent.iterdir()] if parent.is_dir() else []
+    beside: Sequence[str] = (
+        [one.name for one in parent.iterdir()] if parent.is_dir() else []
+    )
     close = nearest(path.name, beside)
     return f"did you mean {parent / close}?" if close else "check the path"

@@ -44,7 +44,8 @@ class HubName:
         found = _NAME.fullmatch(text)
         if found is None:
             raise UsageError(
-                f"not a Hugging Face dataset id: {text!r}", fix="write hf://org/name or hf://org/name@config"
+                f"not a Hugging Face dataset id: {text!r}",
+                fix="write hf://org/name or hf://org/name@config",
             )
         return cls(*found.groups())
 
@@ -80,33 +81,55 @@ def is_hub_name(text: str) -> bool:
     return text.startswith(PREFIXES)
 
 
-def open_hub(text: str, split: str | None, where: str = "") -> tuple[Sequence[Shard], bool]:
+def open_hub(
+    text: str, split: str | None, where: str = ""
+) -> tuple[Sequence[Shard], bool]:
     """The shards of a dataset on the hub, and whether the split is settled."""
     name = HubName.of(text)
     split = split or name.split
     folder = find_snapshot(name)
     if folder is not None:
-        folder = folder / name.config if name.config and (folder / name.config).is_dir() else folder
+        folder = (
+            folder / name.config
+            if name.config and (folder / name.config).is_dir()
+            else folder
+        )
         if split == ALL:
             return open_every_file(folder, where or text), True
         return open_files(folder, split, where or text)
     if split == ALL:
         parts = _loaded(name, None, text).items()
-        return [HubRows(f"{text}#{part}", without_decoding(data)) for part, data in parts], True
+        return [
+            HubRows(f"{text}#{part}", without_decoding(data)) for part, data in parts
+        ], True
     return [HubRows(text, without_decoding(_loaded(name, split or "test", text)))], True
 
 
-def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -> Path | None:
+def find_snapshot(
+    name: HubName, environment: Mapping[str, str] | None = None
+) -> Path | None:
     """The folder of a dataset that was downloaded before, in the hub's own cache layout."""
     env = os.environ if environment is None else environment
-    home = Path(env.get("HF_HOME") or Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
-    cache = Path(env.get("HF_HUB_CACHE") or home / "hub") / f"datasets--{name.repository.replace('/', '--')}"
+    home = Path(
+        env.get("HF_HOME")
+        or Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
+    )
+    cache = (
+        Path(env.get("HF_HUB_CACHE") or home / "hub")
+        / f"datasets--{name.repository.replace('/', '--')}"
+    )
     reference = cache / "refs" / (name.revision or "main")
-    revision = reference.read_text("utf-8").strip() if reference.is_file() else name.revision
+    revision = (
+        reference.read_text("utf-8").strip() if reference.is_file() else name.revision
+    )
     snapshots = cache / "snapshots"
     if revision is not None:
         return snapshots / revision if (snapshots / revision).is_dir() else None
-    found = sorted(snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns) if snapshots.is_dir() else []
+    found = (
+        sorted(snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
+        if snapshots.is_dir()
+        else []
+    )
     return found[-1] if found else None
 
 
@@ -136,10 +159,18 @@ def _loaded(name: HubName, split: str | None, text: str) -> Any:
         from datasets import load_dataset
     except ImportError as error:
         raise MissingExtra(
-            "datasets, which reads Hugging Face ids,", "'assay[hf]', or pass --data PATH with a local copy", where=text
+            "datasets, which reads Hugging Face ids,",
+            "'assay[hf]', or pass --data PATH with a local copy",
+            where=text,
         ) from error
     try:
-        return load_dataset(name.repository, name.config, split=split, revision=name.revision, streaming=True)
+        return load_dataset(
+            name.repository,
+            name.config,
+            split=split,
+            revision=name.revision,
+            streaming=True,
+        )
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:160]
         raise DataError(

@@ -44,7 +44,9 @@ class JsonArray(FileShard):
         """Whether the file is an object with an array of rows under this name."""
         with open_bytes(self.path) as stream:
             scanner = _Scanner(stream)
-            return scanner.next_byte() == b"{" and JsonArray(self.path, member)._enter_member(scanner)
+            return scanner.next_byte() == b"{" and JsonArray(
+                self.path, member
+            )._enter_member(scanner)
 
     def row_at(self, number: int, offset: int) -> RowData:
         """The element that starts at a byte offset."""
@@ -60,7 +62,9 @@ class JsonArray(FileShard):
             scanner.place = len(UTF8_BOM)
         first = scanner.next_byte()
         if first == b"":
-            raise DataError("the file is empty", file=self.name, fix="write a JSON array of objects")
+            raise DataError(
+                "the file is empty", file=self.name, fix="write a JSON array of objects"
+            )
         if first == b"[":
             scanner.place += 1
             return
@@ -103,7 +107,13 @@ class JsonArray(FileShard):
             if first in (b"]", b""):
                 if not first:
                     what = "the array is not closed: the file was cut"
-                    yield number, 0, RowFault(what, fix="fetch the file again").at(self.name, number)
+                    yield (
+                        number,
+                        0,
+                        RowFault(what, fix="fetch the file again").at(
+                            self.name, number
+                        ),
+                    )
                 return
             start = scanner.offset + scanner.place
             try:

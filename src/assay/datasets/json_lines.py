@@ -23,7 +23,13 @@ class JsonLines(FileShard):
         """The rows from a line on."""
         for at, start, line in read_lines(self.path, number, offset):
             if line is None:
-                yield at, start, too_long(faults.ROW_LIMIT, faults.ROW_LIMIT, "row").at(self.name, at)
+                yield (
+                    at,
+                    start,
+                    too_long(faults.ROW_LIMIT, faults.ROW_LIMIT, "row").at(
+                        self.name, at
+                    ),
+                )
                 continue
             try:
                 yield at, start, decode_row(line)

@@ -68,15 +68,27 @@ class Witness(io.RawIOBase):
 
 
 @contextmanager
-def open_bytes(path: Path, offset: int = 0, witness: Witness | None = None) -> Iterator[IO[bytes]]:
+def open_bytes(
+    path: Path, offset: int = 0, witness: Witness | None = None
+) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file; a damaged archive is a `DataError` that names the file."""
     try:
-        with _open(path, offset) if witness is None else io.BufferedReader(witness, BUFFER_BYTES) as stream:
+        with (
+            _open(path, offset)
+            if witness is None
+            else io.BufferedReader(witness, BUFFER_BYTES) as stream
+        ):
             yield stream
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"the gzip file is damaged or cut: {error}", file=str(path), fix="fetch it again") from error
+        raise DataError(
+            f"the gzip file is damaged or cut: {error}",
+            file=str(path),
+            fix="fetch it again",
+        ) from error
     except OSError as error:
-        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from error
+        raise DataError(
+            f"cannot read: {error.strerror or error}", file=str(path)
+        ) from error
 
 
 @contextmanager
@@ -89,13 +101,21 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
         import zstandard
 
         with path.open("rb") as packed:
-            reader: Any = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+            reader: Any = zstandard.ZstdDecompressor().stream_reader(
+                packed, read_across_frames=True
+            )
             try:
                 yield io.BufferedReader(reader, BUFFER_BYTES)
             except zstandard.ZstdError as error:
-                raise DataError(f"the zstd file is damaged: {error}", file=str(path), fix="fetch it again") from error
+                raise DataError(
+                    f"the zstd file is damaged: {error}",
+                    file=str(path),
+                    fix="fetch it again",
+                ) from error
     else:
-        with path.open("rb", buffering=SEEK_BUFFER_BYTES if offset else BUFFER_BYTES) as stream:
+        with path.open(
+            "rb", buffering=SEEK_BUFFER_BYTES if offset else BUFFER_BYTES
+        ) as stream:
             if offset:
                 stream.seek(offset)
             yield stream
@@ -106,7 +126,9 @@ def check_text(head: bytes, path: Path) -> None:
     marked = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     start = head[:64]
     halves = (start[0::2], start[1::2])
-    if marked or (len(start) >= 8 and any(half.count(0) >= len(half) - 1 for half in halves)):
+    if marked or (
+        len(start) >= 8 and any(half.count(0) >= len(half) - 1 for half in halves)
+    ):
         raise DataError(
             "the file is UTF-16, not UTF-8",
             file=str(path),
@@ -117,7 +139,9 @@ def check_text(head: bytes, path: Path) -> None:
         )
 
 
-def read_lines(path: Path, number: int = 1, offset: int = 0, witness: Witness | None = None) -> Iterator[Line]:
+def read_lines(
+    path: Path, number: int = 1, offset: int = 0, witness: Witness | None = None
+) -> Iterator[Line]:
     """The lines of a file from a given place on; a UTF-8 byte order mark is dropped."""
     with open_bytes(path, offset, witness) as stream:
         limit = faults.ROW_LIMIT

@@ -13,7 +13,12 @@ from .faults import RowFault
 
 def looks_like_list(cell: Any) -> bool:
     """Whether a cell is written as a list: in square brackets, blanks aside."""
-    return isinstance(cell, str) and cell[:1] in "[ \t\n" and cell.strip()[:1] == "[" and cell.strip()[-1:] == "]"
+    return (
+        isinstance(cell, str)
+        and cell[:1] in "[ \t\n"
+        and cell.strip()[:1] == "["
+        and cell.strip()[-1:] == "]"
+    )
 
 
 def parse_list(cell: str, column: str | None = None) -> list[str]:
@@ -42,5 +47,7 @@ def _is_plain(entry: Any) -> bool:
 
 def _not_a_list(cell: str, column: str | None) -> RowFault:
     return RowFault(
-        f"not a list of texts: {shorten(cell)}", column=column, fix="write ['first', 'second'], each entry in quotes"
+        f"not a list of texts: {shorten(cell)}",
+        column=column,
+        fix="write ['first', 'second'], each entry in quotes",
     )

@@ -23,7 +23,7 @@ from ..core import (
     UsageError,
     Video,
     shorten,
-)  # fmt: skip
+)
 from ..core.media import is_inline
 from ..media.base64_text import READERS
 from ..media.encode import audio_from, image_from
@@ -39,11 +39,17 @@ _ENDINGS: dict[type[Media], str] = {
     Audio: "wav flac mp3 ogg opus m4a aac aiff aif au amr wma mka",
     Video: "mp4 mkv mov avi webm m4v mpg mpeg",
 }
-SUFFIXES = {suffix: medium for medium, suffixes in _ENDINGS.items() for suffix in suffixes.split()}
+SUFFIXES = {
+    suffix: medium
+    for medium, suffixes in _ENDINGS.items()
+    for suffix in suffixes.split()
+}
 
 
 def media_columns(
-    columns: Sequence[str], settings: Mapping[str, str] = EMPTY, unclaimed: Sequence[str] | None = None
+    columns: Sequence[str],
+    settings: Mapping[str, str] = EMPTY,
+    unclaimed: Sequence[str] | None = None,
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
     """The columns that hold media, and those that were asked for and are not there.
 
@@ -62,7 +68,14 @@ def media_columns(
             found += [(name, medium_type) for name in wanted]
             continue
         names = (kind, f"{kind}s", f"{kind}_path", f"{kind}_paths")
-        column = next((name if name in free else folded[name] for name in names if name in folded), None)
+        column = next(
+            (
+                name if name in free else folded[name]
+                for name in names
+                if name in folded
+            ),
+            None,
+        )
         if column is not None:
             found.append((column, medium_type))
     if not found and FILE_NAME in free and not KINDS.keys() & settings.keys():
@@ -72,11 +85,17 @@ def media_columns(
 
 def column_list(setting: str, columns: Sequence[str]) -> list[str]:
     """The columns a setting names: one, which may have a comma in it, or several with commas between."""
-    return [setting] if setting in columns else [name.strip() for name in setting.split(",") if name.strip()]
+    return (
+        [setting]
+        if setting in columns
+        else [name.strip() for name in setting.split(",") if name.strip()]
+    )
 
 
 def media_of(
-    row: Mapping[str, Any], columns: Sequence[tuple[str, type[Media]]], reach: Reach | Path | None
+    row: Mapping[str, Any],
+    columns: Sequence[tuple[str, type[Media]]],
+    reach: Reach | Path | None,
 ) -> tuple[Media, ...]:
     """The media of a row, in the order of the columns; an empty cell is none."""
     if not isinstance(reach, Reach):
@@ -115,17 +134,22 @@ def medium_of(cell: Any, medium_type: type[Media], column: str, reach: Reach) ->
         return medium_type(reach.file(str(cell), medium_type.kind, column))
     if medium_type is Image and (hasattr(cell, "save") or _is_array(cell)):
         return medium_type(cell, read=_png)
-    if isinstance(cell, (bytes, bytearray, memoryview)) or callable(getattr(cell, "read", None)):
+    if isinstance(cell, (bytes, bytearray, memoryview)) or callable(
+        getattr(cell, "read", None)
+    ):
         return medium_type(cell)
     raise RowFault(
         f"cannot read {medium_type.kind} from a {type(cell).__name__}",
         column=column,
         got=cell,
-        fix="give a path, bytes or base64" + (', or {"array", "sampling_rate"}' if medium_type is Audio else ""),
+        fix="give a path, bytes or base64"
+        + (', or {"array", "sampling_rate"}' if medium_type is Audio else ""),
     )
 
 
-def within_reach(messages: tuple[Message, ...], column: str, reach: Reach) -> tuple[Message, ...]:
+def within_reach(
+    messages: tuple[Message, ...], column: str, reach: Reach
+) -> tuple[Message, ...]:
     """Messages of a row, the media in them held to the same rules as those of a column."""
 
     def held(part: Any) -> Any:
@@ -152,10 +176,18 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
     def hold(medium: Media) -> Media:
         try:
-            bound = reach if has_folder or medium.place is None else reach.beside(Path.cwd())
+            bound = (
+                reach
+                if has_folder or medium.place is None
+                else reach.beside(Path.cwd())
+            )
             return medium_of(medium.source, type(medium), "", bound)
         except RowFault as fault:
-            raise TemplateError(f"{fault.what}: {shorten(str(medium.source))}", where=where, fix=fault.fix) from fault
+            raise TemplateError(
+                f"{fault.what}: {shorten(str(medium.source))}",
+                where=where,
+                fix=fault.fix,
+            ) from fault
 
     return hold
 
@@ -166,22 +198,30 @@ def placed(sample: Sample, file: str, row: int) -> None:
     if not isinstance(sample.input, str):
         for message in sample.input:
             for part in message.parts or ():
-                if type(part) is not Text and isinstance(part, Media):  # nearly all are texts: told at a glance
+                if type(part) is not Text and isinstance(
+                    part, Media
+                ):  # nearly all are texts: told at a glance
                     media.append(part)
     for medium in media:
         if medium.place is None or medium.place[0] is None:
             medium.place = (file, row, medium.place[2] if medium.place else None)
 
 
-def _from_struct(cell: Mapping[str, Any], medium_type: type[Media], column: str, reach: Reach) -> Media:
+def _from_struct(
+    cell: Mapping[str, Any], medium_type: type[Media], column: str, reach: Reach
+) -> Media:
     if cell.get("array") is not None and medium_type is Audio:
         return medium_type(cell, read=_wav)
     data, path = cell.get("bytes"), cell.get("path")
     if isinstance(data, (bytes, bytearray, memoryview)):
-        return medium_type(bytes(data), name=path if isinstance(path, str) and path else None)
+        return medium_type(
+            bytes(data), name=path if isinstance(path, str) and path else None
+        )
     if isinstance(path, str) and path:
         return medium_of(path, medium_type, column, reach)
-    raise RowFault(f"the {medium_type.kind} has neither bytes nor path", column=column, got=cell)
+    raise RowFault(
+        f"the {medium_type.kind} has neither bytes nor path", column=column, got=cell
+    )
 
 
 def _png(image: Any) -> bytes:
@@ -197,7 +237,10 @@ def _wav(cell: Mapping[str, Any]) -> bytes:
 
     rate = cell.get("sampling_rate")
     if not isinstance(rate, int):
-        raise DataError("the audio has no sampling_rate", fix='give {"array": …, "sampling_rate": 16000}')
+        raise DataError(
+            "the audio has no sampling_rate",
+            fix='give {"array": …, "sampling_rate": 16000}',
+        )
     samples = np.asarray(cell["array"])
     if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
         samples = samples.T  # decoders give channels by frames

@@ -54,10 +54,16 @@ class Called:
     @property
     def name(self) -> str:
         """As faults name it: what an object calls itself, else the function's name."""
-        name = None if hasattr(self.function, "__qualname__") else getattr(self.function, "name", None)
+        name = (
+            None
+            if hasattr(self.function, "__qualname__")
+            else getattr(self.function, "name", None)
+        )
         if isinstance(name, str):
             return name
-        return f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
+        return (
+            f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
+        )
 
     @property
     def listed(self) -> Sequence[Any] | None:
@@ -95,7 +101,9 @@ def as_row(item: Any, name: str, number: int) -> RowData:
         return item
     if isinstance(item, DataError):
         return item
-    return RowFault(f"expected a dictionary or a Sample, found a {type(item).__name__}", got=item).at(name, number)
+    return RowFault(
+        f"expected a dictionary or a Sample, found a {type(item).__name__}", got=item
+    ).at(name, number)
 
 
 def source_digest(function: Callable[..., Any]) -> str:
@@ -105,7 +113,9 @@ def source_digest(function: Callable[..., Any]) -> str:
         files = digest_behind(file) if file is not None and Path(file).is_file() else ""
         return digest_of([inspect.getsource(function), files])
     except (TypeError, OSError):
-        return digest_of(f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}")
+        return digest_of(
+            f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}"
+        )
 
 
 def plain_row(row: RowData) -> bytes:
@@ -113,5 +123,16 @@ def plain_row(row: RowData) -> bytes:
     if isinstance(row, Sample):
         media = [medium.digest for medium in row.media]
         joined = [row.group, row.cluster, row.turns]
-        return canonical([row.id, row.input, row.target, row.choices, dict(row.fields), media, dict(row.tags), joined])
+        return canonical(
+            [
+                row.id,
+                row.input,
+                row.target,
+                row.choices,
+                dict(row.fields),
+                media,
+                dict(row.tags),
+                joined,
+            ]
+        )
     return canonical(str(row) if isinstance(row, DataError) else dict(row))

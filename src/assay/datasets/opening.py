@@ -49,10 +49,20 @@ def open_dataset(source: Any, **options: Unpack[DataOptions]) -> Samples:
     Example: `open_dataset("exam.csv", columns={"target": "gold"}, tags=["subject"])`
     """
     if unknown := options.keys() - DataOptions.__annotations__.keys():
-        raise TypeError(f"open_dataset() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-    where, split, on_duplicate = options.get("where", ""), options.get("split"), options.get("on_duplicate", "error")
+        raise TypeError(
+            f"open_dataset() got an unexpected keyword argument {sorted(unknown)[0]!r}"
+        )
+    where, split, on_duplicate = (
+        options.get("where", ""),
+        options.get("split"),
+        options.get("on_duplicate", "error"),
+    )
     if on_duplicate not in ("error", "first", "suffix"):
-        raise UsageError(f"on_duplicate: {on_duplicate!r}", where=where or None, fix="error, first or suffix")
+        raise UsageError(
+            f"on_duplicate: {on_duplicate!r}",
+            where=where or None,
+            fix="error, first or suffix",
+        )
     if isinstance(source, Samples):
         return source
     shards, settled = _shards(source, split, where)
@@ -85,7 +95,11 @@ def _root_of(source: Any, media_root: str | Path | None, where: str) -> Path | N
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():
-            raise UsageError(f"media_root: no such folder: {root}", where=where or None, fix="name a folder")
+            raise UsageError(
+                f"media_root: no such folder: {root}",
+                where=where or None,
+                fix="name a folder",
+            )
         return root
     if isinstance(source, (str, Path)) and not is_hub_name(str(source)):
         path = Path(source).expanduser()
@@ -97,8 +111,12 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     if isinstance(source, (str, Path)):
         return _named(source, split, where)
     if hasattr(source, "of_split"):
-        return [source.of_split(split)], True  # read by the user's own code, which knows its splits
-    if isinstance(source, (bytes, Mapping)) or not (callable(source) or isinstance(source, Iterable)):
+        return [
+            source.of_split(split)
+        ], True  # read by the user's own code, which knows its splits
+    if isinstance(source, (bytes, Mapping)) or not (
+        callable(source) or isinstance(source, Iterable)
+    ):
         raise UsageError(
             f"cannot read a dataset from {shorten(source)}",
             where=where or None,
@@ -110,12 +128,16 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     if isinstance(source, Iterable):
         # An iterator can be read once only; a dataset must be readable again.
         is_iterator = iter(source) is source
-        return ([Rows(list(source))] if is_iterator else [Called(source.__iter__)]), False
+        return (
+            [Rows(list(source))] if is_iterator else [Called(source.__iter__)]
+        ), False
     # A function that says which file it reads is known by that file: its size, its time, its bytes.
     return [Called(source, getattr(source, "file", None))], False
 
 
-def _named(source: str | Path, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
+def _named(
+    source: str | Path, split: str | None, where: str
+) -> tuple[Sequence[Shard], bool]:
     text = str(source)
     if is_hub_name(text):
         return open_hub(text, split, where)
@@ -136,7 +158,10 @@ def _check_split_column(samples: Samples) -> None:
     for shard in samples.shards:
         names = shard.columns
         if names is None:
-            names = next((tuple(row) for _, _, row in shard.rows() if isinstance(row, Mapping)), ())
+            names = next(
+                (tuple(row) for _, _, row in shard.rows() if isinstance(row, Mapping)),
+                (),
+            )
         if SPLIT_COLUMN not in names:
             raise UsageError(
                 f"{shard.name} has no {SPLIT_COLUMN!r} column and is not named after split {samples.split!r}",

@@ -56,27 +56,41 @@ class Parquet:
             binary = [name for name, kind in kinds.items() if kind == "bytes"]
             is_wide = any(kind in ("bytes", "struct") for kind in kinds.values())
             try:
-                for batch in file.iter_batches(batch_size=WIDE_BATCH_ROWS if is_wide else BATCH_ROWS):
+                for batch in file.iter_batches(
+                    batch_size=WIDE_BATCH_ROWS if is_wide else BATCH_ROWS
+                ):
                     for row in batch.to_pylist():
                         yield number, 0, self._checked(row, binary, number)
                         number += 1
             except (OSError, ValueError) as error:
                 raise DataError(
-                    f"the {self.label} data is damaged: {first_line(error)}", file=self.name, row=number
+                    f"the {self.label} data is damaged: {first_line(error)}",
+                    file=self.name,
+                    row=number,
                 ) from error
 
     def row_at(self, number: int, offset: int) -> RowData:
         """The row with this number."""
         return row_by_counting(self, number)
 
-    def _checked(self, row: dict[str, Any], binary: Sequence[str], number: int) -> RowData:
+    def _checked(
+        self, row: dict[str, Any], binary: Sequence[str], number: int
+    ) -> RowData:
         for name in binary:
             value = row[name]
-            if value and value[0] == 0x80 and 2 <= value[1] <= 5 and value.endswith(b"."):
+            if (
+                value
+                and value[0] == 0x80
+                and 2 <= value[1] <= 5
+                and value.endswith(b".")
+            ):
                 fix = "store text, numbers, lists or image bytes; assay never opens pickles"
-                return RowFault("the cell is a pickle, which is refused", column=name, got=value, fix=fix).at(
-                    self.name, number
-                )
+                return RowFault(
+                    "the cell is a pickle, which is refused",
+                    column=name,
+                    got=value,
+                    fix=fix,
+                ).at(self.name, number)
         return row
 
     def _load(self) -> None:
@@ -94,7 +108,9 @@ class Parquet:
             return pyarrow.parquet.ParquetFile(self.path)
         except (OSError, ValueError) as error:
             raise DataError(
-                f"not a whole Parquet file: {first_line(error)}", file=self.name, fix="the file was cut: fetch it again"
+                f"not a whole Parquet file: {first_line(error)}",
+                file=self.name,
+                fix="the file was cut: fetch it again",
             ) from error
 
 
@@ -105,7 +121,10 @@ def check_schemas(shards: Sequence[Parquet]) -> None:
         kinds = shard.kinds()
         for name in dict.fromkeys([*first, *kinds]):
             if first.get(name) != kinds.get(name):
-                has, wants = kinds.get(name, "no such column"), first.get(name, "no such column")
+                has, wants = (
+                    kinds.get(name, "no such column"),
+                    first.get(name, "no such column"),
+                )
                 raise DataError(
                     f"the schema differs from {shards[0].path.name}: column {name!r} is {has} here, {wants} there",
                     file=shard.name,
@@ -123,12 +142,24 @@ def _kind(kind: Any) -> str:
         "integer": (types.is_integer,),
         "number": (types.is_floating, types.is_decimal),
         "boolean": (types.is_boolean,),
-        "bytes": (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view),
+        "bytes": (
+            types.is_binary,
+            types.is_large_binary,
+            types.is_fixed_size_binary,
+            types.is_binary_view,
+        ),
         "list": (types.is_list, types.is_large_list, types.is_fixed_size_list),
         "struct": (types.is_struct,),
         "null": (types.is_null,),
     }
-    return next((name for name, checks in tests.items() if any(check(kind) for check in checks)), str(kind))
+    return next(
+        (
+            name
+            for name, checks in tests.items()
+            if any(check(kind) for check in checks)
+        ),
+        str(kind),
+    )
 
 
 def first_line(error: BaseException) -> str:

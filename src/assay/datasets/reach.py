@@ -29,7 +29,9 @@ class Reach:
 
     def __post_init__(self) -> None:
         bound = self.root if self.root is not None else store_of(self.folder)
-        object.__setattr__(self, "_real", "" if bound is None else os.path.realpath(bound))
+        object.__setattr__(
+            self, "_real", "" if bound is None else os.path.realpath(bound)
+        )
 
     def beside(self, folder: Path | None) -> "Reach":
         """The same rules for rows whose relative names start elsewhere."""
@@ -61,13 +63,24 @@ class Reach:
     def _fetch(self, url: str) -> bytes:
         from .fetch import fetch_bytes
 
-        return fetch_bytes(url, allow_private=self.allow_private, max_bytes=faults.CELL_LIMIT, seconds=URL_SECONDS)
+        return fetch_bytes(
+            url,
+            allow_private=self.allow_private,
+            max_bytes=faults.CELL_LIMIT,
+            seconds=URL_SECONDS,
+        )
 
     def _found(self, name: str, column: str, kind: str) -> Path:
         if "\0" in name:
-            raise RowFault(f"the name of the {kind} file holds a zero character", column=column, got=name)
+            raise RowFault(
+                f"the name of the {kind} file holds a zero character",
+                column=column,
+                got=name,
+            )
         path = Path(name) if self.folder is None else self.folder / name
-        if self.root is not None and not (is_inside(path, self._real) and path.exists()):
+        if self.root is not None and not (
+            is_inside(path, self._real) and path.exists()
+        ):
             return self.root / name
         return path
 
@@ -75,7 +88,9 @@ class Reach:
 def is_inside(path: Path, root: str) -> bool:
     """Whether a path lies in a folder (itself a real path) when every link on the way is followed."""
     real = os.path.realpath(path)
-    return real == root or real.startswith(root if root.endswith(os.sep) else root + os.sep)
+    return real == root or real.startswith(
+        root if root.endswith(os.sep) else root + os.sep
+    )
 
 
 def store_of(folder: Path | None) -> Path | None:
@@ -83,6 +98,9 @@ def store_of(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     for inner in (folder, *folder.parents):
-        if inner.parent.name == "snapshots" and (inner.parent.parent / "blobs").is_dir():
+        if (
+            inner.parent.name == "snapshots"
+            and (inner.parent.parent / "blobs").is_dir()
+        ):
             return inner.parent.parent
     return folder

@@ -75,11 +75,19 @@ class Reading:
         self.take = self._take if rules.shuffle_choices is None else self._take_shuffled
         """What a row becomes; `None` for a repeated id that is to be left out."""
 
-    def _take_shuffled(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
+    def _take_shuffled(
+        self, at: int, position: int, number: int, row: RowData
+    ) -> Sample | BadSample | None:
         sample = self._take(at, position, number, row)
-        return with_shuffled_choices(sample, self._seed or 0) if isinstance(sample, Sample) else sample
+        return (
+            with_shuffled_choices(sample, self._seed or 0)
+            if isinstance(sample, Sample)
+            else sample
+        )
 
-    def _take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
+    def _take(
+        self, at: int, position: int, number: int, row: RowData
+    ) -> Sample | BadSample | None:
         row_id: str | None = None
         try:
             if type(row) is not dict:
@@ -98,9 +106,13 @@ class Reading:
                 row_id = as_id(sample.id, "id") if sample.id else None
             if row_id is None and mapping.id is not None and self._has_ids:
                 row_id = as_id(row[mapping.id], mapping.id)
-            sample_id = row_id if row_id is not None else self._number(mapping, position)
+            sample_id = (
+                row_id if row_id is not None else self._number(mapping, position)
+            )
             if sample is None:
-                sample = sample_of(mapping, row, sample_id, self._reaches[at], self._decide)
+                sample = sample_of(
+                    mapping, row, sample_id, self._reaches[at], self._decide
+                )
             elif sample.id != sample_id:
                 sample = sample.named(sample_id)
             if sample.media or type(sample.input) is not str:
@@ -111,7 +123,9 @@ class Reading:
             return self._unique(at, number, sample_id, sample)
         except RowFault as fault:
             error = fault.at(self._shards[at].name, number)
-            return self._bad(at, number, self._own_id(row) if row_id is None else row_id, error)
+            return self._bad(
+                at, number, self._own_id(row) if row_id is None else row_id, error
+            )
 
     def forget(self) -> None:
         """Lets every id be new again."""
@@ -120,9 +134,15 @@ class Reading:
     def _map(self, names: tuple[str, ...]) -> Columns:
         first = self._head.columns
         mapping = self._find(names, first)
-        extra = [name for name in names if first is not None and name not in first.names]
+        extra = [
+            name for name in names if first is not None and name not in first.names
+        ]
         if self._strict and extra and first is not None:
-            raise RowFault(f"unknown column {extra[0]!r}", column=extra[0], fix=f"columns: {', '.join(first.names)}")
+            raise RowFault(
+                f"unknown column {extra[0]!r}",
+                column=extra[0],
+                fix=f"columns: {', '.join(first.names)}",
+            )
         self._mappings[names] = mapping
         return mapping
 
@@ -134,19 +154,31 @@ class Reading:
         if column is None and self._has_ids:
             column = (self._mappings.get(tuple(row)) or self._find(tuple(row), None)).id
         try:
-            return as_id(row[column], column) if column is not None and column in row else None
+            return (
+                as_id(row[column], column)
+                if column is not None and column in row
+                else None
+            )
         except RowFault:
             return None
 
     def _number(self, mapping: Columns, position: int) -> str:
         if self._has_ids:
             column = (self._head.columns.id if self._head.columns else None) or "id"
-            raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
+            raise RowFault(
+                "the id is missing", column=column, fix="give every row an id, or none"
+            )
         if mapping.id is not None:
-            raise RowFault("this row has an id and those before it have none", column=mapping.id, fix="give all an id")
+            raise RowFault(
+                "this row has an id and those before it have none",
+                column=mapping.id,
+                fix="give all an id",
+            )
         return str(position)
 
-    def _unique(self, at: int, number: int, sample_id: str, sample: Sample) -> Sample | BadSample | None:
+    def _unique(
+        self, at: int, number: int, sample_id: str, sample: Sample
+    ) -> Sample | BadSample | None:
         first = self._seen.get(sample_id)
         if first is None:
             self._seen[sample_id] = at << ROW_BITS | number
@@ -166,12 +198,18 @@ class Reading:
             fix="make ids unique, or choose on_duplicate: first or suffix",
         )
 
-    def _bad(self, at: int, number: int, row_id: str | None, error: DataError) -> BadSample:
+    def _bad(
+        self, at: int, number: int, row_id: str | None, error: DataError
+    ) -> BadSample:
         """A name for the row that no good row has: its own id if it is free, else with the row number."""
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)
-        row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"
+        row = (
+            f"row-{number}"
+            if len(self._shards) == 1
+            else f"row-{Path(self._shards[at].name).name}-{number}"
+        )
         bad_id = row if row_id is None else f"{row_id}#{row}"
         if bad_id in self._seen:
             bad_id = self._free(bad_id, 2, at << ROW_BITS | number)
@@ -187,7 +225,13 @@ class Reading:
         return free_id
 
 
-def sample_of(mapping: Columns, row: Mapping[str, Any], sample_id: str, reach: Reach, decide: Decide) -> Sample:
+def sample_of(
+    mapping: Columns,
+    row: Mapping[str, Any],
+    sample_id: str,
+    reach: Reach,
+    decide: Decide,
+) -> Sample:
     """A row as a sample; where its right answer can be read in two ways, as all rows together read theirs."""
     try:
         return mapping.sample(row, sample_id, reach)

@@ -76,7 +76,9 @@ class Samples:
                 position += 1
                 if split is None or _in_split(row, split):
                     sample = take(at, position, number, row)
-                    if sample is not None and (not subset or _in_subset(sample, subset)):
+                    if sample is not None and (
+                        not subset or _in_subset(sample, subset)
+                    ):
                         yield sample
         self._was_read = True
 
@@ -85,18 +87,28 @@ class Samples:
         reading = self._reading()
         for at, position, number, offset, row in self._rows():
             sample = reading.take(at, position, number, row)
-            if sample is not None and (not self.subset or _in_subset(sample, self.subset)):
+            if sample is not None and (
+                not self.subset or _in_subset(sample, self.subset)
+            ):
                 yield at, position, number, offset, sample
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
         """A function that reads one good sample again by its place and its id."""
         reading = self._reading()
 
-        def pick(shard: int, position: int, number: int, offset: int, sample_id: str) -> Sample:
+        def pick(
+            shard: int, position: int, number: int, offset: int, sample_id: str
+        ) -> Sample:
             reading.forget()
-            sample = reading.take(shard, position, number, self.shards[shard].row_at(number, offset))
+            sample = reading.take(
+                shard, position, number, self.shards[shard].row_at(number, offset)
+            )
             if not isinstance(sample, Sample):
-                raise DataError("the row changed while it was read", file=self.shards[shard].name, row=number)
+                raise DataError(
+                    "the row changed while it was read",
+                    file=self.shards[shard].name,
+                    row=number,
+                )
             return sample if sample.id == sample_id else replace(sample, id=sample_id)
 
         return pick
@@ -132,7 +144,11 @@ class Samples:
         if self.split is not None or self.subset or self.on_duplicate == "first":
             return None
         lengths = [shard.known_length for shard in self.shards]
-        return None if None in lengths else sum(length for length in lengths if length is not None)
+        return (
+            None
+            if None in lengths
+            else sum(length for length in lengths if length is not None)
+        )
 
     @property
     def seekable(self) -> bool:
@@ -146,7 +162,10 @@ class Samples:
             return {"files": [_signs(path) for path in self.files]}
         first = self.shards[0]
         if isinstance(first, Called):
-            return {"function": first.name, "source_sha256": source_digest(first.function)}
+            return {
+                "function": first.name,
+                "source_sha256": source_digest(first.function),
+            }
         if not isinstance(first, Rows):
             return {"source": first.name}
         return {"rows": self.known_length, "sha256": self.digest()}
@@ -157,7 +176,9 @@ class Samples:
         Of a large file of which only the first rows were read, it is that of its size and its beginning, and says so:
         a few rows must not cost as much as all.
         """
-        in_files = [(shard, shard.path) for shard in self.shards if shard.path is not None]
+        in_files = [
+            (shard, shard.path) for shard in self.shards if shard.path is not None
+        ]
         if len(in_files) == 1:
             return self._digest_of(*in_files[0])
         whole = hashlib.sha256()
@@ -201,7 +222,13 @@ class Samples:
             try:
                 mapping = self._columns_for(tuple(row), None)
                 if self.to_sample is None:
-                    sample = sample_of(mapping, row, "", self.reach.beside(folder_of(shard)), self._decide)
+                    sample = sample_of(
+                        mapping,
+                        row,
+                        "",
+                        self.reach.beside(folder_of(shard)),
+                        self._decide,
+                    )
                     is_open = mapping.kind == "choice" and not sample.choices
                     kinds["qa" if is_open else mapping.kind] = None
                 else:
@@ -215,24 +242,34 @@ class Samples:
                 break
         if names:
             required = [*self.tags, *([self.cluster] if self.cluster else [])]
-            check_given(self.columns, required, list(names), self.where or self.shards[0].name)
+            check_given(
+                self.columns, required, list(names), self.where or self.shards[0].name
+            )
         if not usable:
             raise self._nothing(count, fault)
         first = self._columns_for(tuple(usable[0]), None)
-        has_ids = any(self._columns_for(tuple(row), None).id is not None for row in usable)
+        has_ids = any(
+            self._columns_for(tuple(row), None).id is not None for row in usable
+        )
         if self.to_sample is not None:
             # The task reads its own columns: none of the conventional ones is required.
             first = replace(first, input=None, target=None)
         is_mixed = self.to_sample is None and "choice" in kinds and len(kinds) > 1
-        return Head(first, has_ids, "mixed" if is_mixed else next(iter(kinds), first.kind))
+        return Head(
+            first, has_ids, "mixed" if is_mixed else next(iter(kinds), first.kind)
+        )
 
     def _enough(self, shard: Shard) -> int:
         """How many rows to look at: of rows that a function yields one; later ones may have ids or options."""
         return HEAD_ROWS if isinstance(shard, Rows) or shard.path is not None else 1
 
     def _reading(self) -> Reading:
-        rules = RowRules(self.on_duplicate, self.strict, self.to_sample, self.shuffle_choices)
-        return Reading(self.shards, self.head, self._columns_for, rules, self.reach, self._decide)
+        rules = RowRules(
+            self.on_duplicate, self.strict, self.to_sample, self.shuffle_choices
+        )
+        return Reading(
+            self.shards, self.head, self._columns_for, rules, self.reach, self._decide
+        )
 
     def _decide(self) -> Way | None:
         """How the rows read numbers among the right answers, where all that tell agree; reads them all, once."""
@@ -242,13 +279,17 @@ class Samples:
             for _, _, _, _, row in self._rows():
                 if isinstance(row, Mapping):
                     names = tuple(row)
-                    mapping = mappings.get(names) or mappings.setdefault(names, self._columns_for(names, None))
+                    mapping = mappings.get(names) or mappings.setdefault(
+                        names, self._columns_for(names, None)
+                    )
                     ways.add(mapping.way_of(row))
             self._ways = {way for way in ways if way is not None}
         return next(iter(self._ways)) if len(self._ways) == 1 else None
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
-        return find_columns(names, self.columns, self.tags, self.cluster, needed, self._source)
+        return find_columns(
+            names, self.columns, self.tags, self.cluster, needed, self._source
+        )
 
     @property
     def _source(self) -> Source:
@@ -260,13 +301,23 @@ class Samples:
 
     def _nothing(self, count: int, fault: DataError | None) -> DataError:
         first = self.shards[0]
-        name = first.name if len(self.shards) == 1 else f"{first.name} and {len(self.shards) - 1} more"
+        name = (
+            first.name
+            if len(self.shards) == 1
+            else f"{first.name} and {len(self.shards) - 1} more"
+        )
         if self.where and isinstance(first, (Rows, Called)):
             name += f" of {self.where}"  # rows in memory have no path by which they could be told apart
         if fault is not None:
-            return DataError(f"none of the {count} rows can be used; the first: {fault}", file=name)
+            return DataError(
+                f"none of the {count} rows can be used; the first: {fault}", file=name
+            )
         if self.split is not None:
-            return DataError(f"no row has {SPLIT_COLUMN} {self.split!r}", file=name, fix="check the split's name")
+            return DataError(
+                f"no row has {SPLIT_COLUMN} {self.split!r}",
+                file=name,
+                fix="check the split's name",
+            )
         return DataError("there are no rows", file=name, fix="write at least one row")
 
 
@@ -304,7 +355,11 @@ def _signs(path: Path) -> dict[str, Any]:
     """What tells a file from an earlier one of its name; the time alone does not: unpackers and `cp -p` set it."""
     state = path.stat()
     # Absolute: the same file is named from one folder today and from another tomorrow.
-    place = {"path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
+    place = {
+        "path": str(path.resolve()),
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+    }
     return {**place, "sha256": _file_sign(path)}
 
 

@@ -47,7 +47,9 @@ class Shard(Protocol):
 
 def folder_of(shard: Shard) -> Path | None:
     """What relative paths in the rows of a shard are relative to."""
-    return shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
+    return (
+        shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
+    )
 
 
 def row_by_counting(shard: Shard, number: int) -> RowData:

@@ -27,7 +27,9 @@ class Table(FileShard):
     separator: str
     known_length: None = None
     _header: tuple[str, ...] = field(default=(), init=False, repr=False)
-    _seen: tuple[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
+    _seen: tuple[str, tuple[int, int]] | None = field(
+        default=None, init=False, repr=False
+    )
     """sha256 of the file as some pass found it, and the size and time it then had."""
 
     @property
@@ -49,7 +51,11 @@ class Table(FileShard):
 
     def known_digest(self) -> str | None:
         """sha256 of the file, if it was read to its end and has not changed since."""
-        return self._seen[0] if self._seen is not None and self._seen[1] == self._signs() else None
+        return (
+            self._seen[0]
+            if self._seen is not None and self._seen[1] == self._signs()
+            else None
+        )
 
     def _signs(self) -> tuple[int, int]:
         state = self.path.stat()
@@ -68,10 +74,17 @@ class Table(FileShard):
             before, end, _ = line.rstrip(b"\r\n").partition(b"\r")
             if end and before.count(b'"') % 2 == 0:
                 raise DataError(
-                    "the lines end in CR alone", file=self.name, row=number, column=1, fix="save with LF line ends"
+                    "the lines end in CR alone",
+                    file=self.name,
+                    row=number,
+                    column=1,
+                    fix="save with LF line ends",
                 )
             if _is_json(line):
-                what, fix = "this is one JSON object a line, not a table", "name the file .jsonl"
+                what, fix = (
+                    "this is one JSON object a line, not a table",
+                    "name the file .jsonl",
+                )
                 raise DataError(what, file=self.name, row=number, column=1, fix=fix)
             try:
                 cells = self._cells(line, lines, number, None)
@@ -79,7 +92,11 @@ class Table(FileShard):
                 raise fault.at(self.name, number) from None
             self._check_header(cells, number)
             return tuple(cells)
-        raise DataError("the file is empty", file=self.name, fix="the first line must name the columns")
+        raise DataError(
+            "the file is empty",
+            file=self.name,
+            fix="the first line must name the columns",
+        )
 
     def _check_header(self, cells: list[str], number: int) -> None:
         twice = next((name for name in cells if cells.count(name) > 1), None)
@@ -92,10 +109,21 @@ class Table(FileShard):
                 fix="rename one of them",
             )
         if len(cells) == 1:
-            found = next((mark for mark in ("\t", ",", ";") if mark != self.separator and mark in cells[0]), None)
+            found = next(
+                (
+                    mark
+                    for mark in ("\t", ",", ";")
+                    if mark != self.separator and mark in cells[0]
+                ),
+                None,
+            )
             if found is not None:
                 word = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-                fix = {"\t": "name the file .tsv", ",": "name the file .csv", ";": "replace ; by , or by tabs"}[found]
+                fix = {
+                    "\t": "name the file .tsv",
+                    ",": "name the file .csv",
+                    ";": "replace ; by , or by tabs",
+                }[found]
                 raise DataError(
                     f"the columns are separated by {word[found]}, expected {word[self.separator]}",
                     file=self.name,
@@ -124,18 +152,24 @@ class Table(FileShard):
             else:
                 yield number, offset, dict(zip(header, cells, strict=True))
 
-    def _cells(self, line: bytes, lines: "_Lines", number: int, header: tuple[str, ...] | None) -> list[str]:
+    def _cells(
+        self, line: bytes, lines: "_Lines", number: int, header: tuple[str, ...] | None
+    ) -> list[str]:
         if len(line) > LONG_LINE_BYTES and b'"' not in line and b"\0" not in line:
             cells = _long_cells(line, self.separator.encode())
             if cells is not None:
                 return cells
         text = _decode(line, self.separator, header)
         # One character is found much faster than two: most rows have no quote at all.
-        if '"' not in text or not (text.startswith('"') or self.separator + '"' in text):
+        if '"' not in text or not (
+            text.startswith('"') or self.separator + '"' in text
+        ):
             return _without_end(text).split(self.separator)
         return self._quoted_cells(text, lines, header)
 
-    def _quoted_cells(self, text: str, lines: "_Lines", header: tuple[str, ...] | None) -> list[str]:
+    def _quoted_cells(
+        self, text: str, lines: "_Lines", header: tuple[str, ...] | None
+    ) -> list[str]:
         """Cells of a row with quotes, taking further lines while a quote is open.
 
         A quote nobody closed would swallow the rows after it; so if the row does not come out with the header's
@@ -146,7 +180,11 @@ class Table(FileShard):
         try:
             cells, open_at = split_quoted(text, self.separator)
         except RowFault as fault:
-            fault.column = _named(fault.column - 1, header) if isinstance(fault.column, int) else fault.column
+            fault.column = (
+                _named(fault.column - 1, header)
+                if isinstance(fault.column, int)
+                else fault.column
+            )
             raise
         opened = open_at or 0
         quotes = text.count('"')
@@ -154,14 +192,21 @@ class Table(FileShard):
             following = next(lines, None)
             size += len(following[2] or b"") if following else 0
             if following is None or following[2] is None or size > faults.CELL_LIMIT:
-                lines.give_back(more_lines if following is None else [*more_lines, following])
+                lines.give_back(
+                    more_lines if following is None else [*more_lines, following]
+                )
                 raise _unclosed(opened, header, text)
             more_lines.append(following)
             try:
                 more = _decode(following[2], self.separator, header)
                 quotes += more.count('"')
-                if '"' in more and quotes % 2 == 0:  # while one is open their number is odd: nothing to look at yet
-                    pieces = "".join(_decode(line or b"", self.separator, header) for _, _, line in more_lines)
+                if (
+                    '"' in more and quotes % 2 == 0
+                ):  # while one is open their number is odd: nothing to look at yet
+                    pieces = "".join(
+                        _decode(line or b"", self.separator, header)
+                        for _, _, line in more_lines
+                    )
                     cells, open_at = split_quoted(text + pieces, self.separator)
             except RowFault:
                 lines.give_back(more_lines)
@@ -244,7 +289,9 @@ def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
 
     `None` where a cell is not UTF-8; the usual way then says which.
     """
-    end = len(line) - (2 if line.endswith(b"\r\n") else 1 if line.endswith(b"\n") else 0)
+    end = len(line) - (
+        2 if line.endswith(b"\r\n") else 1 if line.endswith(b"\n") else 0
+    )
     view = memoryview(line)
     cells: list[str] = []
     start = 0
@@ -271,7 +318,9 @@ def _decode(line: bytes, separator: str, header: tuple[str, ...] | None) -> str:
         ) from None
     if "\0" in text:
         cell = text.count(separator, 0, text.index("\0"))
-        raise RowFault("the cell holds a zero byte", column=_named(cell, header), fix="remove it")
+        raise RowFault(
+            "the cell holds a zero byte", column=_named(cell, header), fix="remove it"
+        )
     return text
 
 

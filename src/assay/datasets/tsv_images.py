@@ -50,7 +50,9 @@ class RowImages:
         """Where files named in `image_path` are looked for."""
         self._trusts_absolute = trusts_absolute
         """Whether a whole path may lead out of the folders: the user's own table, not one that was fetched."""
-        self._roots = [os.path.realpath(store_of(folder) or folder) for folder in folders]
+        self._roots = [
+            os.path.realpath(store_of(folder) or folder) for folder in folders
+        ]
         self._lender = lender
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
@@ -61,20 +63,33 @@ class RowImages:
             lent = self._lent(row)
             return [] if lent is None else self._referred(lent)
         pieces = pieces_of(cell, "image")
-        if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_image_path(pieces[0]):
+        if (
+            len(pieces) == 1
+            and len(pieces[0]) <= LONGEST_REFERENCE
+            and not is_image_path(pieces[0])
+        ):
             lent = self._lent(row)
-            return self._referred(pieces[0] if lent is None or not is_blank(self._lookup(pieces[0])) else lent)
+            return self._referred(
+                pieces[0]
+                if lent is None or not is_blank(self._lookup(pieces[0]))
+                else lent
+            )
         return pieces
 
     def _lent(self, row: Mapping[str, Any]) -> str | None:
-        return self._lender(row) if self._lender is not None and "image" in row else None
+        return (
+            self._lender(row) if self._lender is not None and "image" in row else None
+        )
 
     def of(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
         """The images of a row in order; nothing is decoded or opened here."""
         pieces = self.cells(row)
         if pieces:
             return tuple(
-                Image(self.file(piece), name=piece) if is_image_path(piece) else inline(piece) for piece in pieces
+                Image(self.file(piece), name=piece)
+                if is_image_path(piece)
+                else inline(piece)
+                for piece in pieces
             )
         return tuple(Image(self.file(name), name=name) for name in self.names(row))
 
@@ -87,7 +102,10 @@ class RowImages:
         """The file a name stands for, in the first folder that has it; raises for one that lies in none of them."""
         if not self._folders or (self._trusts_absolute and os.path.isabs(name)):
             return Path(name).expanduser()
-        path = next((folder / name for folder in self._folders if (folder / name).exists()), self._folders[0] / name)
+        path = next(
+            (folder / name for folder in self._folders if (folder / name).exists()),
+            self._folders[0] / name,
+        )
         if not any(is_inside(path, root) for root in self._roots):
             raise RowFault(
                 "the image file lies outside the data folder",

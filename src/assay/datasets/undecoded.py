@@ -25,7 +25,10 @@ def _bare(feature: Any) -> Any:
         bare = {name: _bare(inner) for name, inner in feature.items()}
         if all(inner is None for inner in bare.values()):
             return None
-        return {name: feature[name] if inner is None else inner for name, inner in bare.items()}
+        return {
+            name: feature[name] if inner is None else inner
+            for name, inner in bare.items()
+        }
     if isinstance(feature, list) and len(feature) == 1:
         inner = _bare(feature[0])
         return None if inner is None else [inner]

@@ -29,29 +29,49 @@ class View:
     shard: tuple[int, int] | None = None
     _order: "_Index | None" = field(default=None, init=False, repr=False, compare=False)
     _length: int | None = field(default=None, init=False, repr=False, compare=False)
-    _wanted: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
+    _wanted: frozenset[str] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
-            raise UsageError(f"shard {self.shard[0]} of {self.shard[1]}", fix="count shards from 0: (0, 4) … (3, 4)")
+            raise UsageError(
+                f"shard {self.shard[0]} of {self.shard[1]}",
+                fix="count shards from 0: (0, 4) … (3, 4)",
+            )
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         stream = iter(self.samples) if self.shuffle is None else self._shuffled()
         if self.ids is not None:
             stream = self._chosen(stream)
         start, stop = self._range()
-        stream = islice(self._from(start, stream) if start else stream, None if stop is None else stop - start)
-        return stream if self.shard is None else islice(stream, self.shard[0], None, self.shard[1])
+        stream = islice(
+            self._from(start, stream) if start else stream,
+            None if stop is None else stop - start,
+        )
+        return (
+            stream
+            if self.shard is None
+            else islice(stream, self.shard[0], None, self.shard[1])
+        )
 
     @property
     def known_length(self) -> int | None:
         """How many samples there are, where that is known without reading them."""
         total = len(self._ids()) if self.ids is not None else self.samples.known_length
-        start, stop = (0, None) if isinstance(self.limit, float) and total is None else self._range()
+        start, stop = (
+            (0, None)
+            if isinstance(self.limit, float) and total is None
+            else self._range()
+        )
         if total is None:
             return None
         count = max(min(total, total if stop is None else stop) - start, 0)
-        return count if self.shard is None else len(range(self.shard[0], count, self.shard[1]))
+        return (
+            count
+            if self.shard is None
+            else len(range(self.shard[0], count, self.shard[1]))
+        )
 
     def __getattr__(self, name: str) -> Any:
         """What a view does not change, it passes on: kind, files, fingerprint, digest."""
@@ -75,7 +95,9 @@ class View:
             return len(self._ids())
         if self._length is None:
             length = self.samples.known_length
-            self._length = length if length is not None else sum(1 for _ in self.samples)
+            self._length = (
+                length if length is not None else sum(1 for _ in self.samples)
+            )
         return self._length
 
     def _ids(self) -> frozenset[str]:
@@ -89,18 +111,23 @@ class View:
             self._wanted = frozenset((wanted - joined) | parts)
         return self._wanted
 
-    def _from(self, start: int, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
+    def _from(
+        self, start: int, stream: Iterator[Sample | BadSample]
+    ) -> Iterator[Sample | BadSample]:
         """The stream after its first samples; a range that begins behind the last one is a mistake, not a part."""
         skipped = sum(1 for _ in islice(stream, start))
         first = next(stream, None)
         if first is None:
             raise UsageError(
-                f"limit {self.limit!r} begins after the last of {skipped} samples", fix=f"a range within 1-{skipped}"
+                f"limit {self.limit!r} begins after the last of {skipped} samples",
+                fix=f"a range within 1-{skipped}",
             )
         yield first
         yield from stream
 
-    def _chosen(self, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
+    def _chosen(
+        self, stream: Iterator[Sample | BadSample]
+    ) -> Iterator[Sample | BadSample]:
         wanted = set(self._ids())
         other_ids: list[str] = []
         for sample in stream:
@@ -114,7 +141,11 @@ class View:
         if wanted:
             lost = sorted(wanted)[0]
             close = nearest(lost, other_ids)
-            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, other_ids[:3]))}"
+            fix = (
+                f"did you mean {close!r}?"
+                if close
+                else f"ids look like {', '.join(map(repr, other_ids[:3]))}"
+            )
             raise UsageError(f"no sample has the id {lost!r}", fix=fix)
 
     def _shuffled(self) -> Iterator[Sample | BadSample]:
@@ -130,7 +161,9 @@ class _Index:
     """Where each sample starts; sources without cheap access by place are kept whole instead."""
 
     def __init__(self) -> None:
-        self._places = {name: array("Q") for name in ("shard", "position", "number", "offset")}
+        self._places = {
+            name: array("Q") for name in ("shard", "position", "number", "offset")
+        }
         self._ids: list[str] = []
         self._kept: dict[int, Sample | BadSample] = {}
 
@@ -141,7 +174,9 @@ class _Index:
         for shard, position, number, offset, sample in samples.located():
             if isinstance(sample, BadSample) or not samples.seekable:
                 index._kept[len(index._ids)] = sample
-            for name, value in zip(index._places, (shard, position, number, offset), strict=True):
+            for name, value in zip(
+                index._places, (shard, position, number, offset), strict=True
+            ):
                 index._places[name].append(value)
             index._ids.append(sample.id)
         return index
@@ -149,7 +184,9 @@ class _Index:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def read(self, samples: Samples, order: Sequence[int]) -> Iterator[Sample | BadSample]:
+    def read(
+        self, samples: Samples, order: Sequence[int]
+    ) -> Iterator[Sample | BadSample]:
         """The samples in the given order."""
         pick = samples.picker()
         columns = tuple(self._places.values())
@@ -175,7 +212,13 @@ def view(
 
     Example: `view(samples, limit=100, shuffle=0, shard=(1, 4))`
     """
-    return View(samples, parse_limit(limit), shuffle, ids, parse_shard(shard) if isinstance(shard, str) else shard)
+    return View(
+        samples,
+        parse_limit(limit),
+        shuffle,
+        ids,
+        parse_shard(shard) if isinstance(shard, str) else shard,
+    )
 
 
 def parse_limit(limit: Limit) -> Limit:
@@ -186,7 +229,12 @@ def parse_limit(limit: Limit) -> Limit:
     wrong = UsageError(f"limit {limit!r} is not a part of a dataset", fix=fix)
     if isinstance(limit, str):
         first, dash, last = limit.partition("-")
-        if dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last):
+        if (
+            dash
+            and first.isdecimal()
+            and last.isdecimal()
+            and 1 <= int(first) <= int(last)
+        ):
             return limit
         try:
             limit = int(limit) if limit.isdecimal() else float(limit)

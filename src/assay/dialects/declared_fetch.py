@@ -17,7 +17,12 @@ from ..datasets.fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, opened
 
 
 def fetch_declared(
-    url: str, path: Path, *, checksum: str | None = None, allow_private: bool = False, max_bytes: int = MAX_BYTES
+    url: str,
+    path: Path,
+    *,
+    checksum: str | None = None,
+    allow_private: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Path:
     """The file, downloaded if it is not there or is not what the checksum says."""
     if path.is_file() and (checksum is None or has_checksum(path, checksum)):
@@ -29,11 +34,15 @@ def fetch_declared(
             fix="move it away to have it downloaded",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.assay-part")  # what others leave half downloaded is theirs
+    part = path.with_name(
+        f".{path.name}.assay-part"
+    )  # what others leave half downloaded is theirs
     _download(url, part, allow_private, max_bytes)
     if checksum is None:
         found = _digest(part, "sha256")
-        warnings.warn(f"{url}: no checksum is declared; the file has sha256 {found}", stacklevel=2)
+        warnings.warn(
+            f"{url}: no checksum is declared; the file has sha256 {found}", stacklevel=2
+        )
     else:
         found = _digest(part, _kind(checksum))
         if found != checksum.lower():
@@ -51,7 +60,11 @@ def has_checksum(path: Path, checksum: str) -> bool:
     """Whether a file is what a checksum says; the answer is kept beside it until the file changes."""
     state = path.stat()
     memo = path.with_name(f".{path.name}.checked")
-    signs = {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "checksum": checksum.lower()}
+    signs = {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "checksum": checksum.lower(),
+    }
     try:
         if json.loads(memo.read_bytes()) == signs:
             return True
@@ -72,7 +85,9 @@ def _kind(checksum: str) -> str:
 
 def _digest(path: Path, kind: str) -> str:
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
+        return hashlib.file_digest(
+            stream, lambda: hashlib.new(kind, usedforsecurity=False)
+        ).hexdigest()
 
 
 def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None:
@@ -84,8 +99,17 @@ def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None
             is_beyond = response.status == 416 and have > 0
             if not is_beyond:
                 if response.status not in (200, 206):
-                    raise DataError(f"the server answered {response.status} {response.reason}", file=place)
-                _append(response, part, have if response.status == 206 else 0, place, max_bytes)
+                    raise DataError(
+                        f"the server answered {response.status} {response.reason}",
+                        file=place,
+                    )
+                _append(
+                    response,
+                    part,
+                    have if response.status == 206 else 0,
+                    place,
+                    max_bytes,
+                )
     except (OSError, http.client.HTTPException) as error:
         raise DataError(
             f"the download failed: {type(error).__name__}: {error}",
@@ -97,22 +121,31 @@ def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None
         _download(url, part, allow_private, max_bytes)
 
 
-def _append(response: http.client.HTTPResponse, part: Path, have: int, url: str, max_bytes: int) -> None:
+def _append(
+    response: http.client.HTTPResponse, part: Path, have: int, url: str, max_bytes: int
+) -> None:
     declared = response.headers.get("Content-Length", "")
     expected = have + int(declared) if declared.isdigit() else None
     if expected is not None and expected > max_bytes:
-        raise DataError(f"the file has {expected} bytes, more than the limit of {max_bytes}", file=url)
+        raise DataError(
+            f"the file has {expected} bytes, more than the limit of {max_bytes}",
+            file=url,
+        )
     with part.open("r+b" if have else "wb") as target:
         target.seek(have)
         count = have
         while chunk := response.read(CHUNK_BYTES):
             count += len(chunk)
             if count > max_bytes:
-                raise DataError(f"the file is larger than the limit of {max_bytes} bytes", file=url)
+                raise DataError(
+                    f"the file is larger than the limit of {max_bytes} bytes", file=url
+                )
             target.write(chunk)
         target.flush()
         os.fsync(target.fileno())
     if expected is not None and count != expected:
         raise DataError(
-            f"the download was cut after {count} of {expected} bytes", file=url, fix="try again: the rest is fetched"
+            f"the download was cut after {count} of {expected} bytes",
+            file=url,
+            fix="try again: the rest is fetched",
         )

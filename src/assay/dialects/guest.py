@@ -86,10 +86,16 @@ class Guest:
         users = {name for name in names if self._is_users(name, names)}
         self._users, self._hidden = (set(), users) if force else (users, set())
         """Names of modules of the user's that stand before ours; with `force` ours hide them."""
-        self._names = {name: real for name, real in names.items() if name not in self._users}
+        self._names = {
+            name: real for name, real in names.items() if name not in self._users
+        }
         """Guest names, and the modules of assay that stand for them."""
         self._tops = {name.partition(".")[0] for name in self._names}
-        self._mounts += [mount for top in sorted(self._tops - users) if (mount := installed_mount(top)) is not None]
+        self._mounts += [
+            mount
+            for top in sorted(self._tops - users)
+            if (mount := installed_mount(top)) is not None
+        ]
         self._outside = Outside(self._tops)
         place = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
         self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
@@ -103,7 +109,9 @@ class Guest:
         self._libraries = Libraries(dialect)
 
     @classmethod
-    def of_file(cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False) -> "Guest":
+    def of_file(
+        cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False
+    ) -> "Guest":
         """The guest of a file: in the tree it lies in, else placed where its imports say."""
         mounts = mounts_of(file, names)
         for top in {name.partition(".")[0] for name in names}:
@@ -120,7 +128,9 @@ class Guest:
         except AssayError:
             raise
         except Exception as error:
-            raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
+            raise UsageError(
+                describe_failure(error), where=f"{path}{failing_line(error, file)}"
+            ) from error
 
     def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:
         """What an `import` statement in a guest file gets for a dotted name; raises `ImportError` as it would there."""
@@ -144,13 +154,21 @@ class Guest:
                 return importlib.import_module(name, package)
             name = found
         name = self._bare(name)
-        return self._import(name, fromlist=("*",)) if self._serves(name) else importlib.import_module(name, package)
+        return (
+            self._import(name, fromlist=("*",))
+            if self._serves(name)
+            else importlib.import_module(name, package)
+        )
 
     def run_script(self, path: str | Path) -> dict[str, Any]:
         """Runs a script as `__main__` with the dialect's names importable, and returns what it defined."""
         file = Path(path).expanduser().resolve()
         code = compile(file.read_bytes(), str(file), "exec")
-        scope: dict[str, Any] = {"__name__": "__main__", "__file__": str(file), "__builtins__": self._builtins}
+        scope: dict[str, Any] = {
+            "__name__": "__main__",
+            "__file__": str(file),
+            "__builtins__": self._builtins,
+        }
         run_code(code, scope)
         return scope
 
@@ -162,7 +180,9 @@ class Guest:
                 return self._by_file[file]
             full_name = f"{self.prefix}.{name or self._name_of(file)}"
             is_package = [str(file.parent)] if file.name == "__init__.py" else None
-            spec = importlib.util.spec_from_file_location(full_name, file, submodule_search_locations=is_package)
+            spec = importlib.util.spec_from_file_location(
+                full_name, file, submodule_search_locations=is_package
+            )
             if spec is None or spec.loader is None:
                 raise UsageError("not a Python file", where=str(file))
             module = importlib.util.module_from_spec(spec)
@@ -182,7 +202,9 @@ class Guest:
 
     def _name_of(self, file: Path) -> str:
         """The dotted name of a file: its place in the tree, or its own where it lies nowhere in one."""
-        found = next((name for mount in self._mounts if (name := mount.name_of(file))), None)
+        found = next(
+            (name for mount in self._mounts if (name := mount.name_of(file))), None
+        )
         if found is not None:
             return found.replace("-", "_")
         place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
@@ -193,7 +215,9 @@ class Guest:
         """Whether a name means something of the user's own here, which only has the name of one of ours."""
         if "." in name:
             return False
-        found = next((file for mount in self._mounts if (file := mount.file_of(name))), None)
+        found = next(
+            (file for mount in self._mounts if (file := mount.file_of(name))), None
+        )
         if found is None:
             installed = installed_mount(name)
             found = installed.file_of(name) if installed is not None else None
@@ -214,7 +238,9 @@ class Guest:
             return builtins.__import__(name, globals, locals, wanted, level)
         if self._serves(absolute):
             return self._import_served(absolute, wanted, globals)
-        if absolute == "importlib" or (absolute.startswith("importlib.") and not wanted):
+        if absolute == "importlib" or (
+            absolute.startswith("importlib.") and not wanted
+        ):
             importlib.import_module(absolute)
             return self._importlib
         if absolute in self._libraries:
@@ -227,7 +253,9 @@ class Guest:
             self._is_served.clear()
         return self._import_served(absolute, wanted, globals)
 
-    def _absolute(self, name: str, scope: Mapping[str, Any] | None, level: int) -> str | None:
+    def _absolute(
+        self, name: str, scope: Mapping[str, Any] | None, level: int
+    ) -> str | None:
         """The dotted name an import means; `None` for a relative one that leads out of the guest's modules."""
         if not level:
             return self._bare(name)
@@ -244,18 +272,28 @@ class Guest:
         is_served = self._is_served.get(name)
         if is_served is None:
             top = name.partition(".")[0]
-            is_beside = top not in sys.stdlib_module_names and (self._file_of(top) or self._folder_of(top)) is not None
+            is_beside = (
+                top not in sys.stdlib_module_names
+                and (self._file_of(top) or self._folder_of(top)) is not None
+            )
             is_served = top in self._tops or is_beside or self._outside.is_guest(name)
             self._is_served[name] = is_served
         return is_served
 
-    def _import_served(self, name: str, wanted: Sequence[str], scope: Mapping[str, Any] | None) -> ModuleType:
+    def _import_served(
+        self, name: str, wanted: Sequence[str], scope: Mapping[str, Any] | None
+    ) -> ModuleType:
         try:
             module = self._module(name)
         except _Unknown as error:
-            raise self._missing(f"module {error.name!r}", error.name or name, scope) from None
+            raise self._missing(
+                f"module {error.name!r}", error.name or name, scope
+            ) from None
         if "*" in wanted and isinstance(module, Overlay):
-            module.__dict__["__all__"] = [*module.own_names(), *self._starred(name, module, scope)]
+            module.__dict__["__all__"] = [
+                *module.own_names(),
+                *self._starred(name, module, scope),
+            ]
         for attribute in wanted:
             if attribute == "*" or hasattr(module, attribute):
                 continue
@@ -266,17 +304,32 @@ class Guest:
                 raise ImportError(str(fault), name=name) from None
         return module if wanted else self._module(name.partition(".")[0])
 
-    def _missing(self, what: str, name: str, scope: Mapping[str, Any] | None) -> ModuleNotFoundError:
+    def _missing(
+        self, what: str, name: str, scope: Mapping[str, Any] | None
+    ) -> ModuleNotFoundError:
         """An error that says what is missing, who asked for it, and where it would come from."""
         top = name.partition(".")[0]
-        folders = [m.folder if m.package and m.package != top else m.folder / top for m in self._mounts]
-        places = list(dict.fromkeys(str(folder) for folder in folders if folder.exists()))
-        rest = f"neither has {' nor '.join(places)}" if places else f"no {top!r} is installed or lies around the file"
+        folders = [
+            m.folder if m.package and m.package != top else m.folder / top
+            for m in self._mounts
+        ]
+        places = list(
+            dict.fromkeys(str(folder) for folder in folders if folder.exists())
+        )
+        rest = (
+            f"neither has {' nor '.join(places)}"
+            if places
+            else f"no {top!r} is installed or lies around the file"
+        )
         asker = (scope or {}).get("__file__")
         who = f" (imported by {Path(str(asker)).name})" if asker else ""
         if top in self._users:
-            return ModuleNotFoundError(f"{' nor '.join(places)} is yours and has no {what}{who}", name=name)
-        return ModuleNotFoundError(f"the {self.dialect} dialect has no {what}, and {rest}{who}", name=name)
+            return ModuleNotFoundError(
+                f"{' nor '.join(places)} is yours and has no {what}{who}", name=name
+            )
+        return ModuleNotFoundError(
+            f"the {self.dialect} dialect has no {what}, and {rest}{who}", name=name
+        )
 
     def _module(self, name: str) -> ModuleType:
         """The module of one dotted name, made once and hung into its parent."""
@@ -287,30 +340,50 @@ class Guest:
             parent = self._module(outer) if outer else None
             module = self._by_name.get(name) or self._make(name)
             self._by_name[name] = module
-            if isinstance(parent, Overlay) or (parent is not None and parent.__name__.startswith(self.prefix)):
+            if isinstance(parent, Overlay) or (
+                parent is not None and parent.__name__.startswith(self.prefix)
+            ):
                 setattr(parent, last, module)
             return module
 
     def _make(self, name: str) -> ModuleType:
         real = stands_for(name, self._names)
-        ours = importlib.import_module(real) if real is not None and module_exists(real) else None
+        ours = (
+            importlib.import_module(real)
+            if real is not None and module_exists(real)
+            else None
+        )
         if ours is not None and hasattr(ours, "names_for"):
-            ours = with_names(ours, ours.names_for(self))  # names that depend on whose they are, as a registry
+            ours = with_names(
+                ours, ours.names_for(self)
+            )  # names that depend on whose they are, as a registry
         file = self._file_of(name)
         if ours is not None and file is None and not self._has_something_below(name):
             return ours
         # A package of the tree is not run for being somebody's parent: its names are found in its modules.
-        is_package_of_tree = file is not None and file.name == "__init__.py" and name.partition(".")[0] in self._tops
+        is_package_of_tree = (
+            file is not None
+            and file.name == "__init__.py"
+            and name.partition(".")[0] in self._tops
+        )
         is_theirs = ours is None or getattr(ours, STANDS_IN, False)
         if file is not None and is_theirs and not is_package_of_tree:
             return self._execute(file, name)
         is_parent = any(other.startswith(f"{name}.") for other in self._names)
-        if ours is None and file is None and not is_parent and self._folder_of(name) is None:
+        if (
+            ours is None
+            and file is None
+            and not is_parent
+            and self._folder_of(name) is None
+        ):
             raise _Unknown(name)
         return Overlay(name, ours, partial(self._find_theirs, name, file))
 
     def _has_something_below(self, name: str) -> bool:
-        inside = any(mount.package == name or mount.package.startswith(f"{name}.") for mount in self._mounts)
+        inside = any(
+            mount.package == name or mount.package.startswith(f"{name}.")
+            for mount in self._mounts
+        )
         return inside or self._folder_of(name) is not None
 
     def has_own(self, name: str) -> bool:
@@ -328,14 +401,18 @@ class Guest:
         """The file of the user's, of upstream's, or of a module that is a guest too, that a name stands for."""
         if name.partition(".")[0] in self._hidden:
             return None
-        found = next((file for mount in self._mounts if (file := mount.file_of(name))), None)
+        found = next(
+            (file for mount in self._mounts if (file := mount.file_of(name))), None
+        )
         return found or self._outside.file_of(name)
 
     def _folder_of(self, name: str) -> Path | None:
         if name.partition(".")[0] in self._hidden:
             return None
         places = [mount.place_of(name) for mount in self._mounts]
-        return next((place for place in places if place is not None and place.is_dir()), None)
+        return next(
+            (place for place in places if place is not None and place.is_dir()), None
+        )
 
     def _find_theirs(self, name: str, file: Path | None, attribute: str) -> Any:
         """A name of upstream's module; an `__init__` is not run for what it merely takes from another module."""
@@ -343,25 +420,43 @@ class Guest:
             names = names_in(file)
             origin = names.origin(attribute) if file.name == "__init__.py" else None
             if origin is not None and origin[0].level:
-                return self._taken_from(name, origin[0].module, origin[0].level, origin[1])
+                return self._taken_from(
+                    name, origin[0].module, origin[0].level, origin[1]
+                )
             if file.name == "__init__.py" and attribute not in names.defined:
                 for node in names.imports:
-                    target = absolute_name(name, node.module, node.level) if node.is_star and node.level else None
+                    target = (
+                        absolute_name(name, node.module, node.level)
+                        if node.is_star and node.level
+                        else None
+                    )
                     if target is not None and self._offers(target, attribute):
                         return getattr(self._module(target), attribute)
-            elif attribute in names.defined or names.origin(attribute) or any(node.is_star for node in names.imports):
+            elif (
+                attribute in names.defined
+                or names.origin(attribute)
+                or any(node.is_star for node in names.imports)
+            ):
                 return getattr(self._execute(file, name), attribute)
         try:
             return self._module(f"{name}.{attribute}")
         except _Unknown:
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}") from None
+            raise AttributeError(
+                f"module {name!r} has no attribute {attribute!r}"
+            ) from None
 
     def _taken_from(self, package: str, module: str, level: int, there: str) -> Any:
         target = absolute_name(package, module, level)
-        if target == package:  # `from . import part`: a module of the package, which is asked already
+        if (
+            target == package
+        ):  # `from . import part`: a module of the package, which is asked already
             return self._module(f"{package}.{there}")
         source = self._module(target or package)
-        return getattr(source, there) if hasattr(source, there) else self._module(f"{target}.{there}")
+        return (
+            getattr(source, there)
+            if hasattr(source, there)
+            else self._module(f"{target}.{there}")
+        )
 
     def _offers(self, name: str, attribute: str, depth: int = 0) -> bool:
         """Whether a module would have a name, by its text; star imports are followed."""
@@ -372,16 +467,30 @@ class Guest:
         if attribute in names.exported or names.origin(attribute) is not None:
             return True
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        stars = [absolute_name(package, node.module, node.level) for node in names.imports if node.is_star]
-        return any(self._offers(star, attribute, depth + 1) for star in stars if star is not None)
+        stars = [
+            absolute_name(package, node.module, node.level)
+            for node in names.imports
+            if node.is_star
+        ]
+        return any(
+            self._offers(star, attribute, depth + 1)
+            for star in stars
+            if star is not None
+        )
 
-    def _starred(self, name: str, module: Overlay, scope: Mapping[str, Any] | None) -> list[str]:
+    def _starred(
+        self, name: str, module: Overlay, scope: Mapping[str, Any] | None
+    ) -> list[str]:
         """What `from … import *` takes of theirs beside ours: the names that the asking file uses, so that no more of
         the tree is run for it."""
         asker = (scope or {}).get("__file__")
         used = words_in(Path(str(asker))) if asker else frozenset()
         names = set(module.own_names())
-        return sorted(word for word in used - names if not word.startswith("_") and self._offers(name, word))
+        return sorted(
+            word
+            for word in used - names
+            if not word.startswith("_") and self._offers(name, word)
+        )
 
 
 class _Unknown(ImportError):

@@ -18,8 +18,13 @@ class Libraries:
         self._sources: dict[str, str] = {}
         for part in dialect.split("+"):
             claims = f"{__package__}.{part}.claims"
-            if part.isidentifier() and importlib.util.find_spec(f"{__package__}.{part}") is not None:
-                declared: Mapping[str, str] = getattr(importlib.import_module(claims), "LIBRARIES", {})
+            if (
+                part.isidentifier()
+                and importlib.util.find_spec(f"{__package__}.{part}") is not None
+            ):
+                declared: Mapping[str, str] = getattr(
+                    importlib.import_module(claims), "LIBRARIES", {}
+                )
                 self._sources.update(declared)
         self._made: dict[str, ModuleType] = {}
 
@@ -30,5 +35,7 @@ class Libraries:
         """A library with our names in it; raises as an import does where it is not installed."""
         if name not in self._made:
             real = importlib.import_module(name)
-            self._made[name] = with_names(real, importlib.import_module(self._sources[name]).NAMES)
+            self._made[name] = with_names(
+                real, importlib.import_module(self._sources[name]).NAMES
+            )
         return self._made[name]

@@ -34,7 +34,9 @@ def enable(dialect: str, protocol: str = OURS) -> None:
         raise UsageError(f"unknown dialect {dialect!r}", fix=", ".join(DIALECTS))
     choose(dialect, protocol)
     if dialect not in _guests:
-        names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
+        names: Mapping[str, str] = importlib.import_module(
+            f".{dialect}.claims", __package__
+        ).NAMES
         _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
     if builtins.__import__ is not _import:
         global _python_import
@@ -73,15 +75,23 @@ def _import_module(name: str, package: str | None = None) -> ModuleType:
     return module or _python_import_module(name, package)
 
 
-def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
+def _import_of_guest(
+    name: str, scope: Mapping[str, Any], wanted: Sequence[str]
+) -> ModuleType | None:
     """What code that is typed here gets for a name of an enabled dialect; `None` for what is Python's affair."""
-    guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
-    if guest is None or not _is_served(scope, name, guest.root, is_library=guest.is_library(name)):
+    guest = next(
+        (g for g in reversed(list(_guests.values())) if g.provides(name)), None
+    )
+    if guest is None or not _is_served(
+        scope, name, guest.root, is_library=guest.is_library(name)
+    ):
         return None
     return guest.module(name, wanted)
 
 
-def _is_served(scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False) -> bool:
+def _is_served(
+    scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False
+) -> bool:
     """Whether code is a cell, typed at the prompt, or a file that can mean nothing but the dialect by the name.
 
     The user's own files in the working folder are asked for nothing else; any other file only where no package of that
@@ -93,4 +103,6 @@ def _is_served(scope: Mapping[str, Any], name: str, folder: Path, *, is_library:
     if _ASSAY in Path(file).parents:
         return False  # also where somebody works in a checkout of ours
     is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
-    return is_here or (not is_library and installed_mount(name.partition(".")[0]) is None)
+    return is_here or (
+        not is_library and installed_mount(name.partition(".")[0]) is None
+    )

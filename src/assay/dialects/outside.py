@@ -21,17 +21,27 @@ class Outside:
         self._mounts: dict[str, Mount] = {}
         self._tops = tops
         words = "|".join(sorted(map(re.escape, tops)))
-        self._mention = re.compile(rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", re.MULTILINE) if tops else None
+        self._mention = (
+            re.compile(rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", re.MULTILINE)
+            if tops
+            else None
+        )
 
     def is_guest(self, name: str) -> bool:
         """Whether a module is one of them; what is already imported, or is Python's own, is not."""
         top = name.partition(".")[0]
         if top in self._mounts:
             return True
-        if self._mention is None or top in sys.modules or top in sys.stdlib_module_names:
+        if (
+            self._mention is None
+            or top in sys.modules
+            or top in sys.stdlib_module_names
+        ):
             return False
         mount = top_mount(top)
-        files = [file for part in _prefixes(name) if mount and (file := mount.file_of(part))]
+        files = [
+            file for part in _prefixes(name) if mount and (file := mount.file_of(part))
+        ]
         if mount is None or not any(self._mentions(file) for file in files):
             return False
         self._mounts[top] = mount
@@ -40,11 +50,19 @@ class Outside:
     def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
         """Whether an import failed because a module outside asked for a guest's name; it is one of them from now on."""
         missing, top = (error.name or "").partition(".")[0], name.partition(".")[0]
-        mount = top_mount(top) if missing in self._tops and top not in self._mounts else None
+        mount = (
+            top_mount(top)
+            if missing in self._tops and top not in self._mounts
+            else None
+        )
         if mount is None:
             return False
         self._mounts[top] = mount
-        for loaded in [module for module in sys.modules if module == top or module.startswith(f"{top}.")]:
+        for loaded in [
+            module
+            for module in sys.modules
+            if module == top or module.startswith(f"{top}.")
+        ]:
             del sys.modules[loaded]
         return True
 
@@ -55,14 +73,22 @@ class Outside:
 
     def _mentions(self, file: Path) -> bool:
         assert self._mention is not None
-        return self._mention.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+        return (
+            self._mention.search(file.read_text(encoding="utf-8", errors="replace"))
+            is not None
+        )
 
 
 def installed_mount(top: str) -> Mount | None:
     """The folder that holds an installed package or module; not what another file of this process made importable."""
     spec = _found(top)
     # A folder without `__init__.py` is no package that anybody installed: every folder of the working folder is one.
-    if spec is None or spec.origin is None or spec.name.startswith("assay.") or neighbours.is_opened(spec):
+    if (
+        spec is None
+        or spec.origin is None
+        or spec.name.startswith("assay.")
+        or neighbours.is_opened(spec)
+    ):
         return None
     return _mount(spec)
 
@@ -91,7 +117,9 @@ class _Only(Mount):
 
     def name_of(self, file: Path) -> str | None:
         found = Mount("", self.folder).name_of(file)
-        is_meant = found is not None and (found == self.package or found.startswith(f"{self.package}."))
+        is_meant = found is not None and (
+            found == self.package or found.startswith(f"{self.package}.")
+        )
         return found if is_meant else None
 
 

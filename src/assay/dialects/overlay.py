@@ -15,7 +15,11 @@ class Overlay(ModuleType):
     def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
         super().__init__(name, ours.__doc__ if ours is not None else None)
         scope = vars(ours) if ours is not None else {}
-        names = {key: value for key, value in scope.items() if not key.startswith("__") and not _is_child(ours, value)}
+        names = {
+            key: value
+            for key, value in scope.items()
+            if not key.startswith("__") and not _is_child(ours, value)
+        }
         self.__dict__.update(names, _ours=ours, _find=find, _kept=tuple(names))
 
     def __getattr__(self, attribute: str) -> Any:
@@ -28,7 +32,9 @@ class Overlay(ModuleType):
             if value is not scope and not _is_child(ours, value):
                 return value
         if attribute.startswith("__") or "_find" not in scope:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {attribute!r}")
+            raise AttributeError(
+                f"module {self.__name__!r} has no attribute {attribute!r}"
+            )
         value = scope["_find"](attribute)
         setattr(self, attribute, value)
         return value
@@ -37,19 +43,31 @@ class Overlay(ModuleType):
         """A name of ours that a guest replaces is replaced where our own functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
-        if ours is not None and ours.__name__.startswith("assay.") and attribute in self.__dict__["_kept"]:
+        if (
+            ours is not None
+            and ours.__name__.startswith("assay.")
+            and attribute in self.__dict__["_kept"]
+        ):
             setattr(ours, attribute, value)
 
     def own_names(self) -> list[str]:
         """The public names of ours."""
         ours = self.__dict__["_ours"]
         declared = getattr(ours, "__all__", None)
-        return list(declared) if declared is not None else [n for n in self.__dict__["_kept"] if not n.startswith("_")]
+        return (
+            list(declared)
+            if declared is not None
+            else [n for n in self.__dict__["_kept"] if not n.startswith("_")]
+        )
 
 
 def _is_child(ours: ModuleType | None, value: Any) -> bool:
     """Whether a value is a module inside ours: the guest has one of its own under that name."""
-    return ours is not None and isinstance(value, ModuleType) and value.__name__.startswith(f"{ours.__name__}.")
+    return (
+        ours is not None
+        and isinstance(value, ModuleType)
+        and value.__name__.startswith(f"{ours.__name__}.")
+    )
 
 
 def with_names(module: ModuleType, names: Mapping[str, Any]) -> ModuleType:

@@ -42,7 +42,12 @@ class Mount:
         parts = list(file.relative_to(self.folder).with_suffix("").parts)
         if parts[-1] == "__init__":
             parts.pop()
-        return ".".join([*([self.package] if self.package else []), *(part.replace(".", "_") for part in parts)])
+        return ".".join(
+            [
+                *([self.package] if self.package else []),
+                *(part.replace(".", "_") for part in parts),
+            ]
+        )
 
 
 def module_file(place: Path) -> Path | None:
@@ -76,12 +81,18 @@ def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
     """Whether a folder holds parts that the façade of the same name holds too."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
-    return any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts)
+    return any(
+        (folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts
+    )
 
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     """The package a lone file was written for; `None` if its relative imports lead nowhere in the façade."""
-    nodes = [node for node in names_in(file).imports if node.level and not _is_beside(file, node, names)]
+    nodes = [
+        node
+        for node in names_in(file).imports
+        if node.level and not _is_beside(file, node, names)
+    ]
     if not nodes:
         return None
     modules = facade_files(tuple(names.items()))
@@ -95,12 +106,17 @@ def home_of(file: Path, names: Mapping[str, str]) -> str | None:
 
 def _packages(modules: Mapping[str, Path], folder: str) -> Iterator[str]:
     """Packages of the façade, those near the top first; then what could be a package of the user's inside each."""
-    packages = sorted((n for n, f in modules.items() if f.name == "__init__.py"), key=lambda n: (n.count("."), n))
+    packages = sorted(
+        (n for n, f in modules.items() if f.name == "__init__.py"),
+        key=lambda n: (n.count("."), n),
+    )
     yield from packages
     yield from (f"{package}.{folder.replace('.', '_')}" for package in packages)
 
 
-def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path]) -> int:
+def _score(
+    package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path]
+) -> int:
     score = 0
     for node in nodes:
         target = absolute_name(package, node.module, node.level)
@@ -110,7 +126,10 @@ def _score(package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path
         if file is None:
             continue
         exported = _offered(file)
-        found = sum(there in exported or f"{target}.{there}" in modules for there, _ in node.names)
+        found = sum(
+            there in exported or f"{target}.{there}" in modules
+            for there, _ in node.names
+        )
         # A module that is there is a hint, the names that are asked of it are the evidence.
         score += 1 + 2 * found
     return score
@@ -122,20 +141,32 @@ def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
     if found is None:
         return False
     last = node.module.rpartition(".")[2]
-    ours = [f for name, f in facade_files(tuple(names.items())).items() if name.rpartition(".")[2] == last]
-    return not any(names_in(found).exported & _offered(facade_file) for facade_file in ours)
+    ours = [
+        f
+        for name, f in facade_files(tuple(names.items())).items()
+        if name.rpartition(".")[2] == last
+    ]
+    return not any(
+        names_in(found).exported & _offered(facade_file) for facade_file in ours
+    )
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
     """The file that a relative import names, as files lie on the disk; `None` without a module, or without its file."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
-    return module_file(folder.joinpath(*node.module.split("."))) if node.module else None
+    return (
+        module_file(folder.joinpath(*node.module.split("."))) if node.module else None
+    )
 
 
 def _offered(ours: Path) -> frozenset[str]:
     """What a module of the façade offers, with the names of modules that it takes whole."""
     names = names_in(ours)
-    files = [found for node in names.imports if node.is_star and node.level and (found := _imported_file(ours, node))]
+    files = [
+        found
+        for node in names.imports
+        if node.is_star and node.level and (found := _imported_file(ours, node))
+    ]
     return names.exported.union(*map(_offered, files))
 
 
@@ -160,11 +191,15 @@ def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, Path]:
         if file.name == "__init__.py":
             for inner in sorted(place.rglob("*.py")):
                 parts = inner.relative_to(place).with_suffix("").parts
-                found[".".join([name, *(part for part in parts if part != "__init__")])] = inner
+                found[
+                    ".".join([name, *(part for part in parts if part != "__init__")])
+                ] = inner
     for name in list(found):
         outer = name.rpartition(".")[0]
         while outer and outer not in found:
-            found[outer] = Path(outer) / "__init__.py"  # a package that is only a parent of ours
+            found[outer] = (
+                Path(outer) / "__init__.py"
+            )  # a package that is only a parent of ours
             outer = outer.rpartition(".")[0]
     return found
 
@@ -192,7 +227,10 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
     offered = names_in(theirs).exported
     if theirs.name == "__init__.py":
         folder = theirs.parent
-        if any((folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in _children(name, modules)):
+        if any(
+            (folder / part).is_dir() or (folder / f"{part}.py").is_file()
+            for part in _children(name, modules)
+        ):
             return True
         if not offered and not any(file != theirs for file in folder.glob("*.py")):
             return True  # an empty package hides nothing
@@ -202,4 +240,8 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
 
 def _children(name: str, modules: Mapping[str, Path]) -> set[str]:
     below = f"{name}."
-    return {other.removeprefix(below).partition(".")[0] for other in modules if other.startswith(below)}
+    return {
+        other.removeprefix(below).partition(".")[0]
+        for other in modules
+        if other.startswith(below)
+    }

@@ -23,7 +23,10 @@ _here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
 def choose(dialect: str, protocol: str) -> None:
     """Sets the rule of one dialect for this process; replicas and workers get it with their start."""
     if protocol not in (OURS, UPSTREAM, DOCUMENTED):
-        raise UsageError(f"unknown protocol {protocol!r}", fix=f"protocol={OURS!r} or protocol={UPSTREAM!r}")
+        raise UsageError(
+            f"unknown protocol {protocol!r}",
+            fix=f"protocol={OURS!r} or protocol={UPSTREAM!r}",
+        )
     _upstream.pop(dialect, None)
     if protocol != OURS:
         _upstream[dialect] = protocol

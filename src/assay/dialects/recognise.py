@@ -28,7 +28,9 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
         return ()
     choice = getattr(run, "dialect", None)
     bare = reference.removesuffix(UPSTREAM)
-    found = dialect_of(reference, choice) if bare == reference else dialect_of(bare, choice)
+    found = (
+        dialect_of(reference, choice) if bare == reference else dialect_of(bare, choice)
+    )
     if found is None:
         return None
     if bare != reference and is_whole(bare):
@@ -47,7 +49,9 @@ def is_whole(reference: str) -> bool:
 def _as_upstream(dialect: str) -> Any:
     tasks_of = getattr(_module(dialect), "as_upstream", None)
     if tasks_of is None:
-        raise UsageError(f"the {dialect} dialect has no protocol {UPSTREAM}", fix="leave it out")
+        raise UsageError(
+            f"the {dialect} dialect has no protocol {UPSTREAM}", fix="leave it out"
+        )
     return tasks_of
 
 
@@ -58,13 +62,24 @@ def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
     names: list[str] = []
     for other in getattr(run, "tasks", ()):
         if isinstance(other, str) and other != reference and _folder(other).is_dir():
-            claimed = dialect_of(other.removesuffix(UPSTREAM), getattr(run, "dialect", None))
-            names_in = getattr(_module(claimed[0]), "names_in", None) if claimed else None
-            names += names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
+            claimed = dialect_of(
+                other.removesuffix(UPSTREAM), getattr(run, "dialect", None)
+            )
+            names_in = (
+                getattr(_module(claimed[0]), "names_in", None) if claimed else None
+            )
+            names += (
+                names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
+            )
     if reference in names or not names:
         return bool(names)
     if registry.tasks.resolve(reference.rpartition("|")[0] or reference) is None:
-        raise UnknownName("task", reference, names, hint=f"the folder has {len(names)}, `assay ls` prints them")
+        raise UnknownName(
+            "task",
+            reference,
+            names,
+            hint=f"the folder has {len(names)}, `assay ls` prints them",
+        )
     return False
 
 
@@ -72,7 +87,9 @@ def _folder(reference: str) -> Path:
     return Path(reference.removesuffix(UPSTREAM)).expanduser()
 
 
-def recognise_model(reference: str, args: Mapping[str, Any], choice: str | None = None) -> Model | None:
+def recognise_model(
+    reference: str, args: Mapping[str, Any], choice: str | None = None
+) -> Model | None:
     """The model a guest file defines; `None` if no dialect claims the file.
 
     The dialect that was asked for wins where the file looks like several, or like none; a file that is plainly written
@@ -100,19 +117,27 @@ def _dialect_of_model(reference: str, choice: str | None) -> str | None:
 def listing_of(folder: str) -> Any:
     """The module that lists what a guest's folder defines; `None` where no dialect claims it, or it lists nothing."""
     found = dialect_of(folder) if Path(folder).expanduser().is_dir() else None
-    if found is None or importlib.util.find_spec(f"{__package__}.{found[0]}.listing") is None:
+    if (
+        found is None
+        or importlib.util.find_spec(f"{__package__}.{found[0]}.listing") is None
+    ):
         return None
     return importlib.import_module(f".{found[0]}.listing", __package__)
 
 
 def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | None:
     """The dialect of a reference, and why; the one that was asked for wins."""
-    present = [name for name in DIALECTS if (Path(__file__).parent / name / "claims.py").exists()]
+    present = [
+        name
+        for name in DIALECTS
+        if (Path(__file__).parent / name / "claims.py").exists()
+    ]
     if choice is not None:
         if choice not in present:
             close = nearest(choice, present)
             raise UsageError(
-                f"unknown dialect {choice!r}", fix=f"did you mean {close!r}?" if close else ", ".join(present)
+                f"unknown dialect {choice!r}",
+                fix=f"did you mean {close!r}?" if close else ", ".join(present),
             )
         return choice, "asked for by --dialect"
     path = Path(split_reference(reference)[0]).expanduser()
@@ -127,14 +152,20 @@ def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | N
 
 
 def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
-    reason: str | None = importlib.import_module(f".{dialect}.claims", __package__).claims(path, imports)
+    reason: str | None = importlib.import_module(
+        f".{dialect}.claims", __package__
+    ).claims(path, imports)
     return reason
 
 
 def imported_names(path: Path) -> frozenset[str]:
     """The dotted names a Python file imports, relative ones with their dots; empty for a file that is not Python."""
     tree = parsed(path)
-    return frozenset(name for node in ast.walk(tree) for name in names_imported(node)) if tree else frozenset()
+    return (
+        frozenset(name for node in ast.walk(tree) for name in names_imported(node))
+        if tree
+        else frozenset()
+    )
 
 
 def _module(name: str) -> Any:

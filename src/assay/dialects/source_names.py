@@ -40,8 +40,12 @@ class SourceNames:
         """What the file offers to others: its `__all__`, else every public name but those of star imports."""
         if self.declared is not None:
             return self.declared
-        imported = {here for node in self.imports if not node.is_star for _, here in node.names}
-        return frozenset(name for name in self.defined | imported if not name.startswith("_"))
+        imported = {
+            here for node in self.imports if not node.is_star for _, here in node.names
+        }
+        return frozenset(
+            name for name in self.defined | imported if not name.startswith("_")
+        )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
         """The import that brings a name in, and what the name is called there."""
@@ -74,19 +78,34 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
     declared: frozenset[str] | None = None
     for node in _statements(tree.body):
         if isinstance(node, ast.ImportFrom):
-            names = tuple((alias.name, alias.asname or alias.name) for alias in node.names)
+            names = tuple(
+                (alias.name, alias.asname or alias.name) for alias in node.names
+            )
             imports.append(ImportFrom(node.level, node.module or "", names))
         elif isinstance(node, ast.Import):
-            defined |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            defined |= {
+                alias.asname or alias.name.partition(".")[0] for alias in node.names
+            }
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             defined.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            found = {
+                name.id
+                for target in targets
+                for name in ast.walk(target)
+                if isinstance(name, ast.Name)
+            }
             defined |= found
             if "__all__" in found and isinstance(node.value, (ast.List, ast.Tuple)):
-                texts = [e.value for e in node.value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-                declared = frozenset(texts) if len(texts) == len(node.value.elts) else None
+                texts = [
+                    e.value
+                    for e in node.value.elts
+                    if isinstance(e, ast.Constant) and isinstance(e.value, str)
+                ]
+                declared = (
+                    frozenset(texts) if len(texts) == len(node.value.elts) else None
+                )
     return SourceNames(frozenset(defined), tuple(imports), declared)
 
 
@@ -95,7 +114,11 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
         yield node
         if isinstance(node, (ast.If, ast.Try, ast.With)):
-            for inner in (node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])):
+            for inner in (
+                node.body,
+                getattr(node, "orelse", []),
+                getattr(node, "finalbody", []),
+            ):
                 yield from _statements(inner)
             for handler in getattr(node, "handlers", []):
                 yield from _statements(handler.body)
@@ -104,4 +127,8 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def words_in(file: Path) -> frozenset[str]:
     """The names that a file uses anywhere."""
     tree = parsed(file)
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else frozenset()
+    return (
+        frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        if tree
+        else frozenset()
+    )

@@ -43,7 +43,11 @@ class DecodedAudio:
 
 
 def decode_audio(
-    audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
+    audio: Audio,
+    *,
+    rate: int | None = None,
+    channels: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
     """The audio as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
 
@@ -55,7 +59,10 @@ def decode_audio(
     from .bounded import decode
 
     if channels not in (None, 1):
-        raise UsageError(f"cannot make {channels} channels of an audio clip", fix="channels=1, or None to keep them")
+        raise UsageError(
+            f"cannot make {channels} channels of an audio clip",
+            fix="channels=1, or None to keep them",
+        )
     check_audio(audio, limits)
     reply, body = decode(audio, limits, {"rate": rate, "channels": channels})
     samples: Floats = np.frombuffer(body, np.float32).reshape(reply["shape"])
@@ -63,7 +70,11 @@ def decode_audio(
 
 
 def decode_audio_here(
-    audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
+    audio: Audio,
+    *,
+    rate: int | None = None,
+    channels: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
     """`decode_audio` in this process."""
     import numpy as np
@@ -71,14 +82,19 @@ def decode_audio_here(
     samples, found = _read(audio, limits)
     if not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))
-        raise audio.fault(f"{bad} of {samples.size} samples are not finite (NaN or infinite)")
+        raise audio.fault(
+            f"{bad} of {samples.size} samples are not finite (NaN or infinite)"
+        )
     conversions: list[str] = []
     count = samples.shape[1]
     if channels == 1 and count > 1:
         samples = samples.mean(axis=1, dtype=np.float32, keepdims=True)
         conversions.append(f"mixed {count} channels to 1")
     elif count > 2:
-        raise audio.fault(f"the audio has {count} channels at {found:,} Hz", fix="mix it down: channels=1")
+        raise audio.fault(
+            f"the audio has {count} channels at {found:,} Hz",
+            fix="mix it down: channels=1",
+        )
     if rate is not None and rate != found:
         samples = resample(samples, found, rate)
         conversions.append(f"resampled {found} Hz to {rate} Hz")
@@ -107,7 +123,8 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
         # libsndfile's own errors, and whatever its wrapper meets in a file that is none of the usual ones.
         reason = str(error).partition(": ")[2] or str(error)
         raise audio.fault(
-            f"the {facts.format} cannot be decoded: {reason}", fix="convert it to WAV or FLAC, or get it again"
+            f"the {facts.format} cannot be decoded: {reason}",
+            fix="convert it to WAV or FLAC, or get it again",
         ) from error
     if len(samples) < promised:
         raise audio.fault(

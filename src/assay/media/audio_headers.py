@@ -19,16 +19,30 @@ def wav(data: bytes) -> Facts:
     while at + 8 <= len(data):
         name, length = struct.unpack("<4sI", data[at : at + 8])
         if name == b"fmt " and at + 24 <= len(data):
-            code, channels, rate, _, block = struct.unpack("<HHIIH", data[at + 8 : at + 22])
+            code, channels, rate, _, block = struct.unpack(
+                "<HHIIH", data[at + 8 : at + 22]
+            )
         if name == b"data":
             if not (block and rate and channels):
-                zero = " of 0 Hz" if block and channels else " of 0 channels" if block else ""
-                what = f"the WAV has a format{zero}" if zero else "the WAV has samples but no format before them"
+                zero = (
+                    " of 0 Hz"
+                    if block and channels
+                    else " of 0 channels"
+                    if block
+                    else ""
+                )
+                what = (
+                    f"the WAV has a format{zero}"
+                    if zero
+                    else "the WAV has samples but no format before them"
+                )
                 raise Broken(what)
             present = len(data) - at - 8
             streamed = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
             if not streamed and length > present:
-                raise Broken(f"the WAV is cut off: {present // block} of {length // block} frames")
+                raise Broken(
+                    f"the WAV is cut off: {present // block} of {length // block} frames"
+                )
             blocks = (present if streamed else length) // block
             # A block of a codec is many frames, and how many only the decoder knows.
             frames = blocks if code in _ONE_FRAME_A_BLOCK or blocks == 0 else None
@@ -47,7 +61,12 @@ def flac(data: bytes) -> Facts:
         raise Broken("the FLAC ends inside its header")
     packed = int.from_bytes(data[18:26], "big")
     total = packed & 0xFFFFFFFFF
-    return Facts("flac", frames=total or None, rate=packed >> 44, channels=(packed >> 41 & 0x7) + 1)
+    return Facts(
+        "flac",
+        frames=total or None,
+        rate=packed >> 44,
+        channels=(packed >> 41 & 0x7) + 1,
+    )
 
 
 def ogg(data: bytes) -> Facts:
@@ -58,7 +77,9 @@ def ogg(data: bytes) -> Facts:
         lengths = data[at + 27 : at + 27 + segments]
         end = at + 27 + segments + sum(lengths)
         if len(lengths) < segments or end > len(data):
-            raise Broken(f"the Ogg is cut off: its last page needs {end - len(data)} bytes more")
+            raise Broken(
+                f"the Ogg is cut off: its last page needs {end - len(data)} bytes more"
+            )
         at = end
     return Facts("ogg")
 
@@ -114,12 +135,21 @@ def sphere(data: bytes) -> Facts:
     """NIST SPHERE, as TIMIT and WSJ have it: a header of text, then samples; packed ones (shorten) are not read."""
     size = data[8:16].strip()
     header = data[: int(size) if size.isdigit() else 1024].decode("latin-1")
-    fields = {line.split(" ", 2)[0]: line.split(" ", 2)[2] for line in header.splitlines() if line.count(" ") >= 2}
+    fields = {
+        line.split(" ", 2)[0]: line.split(" ", 2)[2]
+        for line in header.splitlines()
+        if line.count(" ") >= 2
+    }
     if "," in fields.get("sample_coding", ""):
-        raise Broken(f"the SPHERE file is packed ({fields['sample_coding']}): unpack it, with `w_decode` or `sph2pipe`")
+        raise Broken(
+            f"the SPHERE file is packed ({fields['sample_coding']}): unpack it, with `w_decode` or `sph2pipe`"
+        )
     try:
         frames, rate = int(fields["sample_count"]), int(fields["sample_rate"])
-        channels, width = int(fields.get("channel_count", 1)), int(fields.get("sample_n_bytes", 2))
+        channels, width = (
+            int(fields.get("channel_count", 1)),
+            int(fields.get("sample_n_bytes", 2)),
+        )
     except (KeyError, ValueError) as error:
         raise Broken("the SPHERE header does not say how long the audio is") from error
     _whole("sphere", data, len(header) + frames * channels * width)
@@ -138,6 +168,7 @@ def _whole(name: str, data: bytes, size: int) -> Facts:
 
 
 READERS: dict[str, Callable[[bytes], Facts]] = {
-    read.__name__: read for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
+    read.__name__: read
+    for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
 """By format, which each reader is named after."""

@@ -28,14 +28,25 @@ MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """A thread pool reserves address space that the limit would count."""
-_PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT")
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "SYSTEMROOT",
+)
 """No more of the environment than an interpreter needs: keys and tokens stay here."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()
 
 
-def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict[str, Any], bytearray]:
+def decode(
+    medium: Media, limits: Limits, options: dict[str, Any]
+) -> tuple[dict[str, Any], bytearray]:
     """What the worker says of the decoded medium, and its bytes; a `DataError` with the medium's place otherwise."""
     data = medium.data()
     seconds = SECONDS + SECONDS_A_MEBIBYTE * len(data) / 1024**2
@@ -43,7 +54,9 @@ def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict
     try:
         reply, body = worker.ask(medium.kind, data, limits, options, seconds)
     except WorkerLost as lost:
-        raise medium.fault(f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
+        raise medium.fault(
+            f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out"
+        ) from lost
     _give_back(worker)
     if "fault" in reply:
         raise medium.fault(reply["fault"], fix=reply["fix"])
@@ -51,7 +64,10 @@ def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict
         raise MissingExtra(reply["missing"], reply["pip"])
     if "memory" in reply:
         limit = MEMORY[medium.kind] // GIBIBYTE
-        raise medium.fault(f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
+        raise medium.fault(
+            f"the {medium.kind} needs more than {limit} GiB to decode",
+            fix="make it smaller",
+        )
     return reply, body
 
 
@@ -93,13 +109,22 @@ class Worker:
         return self.owner == os.getpid() and self._process.poll() is None
 
     def ask(
-        self, kind: str, data: bytes, limits: Limits, options: dict[str, Any], seconds: float
+        self,
+        kind: str,
+        data: bytes,
+        limits: Limits,
+        options: dict[str, Any],
+        seconds: float,
     ) -> tuple[dict[str, Any], bytearray]:
         """Sends a medium and reads the reply; after `seconds` the process is ended."""
         request = {
-            "kind": kind, "bytes": len(data), "limits": asdict(limits), "options": options,
-            "memory": MEMORY[kind], "seconds": seconds,
-        }  # fmt: skip
+            "kind": kind,
+            "bytes": len(data),
+            "limits": asdict(limits),
+            "options": options,
+            "memory": MEMORY[kind],
+            "seconds": seconds,
+        }
         requests, replies = self._process.stdin, self._process.stdout
         assert requests is not None and replies is not None
         late = threading.Event()
@@ -129,7 +154,11 @@ class Worker:
             return reply, body
         except (OSError, EOFError, ValueError) as error:
             self.close()
-            how = f"it took longer than {seconds:.0f} s" if late.is_set() else "the decoder broke down"
+            how = (
+                f"it took longer than {seconds:.0f} s"
+                if late.is_set()
+                else "the decoder broke down"
+            )
             raise WorkerLost(how) from error
         except BaseException:
             self.close()  # interrupted in the middle of a reply, which nobody will read
@@ -151,9 +180,16 @@ class Worker:
 
 def _environment() -> dict[str, str]:
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    for name in passed.keys() & {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"}:
+    for name in passed.keys() & {
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "LD_LIBRARY_PATH",
+        "TMPDIR",
+    }:
         # They may be told from this folder, and the worker runs in another.
-        passed[name] = os.pathsep.join(os.path.abspath(folder) for folder in passed[name].split(os.pathsep))
+        passed[name] = os.pathsep.join(
+            os.path.abspath(folder) for folder in passed[name].split(os.pathsep)
+        )
     return passed | _FEW_THREADS
 
 

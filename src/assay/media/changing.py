@@ -9,7 +9,9 @@ from ..core import Part, Prompt
 def with_parts(prompt: Prompt, change: Callable[[Part], Part]) -> Prompt:
     """The prompt with each part as `change` gives it back."""
     messages = tuple(
-        replace(message, parts=tuple(change(part) for part in message.parts)) if message.parts else message
+        replace(message, parts=tuple(change(part) for part in message.parts))
+        if message.parts
+        else message
         for message in prompt.messages
     )
     return replace(prompt, messages=messages)

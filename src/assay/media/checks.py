@@ -13,9 +13,31 @@ IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio that libsndfile does not read, and PyAV does."""
 AUDIO_FORMATS = CONTAINERS | {
-    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
-    "avr", "wve", "xi", "mat4", "mat5", "sds", "mpc2k", "htk", "mp2",
-}  # fmt: skip
+    "wav",
+    "flac",
+    "ogg",
+    "mp3",
+    "aiff",
+    "au",
+    "caf",
+    "w64",
+    "rf64",
+    "sphere",
+    "voc",
+    "paf",
+    "svx",
+    "ircam",
+    "pvf",
+    "avr",
+    "wve",
+    "xi",
+    "mat4",
+    "mat5",
+    "sds",
+    "mpc2k",
+    "htk",
+    "mp2",
+}
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 Readers = Mapping[str, Callable[[bytes], Facts]]
 _AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}
@@ -61,10 +83,18 @@ def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
     return facts
 
 
-def check_length(audio: Audio, frames: int | None, rate: int | None, channels: int | None, limits: Limits) -> None:
+def check_length(
+    audio: Audio,
+    frames: int | None,
+    rate: int | None,
+    channels: int | None,
+    limits: Limits,
+) -> None:
     """Raises for an audio clip without samples, and for one longer than the limits allow."""
     if frames == 0:
-        raise audio.fault("the audio has no samples", fix="leave the row out, or get the file again")
+        raise audio.fault(
+            "the audio has no samples", fix="leave the row out, or get the file again"
+        )
     if frames is None or not rate:
         return
     if frames / rate > limits.seconds or frames * (channels or 1) > limits.samples:
@@ -95,7 +125,9 @@ def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
         )
     if expected and name not in expected:
         fix = f"give {_a(medium.kind)}, or name the column for what it holds"
-        raise medium.fault(f"not {_a(medium.kind)}: the bytes are those of {_a(name)} file", fix=fix)
+        raise medium.fault(
+            f"not {_a(medium.kind)}: the bytes are those of {_a(name)} file", fix=fix
+        )
     return name
 
 

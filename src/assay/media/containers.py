@@ -26,9 +26,13 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
     except Exception as error:
         # FFmpeg's errors, and what PyAV meets in streams that break off.
         what = getattr(error, "strerror", None) or str(error)
-        raise audio.fault(f"the {name} cannot be decoded: {what}", fix="convert it to WAV or FLAC") from error
+        raise audio.fault(
+            f"the {name} cannot be decoded: {what}", fix="convert it to WAV or FLAC"
+        ) from error
     if not pieces:
-        raise audio.fault("the audio has no samples", fix="leave the row out, or get the file again")
+        raise audio.fault(
+            "the audio has no samples", fix="leave the row out, or get the file again"
+        )
     return np.concatenate(pieces), rate
 
 
@@ -39,7 +43,10 @@ def _decoded(av: Any, audio: Audio, limits: Limits) -> "tuple[list[Floats], int]
     count = 0
     with av.open(io.BytesIO(audio.data())) as container:
         if not container.streams.audio:
-            raise audio.fault("the file has no audio stream", fix="leave the row out, or name the column `video`")
+            raise audio.fault(
+                "the file has no audio stream",
+                fix="leave the row out, or name the column `video`",
+            )
         stream = container.streams.audio[0]
         rate = int(stream.rate)
         as_floats = av.AudioResampler(format="fltp", rate=rate)

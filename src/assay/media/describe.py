@@ -21,5 +21,7 @@ def described(medium: Media) -> dict[str, Any]:
         if (facts.frames or 1) > 1:
             plain["frames"] = facts.frames
     elif facts.seconds is not None:
-        plain.update(seconds=round(facts.seconds, 6), rate=facts.rate, channels=facts.channels)
+        plain.update(
+            seconds=round(facts.seconds, 6), rate=facts.rate, channels=facts.channels
+        )
     return plain

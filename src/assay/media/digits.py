@@ -45,11 +45,17 @@ def digits() -> Digits:
     """The 1,797 images: those at even places teach drawing, those at odd places judging."""
     import numpy as np
 
-    datasets = library("sklearn.datasets", "scikit-learn, which brings the handwritten digits,", "scikit-learn")
+    datasets = library(
+        "sklearn.datasets",
+        "scikit-learn, which brings the handwritten digits,",
+        "scikit-learn",
+    )
     pixels, labels = datasets.load_digits(return_X_y=True)
     scaled = (pixels / DARKEST).astype(np.float32)
     whole_labels = labels.astype(np.int64)
-    drawing, judging = (Half(scaled[start::2], whole_labels[start::2]) for start in (0, 1))
+    drawing, judging = (
+        Half(scaled[start::2], whole_labels[start::2]) for start in (0, 1)
+    )
     digest = hashlib.sha256()
     for half in (drawing, judging):
         digest.update(half.pixels.tobytes() + half.labels.tobytes())

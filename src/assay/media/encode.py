@@ -34,7 +34,11 @@ def image_from(image: Any, *, name: str | None = None) -> Image:
 
 
 def audio_from(
-    samples: Any, rate: int, *, subtype: Literal["PCM_16", "FLOAT"] = "PCM_16", name: str | None = None
+    samples: Any,
+    rate: int,
+    *,
+    subtype: Literal["PCM_16", "FLOAT"] = "PCM_16",
+    name: str | None = None,
 ) -> Audio:
     """A WAV from an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
 
@@ -45,9 +49,14 @@ def audio_from(
     array = np.asarray(samples)
     if rate < 1:
         raise UsageError(f"an audio clip needs a sampling rate, not {rate}")
-    if array.ndim not in (1, 2) or array.size == 0 or (array.ndim == 2 and array.shape[1] > 8):
+    if (
+        array.ndim not in (1, 2)
+        or array.size == 0
+        or (array.ndim == 2 and array.shape[1] > 8)
+    ):
         raise UsageError(
-            f"no audio clip can be made of an array of shape {array.shape}", fix="frames, or frames by channels"
+            f"no audio clip can be made of an array of shape {array.shape}",
+            fix="frames, or frames by channels",
         )
     if array.dtype == np.int16:
         array = array if subtype == "PCM_16" else array.astype(np.float32) / 32_768
@@ -55,17 +64,26 @@ def audio_from(
         array = _checked(array, subtype)
     else:
         raise UsageError(
-            f"no audio clip can be made of {array.dtype} samples", fix="16-bit integers, or floats from -1 to 1"
+            f"no audio clip can be made of {array.dtype} samples",
+            fix="16-bit integers, or floats from -1 to 1",
         )
     channels = 1 if array.ndim == 1 else array.shape[1]
     code, dtype = (PCM, "<i2") if subtype == "PCM_16" else (FLOAT, "<f4")
-    return Audio(_wav(array.astype(dtype).tobytes(), code, channels, rate, int(dtype[-1])), name=name)
+    return Audio(
+        _wav(array.astype(dtype).tobytes(), code, channels, rate, int(dtype[-1])),
+        name=name,
+    )
 
 
 def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
     """A decoded clip as WAV of 16 bits, or of floats where it goes beyond full scale; it keeps its name and place."""
     is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
-    wav = audio_from(decoded.samples, decoded.rate, subtype="FLOAT" if is_loud else "PCM_16", name=original.name)
+    wav = audio_from(
+        decoded.samples,
+        decoded.rate,
+        subtype="FLOAT" if is_loud else "PCM_16",
+        name=original.name,
+    )
     wav.place = original.place
     return wav
 
@@ -79,15 +97,26 @@ def _checked(array: Any, subtype: str) -> Any:
         return array
     peak = float(np.abs(array).max())
     if peak > 1.0:
-        raise UsageError(f"samples up to {peak:g} would be cut at 1", fix="scale them, or subtype='FLOAT'")
+        raise UsageError(
+            f"samples up to {peak:g} would be cut at 1",
+            fix="scale them, or subtype='FLOAT'",
+        )
     return np.clip(np.round(array * 32_768), -32_768, 32_767)
 
 
 def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
     block = channels * width
-    format_chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, code, channels, rate, rate * block, block, 8 * width)
-    data_chunk = struct.pack("<4sI", b"data", len(body)) + body + b"\0" * (len(body) & 1)
-    return struct.pack("<4sI4s", b"RIFF", 4 + len(format_chunk) + len(data_chunk), b"WAVE") + format_chunk + data_chunk
+    format_chunk = struct.pack(
+        "<4sIHHIIHH", b"fmt ", 16, code, channels, rate, rate * block, block, 8 * width
+    )
+    data_chunk = (
+        struct.pack("<4sI", b"data", len(body)) + body + b"\0" * (len(body) & 1)
+    )
+    return (
+        struct.pack("<4sI4s", b"RIFF", 4 + len(format_chunk) + len(data_chunk), b"WAVE")
+        + format_chunk
+        + data_chunk
+    )
 
 
 def _image(array: Any) -> Any:
@@ -97,15 +126,23 @@ def _image(array: Any) -> Any:
     pixels = np.asarray(array)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
-    if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):
+    if pixels.size == 0 or not (
+        pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))
+    ):
         raise UsageError(
             f"no image can be made of an array of shape {pixels.shape}",
             fix="height x width, or x 1, 3 or 4 channels",
         )
     if pixels.dtype.kind == "f":
         if not np.isfinite(pixels).all() or pixels.min() < 0 or pixels.max() > 1:
-            raise UsageError("no image can be made of floats outside 0 to 1", fix="scale them, or give bytes")
+            raise UsageError(
+                "no image can be made of floats outside 0 to 1",
+                fix="scale them, or give bytes",
+            )
         pixels = np.round(pixels * 255).astype(np.uint8)
     if pixels.dtype != np.uint8:
-        raise UsageError(f"no image can be made of {pixels.dtype} pixels", fix="bytes, or floats from 0 to 1")
+        raise UsageError(
+            f"no image can be made of {pixels.dtype} pixels",
+            fix="bytes, or floats from 0 to 1",
+        )
     return pillow.fromarray(np.ascontiguousarray(pixels))

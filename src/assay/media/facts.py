@@ -20,7 +20,9 @@ class Facts:
     @property
     def seconds(self) -> float | None:
         """How long an audio clip is."""
-        return self.frames / self.rate if self.rate and self.frames is not None else None
+        return (
+            self.frames / self.rate if self.rate and self.frames is not None else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,9 @@ def jpeg(data: bytes) -> Facts:
         at += 2 + length
         if marker == 0xDA:
             if size is not None and data.endswith(b"\xff\xd9"):
-                return Facts("jpeg", *size, 1)  # inside a scan these two bytes cannot occur: this is its own end
+                return Facts(
+                    "jpeg", *size, 1
+                )  # inside a scan these two bytes cannot occur: this is its own end
             following = _AFTER_SCAN.search(data, at)
             if following is None:
                 break
@@ -96,7 +98,9 @@ def webp(data: bytes) -> Facts:
     if chunk == b"VP8X" and len(body) >= 10:
         width = 1 + int.from_bytes(body[4:7], "little")
         height = 1 + int.from_bytes(body[7:10], "little")
-        return Facts("webp", width, height, max(data.count(b"ANMF"), 2) if body[0] & 2 else 1)
+        return Facts(
+            "webp", width, height, max(data.count(b"ANMF"), 2) if body[0] & 2 else 1
+        )
     if chunk == b"VP8L" and len(body) >= 5:
         bits = int.from_bytes(body[1:5], "little")
         return Facts("webp", (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, 1)
@@ -110,7 +114,10 @@ def bmp(data: bytes) -> Facts:
     """Width and height; the size in the header must fit the file."""
     if len(data) < 26:
         raise Broken("the BMP ends inside its header")
-    declared, header = struct.unpack("<I", data[2:6])[0], struct.unpack("<I", data[14:18])[0]
+    declared, header = (
+        struct.unpack("<I", data[2:6])[0],
+        struct.unpack("<I", data[14:18])[0],
+    )
     if declared > len(data):
         raise Broken(f"the BMP is cut off: {len(data)} bytes of {declared}")
     if header == 12:
@@ -130,7 +137,10 @@ def tiff(data: bytes) -> Facts:
             entry = data[at + 2 + 12 * index : at + 14 + 12 * index]
             tag, kind = struct.unpack(order + "HH", entry[:4])
             if tag in (256, 257):
-                sizes[tag] = struct.unpack(order + ("H" if kind == 3 else "I"), entry[8 : 10 if kind == 3 else 12])[0]
+                sizes[tag] = struct.unpack(
+                    order + ("H" if kind == 3 else "I"),
+                    entry[8 : 10 if kind == 3 else 12],
+                )[0]
     except struct.error as error:
         raise Broken("the TIFF is cut off inside its directory") from error
     if len(sizes) < 2:
@@ -145,5 +155,7 @@ def riff_size(data: bytes, what: str) -> None:
         raise Broken(f"the {what} is cut off: {len(data)} bytes of {declared + 8}")
 
 
-READERS: dict[str, Callable[[bytes], Facts]] = {read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)}
+READERS: dict[str, Callable[[bytes], Facts]] = {
+    read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)
+}
 """By format, which each reader is named after."""

@@ -13,7 +13,19 @@ from .facts import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG2000", "PPM", "ICO")
+FORMATS = (
+    "PNG",
+    "JPEG",
+    "GIF",
+    "WEBP",
+    "BMP",
+    "TIFF",
+    "AVIF",
+    "HEIF",
+    "JPEG2000",
+    "PPM",
+    "ICO",
+)
 """What Pillow may try: its readers of rarer formats see no foreign bytes."""
 
 
@@ -46,7 +58,10 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
         with pillow.open(io.BytesIO(image.data()), formats=_known()) as opened:
             check_size(image, *opened.size, limits)
             # A phone's JPEG may carry a second image (a depth map, a preview); the first one is the photo.
-            if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
+            if (
+                facts.format != "jpeg"
+                and (frames := int(getattr(opened, "n_frames", 1))) > 1
+            ):
                 raise _animated(image, facts.format, frames)
             opened.load()
             return to_rgb(ImageOps.exif_transpose(opened))
@@ -54,8 +69,14 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
         raise
     except Exception as error:
         # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
-        fix = "convert it to PNG or JPEG" if facts.format in RARE_IMAGES else "get the file again"
-        raise image.fault(f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
+        fix = (
+            "convert it to PNG or JPEG"
+            if facts.format in RARE_IMAGES
+            else "get the file again"
+        )
+        raise image.fault(
+            f"the {facts.format} cannot be decoded: {error}", fix=fix
+        ) from error
 
 
 def _known() -> list[str]:
@@ -71,14 +92,21 @@ def _get_ready(image: Image, name: str) -> None:
     from PIL import features
 
     if name == "heic":
-        register_heif_opener = library("pi_heif", "pi-heif, which reads HEIC,", "assay[media]").register_heif_opener
+        register_heif_opener = library(
+            "pi_heif", "pi-heif, which reads HEIC,", "assay[media]"
+        ).register_heif_opener
         register_heif_opener()
     elif name == "jxl":
-        raise image.fault("JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
+        raise image.fault(
+            "JPEG XL cannot be decoded here",
+            fix="convert it to PNG: `djxl image.jxl image.png`",
+        )
     elif name == "avif" and not features.check("avif"):
         raise MissingExtra("a Pillow that reads AVIF", "-U 'pillow>=11.3'")
     elif name == "jp2" and not features.check("jpg_2000"):
-        raise image.fault("this Pillow was built without JPEG 2000", fix="convert it to PNG")
+        raise image.fault(
+            "this Pillow was built without JPEG 2000", fix="convert it to PNG"
+        )
 
 
 def to_rgb(image: "PilImage") -> "PilImage":
@@ -107,18 +135,27 @@ def _from_deep(image: "PilImage") -> "PilImage":
     low, high = float(values.min()), float(values.max())
     if image.mode == "F":
         if low < 0 or high > 255:
-            raise ValueError(f"floating-point pixels from {low:g} to {high:g}; 0 to 1 or 0 to 255 is understood")
+            raise ValueError(
+                f"floating-point pixels from {low:g} to {high:g}; 0 to 1 or 0 to 255 is understood"
+            )
         scaled = np.round(values * 255 if high <= 1 else values)
     else:
         if low < 0 or high > 65_535:
-            raise ValueError(f"pixels from {low:g} to {high:g}; at most 16 bits are understood")
+            raise ValueError(
+                f"pixels from {low:g} to {high:g}; at most 16 bits are understood"
+            )
         scaled = values.astype(np.int64) // 257
     return pillow.fromarray(scaled.astype(np.uint8))
 
 
 def _animated(image: Image, name: str, frames: int) -> Exception:
     if name == "tiff":
-        what, fix = "pages", "save the page that is meant as an image of its own, or name several images in a list"
+        what, fix = (
+            "pages",
+            "save the page that is meant as an image of its own, or name several images in a list",
+        )
     else:
         what, fix = "frames", "save one frame, or give it as video"
-    return image.fault(f"the {name} has {frames} {what} where one image is expected", fix=fix)
+    return image.fault(
+        f"the {name} has {frames} {what} where one image is expected", fix=fix
+    )

@@ -15,8 +15,27 @@ from .changing import with_parts
 Stripped = tuple[bytes, list[str]]
 ORIENTATION = 0x0112
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
-_PNG_KEPT = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"acTL", b"fcTL", b"fdAT"})
-_PNG_NAMES = {b"tEXt": "text", b"zTXt": "text", b"iTXt": "text", b"eXIf": "exif", b"iCCP": "colour profile"}
+_PNG_KEPT = frozenset(
+    {
+        b"tRNS",
+        b"gAMA",
+        b"cHRM",
+        b"sRGB",
+        b"sBIT",
+        b"bKGD",
+        b"pHYs",
+        b"acTL",
+        b"fcTL",
+        b"fdAT",
+    }
+)
+_PNG_NAMES = {
+    b"tEXt": "text",
+    b"zTXt": "text",
+    b"iTXt": "text",
+    b"eXIf": "exif",
+    b"iCCP": "colour profile",
+}
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 """A marker among the packed pixels: not a stuffed byte, not one for starting anew."""
 _WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
@@ -27,7 +46,11 @@ _FLAC_KEPT = frozenset({0, 3})
 
 def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
     """The prompt with its media stripped, and what was taken out of which, for the record."""
-    if not any(isinstance(part, Media) for message in prompt.messages for part in message.parts or ()):
+    if not any(
+        isinstance(part, Media)
+        for message in prompt.messages
+        for part in message.parts or ()
+    ):
         return prompt, ()
     removed: list[str] = []
     changed = with_parts(prompt, lambda part: _part(part, removed))
@@ -39,7 +62,9 @@ def _part(part: Part, removed: list[str]) -> Part:
         return part
     data, what = stripped(part)
     if what is None:
-        removed.append(f"{part.kind} {part.digest[:12]}: left as it is ({part.format or 'unknown format'})")
+        removed.append(
+            f"{part.kind} {part.digest[:12]}: left as it is ({part.format or 'unknown format'})"
+        )
         return part
     if not what:
         return part
@@ -79,7 +104,11 @@ def strip_png(data: bytes) -> Stripped:
             if body == data[at + 8 : end - 4]:
                 pieces.append(data[at:end])
             else:
-                pieces.append(struct.pack(">I4s", len(body), b"eXIf") + body + struct.pack(">I", crc32(b"eXIf" + body)))
+                pieces.append(
+                    struct.pack(">I4s", len(body), b"eXIf")
+                    + body
+                    + struct.pack(">I", crc32(b"eXIf" + body))
+                )
                 dropped.append("exif")
         else:
             dropped.append(_PNG_NAMES.get(name, name.decode("latin-1")))
@@ -132,11 +161,17 @@ def _jpeg_name(code: int, body: bytes) -> str:
     """What a segment is called; empty for one that is kept."""
     if code == 0xFE:
         return "comment"
-    if not 0xE0 <= code <= 0xEF or code == 0xEE or (code == 0xE0 and body.startswith(b"JFIF\0")):
+    if (
+        not 0xE0 <= code <= 0xEF
+        or code == 0xEE
+        or (code == 0xE0 and body.startswith(b"JFIF\0"))
+    ):
         return ""
     if code == 0xE1:
         return "exif" if body.startswith(b"Exif\0\0") else "xmp"
-    return "colour profile" if body.startswith(b"ICC_PROFILE\0") else f"app{code - 0xE0}"
+    return (
+        "colour profile" if body.startswith(b"ICC_PROFILE\0") else f"app{code - 0xE0}"
+    )
 
 
 def strip_webp(data: bytes) -> Stripped:
@@ -155,7 +190,9 @@ def strip_webp(data: bytes) -> Stripped:
         else:
             pieces.append((name, body))
     cleaned = [
-        (name, bytes([(body[0] & ~0x2C) | flags]) + body[1:]) if name == b"VP8X" else (name, body)
+        (name, bytes([(body[0] & ~0x2C) | flags]) + body[1:])
+        if name == b"VP8X"
+        else (name, body)
         for name, body in pieces
     ]
     return (_as_riff(b"WEBP", cleaned), dropped) if dropped else (data, [])
@@ -164,7 +201,9 @@ def strip_webp(data: bytes) -> Stripped:
 def strip_wav(data: bytes) -> Stripped:
     """WAV: everything but the format and the samples."""
     chunks = list(_riff(data))
-    dropped = [name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT]
+    dropped = [
+        name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT
+    ]
     pieces = [(name, body) for name, body in chunks if name in _WAV_KEPT]
     return (_as_riff(b"WAVE", pieces), dropped) if dropped else (data, [])
 
@@ -186,7 +225,9 @@ def strip_flac(data: bytes) -> Stripped:
     if not dropped:
         return data, []
     heads = [
-        bytes([kind | (0x80 if place == len(blocks) else 0)]) + len(body).to_bytes(3, "big") + body
+        bytes([kind | (0x80 if place == len(blocks) else 0)])
+        + len(body).to_bytes(3, "big")
+        + body
         for place, (kind, body) in enumerate(blocks, 1)
     ]
     return data[:4] + b"".join(heads) + data[at:], dropped
@@ -218,7 +259,10 @@ def _riff(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _as_riff(form: bytes, chunks: list[tuple[bytes, bytes]]) -> bytes:
-    body = b"".join(struct.pack("<4sI", name, len(part)) + part + b"\0" * (len(part) & 1) for name, part in chunks)
+    body = b"".join(
+        struct.pack("<4sI", name, len(part)) + part + b"\0" * (len(part) & 1)
+        for name, part in chunks
+    )
     return struct.pack("<4sI4s", b"RIFF", 4 + len(body), form) + body
 
 
@@ -230,7 +274,9 @@ def _rotation(exif: bytes) -> int:
     (first,) = struct.unpack_from(f"{order}I", exif, 4)
     (count,) = struct.unpack_from(f"{order}H", exif, first)
     for place in range(min(count, 200)):
-        tag, _, _, value = struct.unpack_from(f"{order}HHIH", exif, first + 2 + 12 * place)
+        tag, _, _, value = struct.unpack_from(
+            f"{order}HHIH", exif, first + 2 + 12 * place
+        )
         if tag == ORIENTATION:
             return value if 2 <= value <= 8 else 0
     return 0
@@ -238,7 +284,9 @@ def _rotation(exif: bytes) -> int:
 
 def _exif(orientation: int) -> bytes:
     """An EXIF block that says the orientation and nothing else."""
-    return struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, ORIENTATION, 3, 1, orientation, 0, 0)
+    return struct.pack(
+        "<2sHIHHHIHHI", b"II", 42, 8, 1, ORIENTATION, 3, 1, orientation, 0, 0
+    )
 
 
 _STRIPPERS: dict[str, Callable[[bytes], Stripped]] = {

@@ -38,4 +38,8 @@ def _part(part: Part, formats: Formats, done: list[str]) -> Part:
 
 
 def _is_taken(medium: Media, formats: Formats) -> bool:
-    return medium.kind not in formats or medium.format in formats[medium.kind] or medium.format is None
+    return (
+        medium.kind not in formats
+        or medium.format in formats[medium.kind]
+        or medium.format is None
+    )

@@ -43,7 +43,9 @@ def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
             # In blocks: a product with overlapping windows copies them first.
             for block in range(0, count, BLOCK_FRAMES):
                 part = row[block : block + BLOCK_FRAMES] @ phases[phase]
-                resampled[first + block * up : first + (block + len(part)) * up : up, index] = part
+                resampled[
+                    first + block * up : first + (block + len(part)) * up : up, index
+                ] = part
     return resampled.reshape((frames, *samples.shape[1:]))
 
 

@@ -16,7 +16,9 @@ def mp4(data: bytes) -> Facts:
         elif size == 0:  # to the end of the file
             size = len(data) - at
         if size < 8 or at + size > len(data):
-            raise Broken(f"the MP4 is cut off: {len(data):,} bytes, and a part goes on to {at + max(size, 8):,}")
+            raise Broken(
+                f"the MP4 is cut off: {len(data):,} bytes, and a part goes on to {at + max(size, 8):,}"
+            )
         names.add(name)
         at += size
     if names.isdisjoint({b"moov", b"moof"}):
@@ -41,7 +43,11 @@ def m4a(data: bytes) -> Facts:
 def matroska(data: bytes) -> Facts:
     """A Matroska as long as its one segment says; a live recording does not say it."""
     after_header = _element(data, 0)[1]
-    end = _element(data, after_header)[1] if data.startswith(_SEGMENT, after_header) else after_header
+    end = (
+        _element(data, after_header)[1]
+        if data.startswith(_SEGMENT, after_header)
+        else after_header
+    )
     if end > len(data):
         raise Broken(f"the Matroska is cut off: {len(data):,} of {end:,} bytes")
     return Facts("matroska")
@@ -56,8 +62,12 @@ def webm(data: bytes) -> Facts:
 def _element(data: bytes, at: int) -> tuple[int, int]:
     """Where the body of an element with an id of four bytes begins, and where it ends: here, if it does not say."""
     first = data[at + 4] if at + 4 < len(data) else 0
-    width = 9 - first.bit_length()  # as many bytes as there are zeros before the first one bit, and that one
-    value = int.from_bytes(data[at + 4 : at + 4 + width], "big") & ((1 << 7 * width) - 1)
+    width = (
+        9 - first.bit_length()
+    )  # as many bytes as there are zeros before the first one bit, and that one
+    value = int.from_bytes(data[at + 4 : at + 4 + width], "big") & (
+        (1 << 7 * width) - 1
+    )
     body = at + 4 + width
     is_unknown = value == (1 << 7 * width) - 1
     return body, body if is_unknown else body + value

@@ -43,15 +43,23 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
     try:
-        return _DECODERS[request["kind"]](data, Limits(**request["limits"]), request["options"])
+        return _DECODERS[request["kind"]](
+            data, Limits(**request["limits"]), request["options"]
+        )
     except DataError as error:
         return {"fault": error.what, "fix": error.fix}, ()
     except MissingExtra as error:
-        return {"missing": error.what.removesuffix(" is not installed"), "pip": error.pip}, ()
+        return {
+            "missing": error.what.removesuffix(" is not installed"),
+            "pip": error.pip,
+        }, ()
     except MemoryError:
         return {"memory": True}, ()
     except Exception as error:  # noqa: BLE001 - a decoder's own fault is this medium's
-        return {"fault": f"the {request['kind']} cannot be decoded: {type(error).__name__}: {error}", "fix": None}, ()
+        return {
+            "fault": f"the {request['kind']} cannot be decoded: {type(error).__name__}: {error}",
+            "fix": None,
+        }, ()
 
 
 def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
@@ -60,18 +68,29 @@ def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
 
 
 def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    audio = decode_audio_here(Audio(data), rate=options["rate"], channels=options["channels"], limits=limits)
-    reply = {"shape": audio.samples.shape, "rate": audio.rate, "conversions": audio.conversions}
+    audio = decode_audio_here(
+        Audio(data), rate=options["rate"], channels=options["channels"], limits=limits
+    )
+    reply = {
+        "shape": audio.samples.shape,
+        "rate": audio.rate,
+        "conversions": audio.conversions,
+    }
     return reply, (audio.samples.data.cast("B"),)
 
 
-_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {"image": _image, "audio": _audio}
+_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {
+    "image": _image,
+    "audio": _audio,
+}
 
 
 def _limit_for_good() -> None:
     try:
         import resource
-    except ImportError:  # no such limits on this system: the deadline of whoever asks remains
+    except (
+        ImportError
+    ):  # no such limits on this system: the deadline of whoever asks remains
         return
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(what, (0, 0))
@@ -84,8 +103,14 @@ def _limit(memory: int, seconds: float) -> None:
     except ImportError:
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (memory if hard == resource.RLIM_INFINITY else min(memory, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS,
+        (memory if hard == resource.RLIM_INFINITY else min(memory, hard), hard),
+    )
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     until = int(used.ru_utime + used.ru_stime + seconds) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_CPU,
+        (until if hard == resource.RLIM_INFINITY else min(until, hard), hard),
+    )

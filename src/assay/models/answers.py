@@ -25,7 +25,9 @@ from ..core.output import ANSWER_KINDS, is_mixed
 from .shapes import WEIGHED, described, weighed
 
 WANTED = 'text, an Image, an Audio, {"text": …, "audio": …, "image": …}, a list of candidates or an Output'
-ARRAYS = "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
+ARRAYS = (
+    "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
+)
 
 
 def as_answer(value: Any, request: Request, reference: str) -> Output:
@@ -35,7 +37,9 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
     except TypeError as error:
         return failure(error, reference)
     if request.options.n > 1 and is_mixed(value):
-        kinds = " and ".join(dict.fromkeys(part.kind for part in output.candidates[0].parts))
+        kinds = " and ".join(
+            dict.fromkeys(part.kind for part in output.candidates[0].parts)
+        )
         message = f"{reference} returned a list of {kinds} where {request.options.n} candidates are asked for"
         fix = 'return a list of {"text": …, "audio": …}, one for each candidate'
         return Output.failed("exception", f"{message}; fix: {fix}", retryable=False)
@@ -46,12 +50,20 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
             try:
                 output = _holding(output, place, request.prompt.media)
             except DataError as error:  # the model's fault: the data has no part in it
-                hint = ARRAYS if any(_is_array(medium.source) for medium in media) else ""
+                hint = (
+                    ARRAYS if any(_is_array(medium.source) for medium in media) else ""
+                )
                 message = f"{reference} returned what cannot be read: {error}{hint}"
                 return Output.failed("exception", message, retryable=False)
             except Exception as error:  # noqa: BLE001 - a reader of the user's: becomes the failure of one sample
                 return failure(error, reference)
-        if media and wants_text and not any(isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts):
+        if (
+            media
+            and wants_text
+            and not any(
+                isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts
+            )
+        ):
             fix = f"return text, or give the task produces: [{media[0].kind}]"
             message = f"{reference} returned {media[0].kind} where the task asks for text; {fix}"
             return Output.failed("exception", message, retryable=False)
@@ -64,7 +76,10 @@ def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Outpu
     What the model makes may be written over, but what it was given is read again from its file, and never kept.
     """
     candidate = output.candidates[place]
-    parts = tuple(copy(part) if any(part is medium for medium in prompt_media) else part for part in candidate.parts)
+    parts = tuple(
+        copy(part) if any(part is medium for medium in prompt_media) else part
+        for part in candidate.parts
+    )
     for part in parts:
         if isinstance(part, Media):
             part.hold()
@@ -78,7 +93,11 @@ def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Outpu
 def as_weighed(value: Any, request: Request, reference: str) -> Output:
     """Likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
     try:
-        output = value if isinstance(value, Output) else Output(likelihoods=tuple(map(_likelihood, value)))
+        output = (
+            value
+            if isinstance(value, Output)
+            else Output(likelihoods=tuple(map(_likelihood, value)))
+        )
     except (TypeError, ValueError, IndexError):
         message = f"{reference} returned {shorten(value)} for one request; {WEIGHED}"
         return Output.failed("exception", message, retryable=False)
@@ -97,7 +116,9 @@ def _read(value: Any, reference: str) -> Output:
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
-        raise TypeError(f"{reference} returned a coroutine; declare it with `async def`")
+        raise TypeError(
+            f"{reference} returned a coroutine; declare it with `async def`"
+        )
     reason = ""
     try:
         if not isinstance(value, (list, tuple)) or value:
@@ -106,7 +127,9 @@ def _read(value: Any, reference: str) -> Output:
                 return output
     except (TypeError, ValueError, KeyError) as error:
         reason = str(error)
-    raise TypeError(f"{reference} returned {described(value)}; it must return {WANTED}{_advice(value, reason)}")
+    raise TypeError(
+        f"{reference} returned {described(value)}; it must return {WANTED}{_advice(value, reason)}"
+    )
 
 
 def _advice(value: Any, reason: str) -> str:
@@ -134,7 +157,14 @@ def _inside(value: Mapping[str, Any]) -> str:
     """Where the answer may lie in a dictionary that was given back whole."""
     if "choices" in value:
         return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
-    name = next((name for name in ("content", "generated_text", "answer", "response", "output") if name in value), None)
+    name = next(
+        (
+            name
+            for name in ("content", "generated_text", "answer", "response", "output")
+            if name in value
+        ),
+        None,
+    )
     if name is not None:
         return f'return what stands under "{name}"'
     return "a structured answer is given as assay.core.Json(value)"
@@ -158,4 +188,6 @@ def failure(error: Exception | SystemExit, reference: str) -> Output:
         kind = "data" if isinstance(error, DataError) else "exception"
         return Output.failed(kind, str(error), retryable=False)
     kind = "oom" if is_out_of_memory(error) else "exception"
-    return Output.failed(kind, blamed(ModelError, error, reference).what, retryable=False)
+    return Output.failed(
+        kind, blamed(ModelError, error, reference).what, retryable=False
+    )

@@ -25,7 +25,14 @@ from .inline_media import from_base64, from_data_url
 
 VERSION = "2023-06-01"
 INSTRUCTING = frozenset({"system", "developer"})
-UNKNOWN = ("min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs", "response_format")
+UNKNOWN = (
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "logprobs",
+    "response_format",
+)
 LEAST_THINKING = 1024
 STOP_REASONS = {
     "end_turn": "stop",
@@ -57,23 +64,44 @@ class Anthropic(HttpModel):
     """Tokens to think with before the answer, or `adaptive`; by default as the model does."""
 
     def __post_init__(self) -> None:
-        if not (self.thinking is None or self.thinking == "adaptive" or isinstance(self.thinking, int)):
-            raise UsageError(f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}")
+        if not (
+            self.thinking is None
+            or self.thinking == "adaptive"
+            or isinstance(self.thinking, int)
+        ):
+            raise UsageError(
+                f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}"
+            )
         if isinstance(self.thinking, int) and self.thinking < LEAST_THINKING:
-            raise UsageError(f"thinking={self.thinking} is too few tokens", fix=f"at least {LEAST_THINKING}")
-        if not isinstance(self.max_tokens, int) or isinstance(self.max_tokens, bool) or self.max_tokens < 1:
-            raise UsageError(f"max_tokens takes a number of tokens, got {self.max_tokens!r}")
+            raise UsageError(
+                f"thinking={self.thinking} is too few tokens",
+                fix=f"at least {LEAST_THINKING}",
+            )
+        if (
+            not isinstance(self.max_tokens, int)
+            or isinstance(self.max_tokens, bool)
+            or self.max_tokens < 1
+        ):
+            raise UsageError(
+                f"max_tokens takes a number of tokens, got {self.max_tokens!r}"
+            )
         super().__post_init__()
 
     @property
     def abilities(self) -> Abilities:
         """Text and images in, text out; no log-probabilities."""
-        return Abilities(frozenset(self.accepts), frozenset(self.produces), roles="chat")
+        return Abilities(
+            frozenset(self.accepts), frozenset(self.produces), roles="chat"
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
-        return {**super().identity, "max_tokens": self.max_tokens, "thinking": self.thinking}
+        return {
+            **super().identity,
+            "max_tokens": self.max_tokens,
+            "thinking": self.thinking,
+        }
 
     async def _answer(self, request: Request) -> Output:
         body = self._question(request)
@@ -81,7 +109,9 @@ class Anthropic(HttpModel):
 
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
         headers = {"anthropic-version": VERSION, **self._headers}
-        answer = await self._client.post(self._address("messages"), {**body, **self.body}, headers)
+        answer = await self._client.post(
+            self._address("messages"), {**body, **self.body}, headers
+        )
         return without_seed(_read(answer), request)
 
     def _question(self, request: Request) -> dict[str, Any]:
@@ -90,11 +120,21 @@ class Anthropic(HttpModel):
         if self.thinking is not None:
             self._check_thinking(options)
         messages = chat_messages(request.prompt)
-        system = [str(message["content"]) for message in messages if message["role"] in INSTRUCTING]
+        system = [
+            str(message["content"])
+            for message in messages
+            if message["role"] in INSTRUCTING
+        ]
         body: dict[str, Any] = {
             "model": self.name,
-            "max_tokens": options.max_tokens if options.max_tokens is not None else self.max_tokens,
-            "messages": [_message(message) for message in messages if message["role"] not in INSTRUCTING],
+            "max_tokens": options.max_tokens
+            if options.max_tokens is not None
+            else self.max_tokens,
+            "messages": [
+                _message(message)
+                for message in messages
+                if message["role"] not in INSTRUCTING
+            ],
         }
         if system:
             body["system"] = "\n\n".join(system)
@@ -130,7 +170,10 @@ class Anthropic(HttpModel):
         if refused.error.get("type") in ("overloaded_error", "rate_limit_error"):
             # 529 is a limit of the service, not of the key: sending less helps all the same.
             failure.kind = "rate_limit"
-        elif refused.error.get("type") == "billing_error" or "credit balance" in failure.message:
+        elif (
+            refused.error.get("type") == "billing_error"
+            or "credit balance" in failure.message
+        ):
             return HttpFailure("quota", failure.message, retryable=False)
         return failure
 
@@ -148,7 +191,10 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] != "image_url":
         raise UsageError(f"the Messages API takes no {part['type']} part")
     kind, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
-    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": kind, "data": data},
+    }
 
 
 def _read(answer: Any) -> Output:
@@ -165,14 +211,26 @@ def _read(answer: Any) -> Output:
             parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
         elif kind == "image" and isinstance(block.get("source"), Mapping):
             source = block["source"]
-            image = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
+            image = (
+                from_data_url(Image, source["url"])
+                if "url" in source
+                else from_base64(Image, source.get("data"))
+            )
             parts.append(image)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
     reason = answer.get("stop_reason")
-    if reason in UNFINISHED and not any(isinstance(part, (Text, Image)) for part in parts):
-        raise Malformed(f"the model said nothing, stop_reason {reason!r}: {shorten(content)}", passes=False)
-    candidate = Candidate(tuple(parts), STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None)
+    if reason in UNFINISHED and not any(
+        isinstance(part, (Text, Image)) for part in parts
+    ):
+        raise Malformed(
+            f"the model said nothing, stop_reason {reason!r}: {shorten(content)}",
+            passes=False,
+        )
+    candidate = Candidate(
+        tuple(parts),
+        STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None,
+    )
     return Output((candidate,), usage=_usage(answer.get("usage")))
 
 
@@ -181,10 +239,14 @@ def _usage(usage: Any) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     cached = count_of(usage, "cache_read_input_tokens") or 0
-    fresh = (count_of(usage, "input_tokens") or 0) + (count_of(usage, "cache_creation_input_tokens") or 0)
+    fresh = (count_of(usage, "input_tokens") or 0) + (
+        count_of(usage, "cache_creation_input_tokens") or 0
+    )
     return Usage(
         input_tokens=fresh + cached,
         output_tokens=count_of(usage, "output_tokens"),
         cached_tokens=cached,
-        reasoning_tokens=count_of(usage.get("output_tokens_details"), "thinking_tokens"),
+        reasoning_tokens=count_of(
+            usage.get("output_tokens_details"), "thinking_tokens"
+        ),
     )

@@ -34,12 +34,18 @@ class Builder:
                 try:
                     self.built = self.kind(**self.args)
                 except Exception as error:
-                    self._error = blamed(ModelError, error, f"model {self.reference!r} could not be built")
+                    self._error = blamed(
+                        ModelError,
+                        error,
+                        f"model {self.reference!r} could not be built",
+                    )
                     raise self._error from error
         return self.built
 
 
-def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Callable[..., Any]:
+def method_of(
+    target: Any, name: str, builder: Builder | None, what: str
+) -> Callable[..., Any]:
     """A method of an object; of a class that is not built yet, one that builds it when it is first called."""
     if builder is None:
         function = target if name == "__call__" else getattr(target, name)
@@ -49,12 +55,20 @@ def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Cal
                 fix="write def generate(messages): …",
             )
         return function  # type: ignore[no-any-return]
-    declared = next((vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None)
+    declared = next(
+        (vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None
+    )
     if declared is None:
-        raise UsageError(f"{what} is a class without `generate`", fix="write def generate(self, messages): …")
+        raise UsageError(
+            f"{what} is a class without `generate`",
+            fix="write def generate(self, messages): …",
+        )
     plain = getattr(target, name)
     if not callable(plain):
-        raise UsageError(f"`{name}` of {what} is no method, but {plain!r}", fix=f"write def {name}(self, messages): …")
+        raise UsageError(
+            f"`{name}` of {what} is no method, but {plain!r}",
+            fix=f"write def {name}(self, messages): …",
+        )
 
     def method(*values: Any, **options: Any) -> Any:
         return getattr(builder.build(), name)(*values, **options)
@@ -74,7 +88,10 @@ def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Cal
 def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> None:
     """Refuses a model of whose two methods one is `async` and the other is not: it is asked in one way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
-        raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
+        raise UsageError(
+            f"{what} has only one of `generate` and `likelihood` async",
+            fix="make both alike",
+        )
 
 
 def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
@@ -86,13 +103,24 @@ def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
         count = as_count(inspect.getattr_static(model, name, None))
         is_count = type(count) is int and count >= 1
         if count is not None and not is_count and not hasattr(count, "__get__"):
-            raise UsageError(f"{name}={shorten(count)} is no count", where=what, fix="a whole number from 1 on")
+            raise UsageError(
+                f"{name}={shorten(count)} is no count",
+                where=what,
+                fix="a whole number from 1 on",
+            )
     for name, (kind, advice) in DECLARED.items():
         if name == "identity" and not is_ready:
             continue
         value = inspect.getattr_static(model, name, None)
-        if value is not None and not isinstance(value, kind) and not hasattr(value, "__get__"):
-            raise UsageError(f"`{name}` of {what} is {shorten(value)}", fix=f"write {name} = {advice}")
+        if (
+            value is not None
+            and not isinstance(value, kind)
+            and not hasattr(value, "__get__")
+        ):
+            raise UsageError(
+                f"`{name}` of {what} is {shorten(value)}",
+                fix=f"write {name} = {advice}",
+            )
 
 
 def as_count(value: Any) -> Any:

@@ -32,7 +32,9 @@ class Call:
     returns: Any
     """The annotation of what it gives back."""
 
-    def caller(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[[Request], Any]:
+    def caller(
+        self, function: Callable[..., Any], options: Mapping[str, Any]
+    ) -> Callable[[Request], Any]:
         """`function` as a function of one request, with its own options bound."""
         view = VIEWS[self.takes]
         if not self.passes:
@@ -42,7 +44,11 @@ class Call:
         sources = tuple((name, EXTRAS[name]) for name in self.passes)
 
         def call(request: Request) -> Any:
-            return function(view(request), **{name: source(request) for name, source in sources}, **options)
+            return function(
+                view(request),
+                **{name: source(request) for name, source in sources},
+                **options,
+            )
 
         return call
 
@@ -51,27 +57,43 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
     """How `function` wants to be called; `what` names it in the error when it takes nothing."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     if not positional:
-        raise UsageError(f"{what} takes no messages", fix="write it as def generate(messages): …")
+        raise UsageError(
+            f"{what} takes no messages", fix="write it as def generate(messages): …"
+        )
     rest = [p for p in parameters if p is not positional[0]]
-    named = {p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    named = {
+        p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
     anything = any(p.kind is p.VAR_KEYWORD for p in rest)
     return Call(
         takes=_what_it_takes(positional[0]),
         passes=tuple(name for name in PASSED if name in named),
         settings=None if anything else frozenset(named - set(PASSED)),
-        needs=tuple(p.name for p in rest if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)),
+        needs=tuple(
+            p.name
+            for p in rest
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ),
         returns=signature.return_annotation,
     )
 
 
-def check_settings(options: Mapping[str, Any], names: Set[str] | None, what: str) -> None:
+def check_settings(
+    options: Mapping[str, Any], names: Set[str] | None, what: str
+) -> None:
     """Raises for an option that is not among the known ones; with `None` anything goes."""
     for name in options:
         if names is not None and name not in names:
             close = nearest(name, names)
-            fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(names)) or 'none'}"
+            fix = (
+                f"did you mean {close!r}?"
+                if close
+                else f"known options: {', '.join(sorted(names)) or 'none'}"
+            )
             raise UnknownOption(what, name, fix=fix)
 
 
@@ -88,17 +110,31 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
         if is_batch and name in PASSED:
             fix = f"each request has its own: request.{name}"
         else:
-            fix = "give it a default" if options is None else f"-a {name}=VALUE, or give it a default"
-        raise UsageError(f"{what} needs a parameter {name!r} that nobody gives", fix=fix)
+            fix = (
+                "give it a default"
+                if options is None
+                else f"-a {name}=VALUE, or give it a default"
+            )
+        raise UsageError(
+            f"{what} needs a parameter {name!r} that nobody gives", fix=fix
+        )
 
 
 def _what_it_takes(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
-    type_name = "" if annotation is parameter.empty else getattr(annotation, "__name__", str(annotation))
+    type_name = (
+        ""
+        if annotation is parameter.empty
+        else getattr(annotation, "__name__", str(annotation))
+    )
     spelled = "" if annotation is parameter.empty else str(annotation)
     if parameter.name == "requests":
         return "requests"
-    if type_name == "Request" or spelled.endswith(".Request") or (parameter.name == "request" and not type_name):
+    if (
+        type_name == "Request"
+        or spelled.endswith(".Request")
+        or (parameter.name == "request" and not type_name)
+    ):
         return "request"
     if type_name == "Prompt" or spelled.endswith(".Prompt"):
         return "prompt"
@@ -120,7 +156,11 @@ def as_text(request: Request) -> str:
     """The prompt as text: of a single turn its words alone, of several each with its role."""
     messages = request.prompt.messages
     is_single = len(messages) == 1 or (len(messages) == 2 and messages[1].parts is None)
-    return messages[0].text if is_single and request.prompt.is_chat else request.prompt.text
+    return (
+        messages[0].text
+        if is_single and request.prompt.is_chat
+        else request.prompt.text
+    )
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

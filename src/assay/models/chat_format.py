@@ -31,13 +31,34 @@ from ..core import (
 from .inline_media import Malformed as Malformed
 from .inline_media import from_base64, image_at, playable
 
-STOP_REASONS = {"max_tokens": "length", "end_turn": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop"}
+STOP_REASONS = {
+    "max_tokens": "length",
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+}
 SAME_NAME = (
-    "temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty"
-)  # fmt: skip
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+)
 
 
-FAILED = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})
+FAILED = frozenset(
+    {
+        "error",
+        "abort",
+        "aborted",
+        "cancelled",
+        "network_error",
+        "insufficient_system_resource",
+    }
+)
 """Ends of an answer that are faults of the server, whatever was written until then."""
 OPEN, CLOSE = "<think>", "</think>"
 """Around reasoning that a server leaves in the text."""
@@ -47,7 +68,9 @@ CALLING = frozenset({"tool_calls", "function_call"})
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
     """The messages for a chat endpoint; the place where the model writes is left out."""
     return [
-        {"role": message.role, "content": _content(message)} for message in prompt.messages if message.parts is not None
+        {"role": message.role, "content": _content(message)}
+        for message in prompt.messages
+        if message.parts is not None
     ]
 
 
@@ -63,7 +86,10 @@ def _part(part: Part) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": part.data_url()}}
     if isinstance(part, Audio):
         data = base64.b64encode(part.data()).decode("ascii")
-        return {"type": "input_audio", "input_audio": {"data": data, "format": part.sent_format}}
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": data, "format": part.sent_format},
+        }
     if isinstance(part, Video):
         return {"type": "video_url", "video_url": {"url": part.data_url()}}
     if isinstance(part, Json):
@@ -71,9 +97,15 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": "text", "text": part.text}
 
 
-def option_fields(options: GenerateOptions, seed: int | None, *, chat: bool) -> dict[str, Any]:
+def option_fields(
+    options: GenerateOptions, seed: int | None, *, chat: bool
+) -> dict[str, Any]:
     """The options that were set, under the names the endpoints use; `max_tokens` is left to the caller."""
-    body = {name: value for name in SAME_NAME if (value := getattr(options, name)) is not None}
+    body = {
+        name: value
+        for name in SAME_NAME
+        if (value := getattr(options, name)) is not None
+    }
     if options.stop:
         body["stop"] = list(options.stop)
     if (chosen := options.seed if seed is None else seed) is not None:
@@ -81,31 +113,53 @@ def option_fields(options: GenerateOptions, seed: int | None, *, chat: bool) -> 
     if options.n != 1:
         body["n"] = options.n
     if options.logprobs is not None:
-        body |= {"logprobs": True, "top_logprobs": options.logprobs} if chat else {"logprobs": options.logprobs}
+        body |= (
+            {"logprobs": True, "top_logprobs": options.logprobs}
+            if chat
+            else {"logprobs": options.logprobs}
+        )
     if options.reasoning_effort is not None:
         body["reasoning_effort"] = options.reasoning_effort
     if options.response_format is not None:
-        kind = "json_object" if options.response_format == "json" else options.response_format
+        kind = (
+            "json_object"
+            if options.response_format == "json"
+            else options.response_format
+        )
         body["response_format"] = {"type": kind}
     return body
 
 
 def read_answer(
-    body: Any, *, seconds: float | None = None, keep_top: bool = True, audio_format: str | None = None
+    body: Any,
+    *,
+    seconds: float | None = None,
+    keep_top: bool = True,
+    audio_format: str | None = None,
 ) -> Output:
     """The output in an answer's body; raises `Malformed` where it is not one. `audio_format` is what was asked for."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body)}")
     try:
-        candidates = tuple(_candidate(choice, keep_top, audio_format) for choice in choices)
+        candidates = tuple(
+            _candidate(choice, keep_top, audio_format) for choice in choices
+        )
     except (AttributeError, KeyError, TypeError) as error:
         raise Malformed(
             f"a choice is not shaped as one ({type(error).__name__}: {error}): {shorten(choices)}"
         ) from error
-    words = next((words for choice in choices if (words := _refusal(choice.get("message")))), None)
+    words = next(
+        (words for choice in choices if (words := _refusal(choice.get("message")))),
+        None,
+    )
     details = {"refusal": words} if words else EMPTY
-    return Output(candidates, usage=read_usage(body.get("usage")), seconds=seconds, details=details)
+    return Output(
+        candidates,
+        usage=read_usage(body.get("usage")),
+        seconds=seconds,
+        details=details,
+    )
 
 
 def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candidate:
@@ -114,7 +168,9 @@ def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candida
     reason = choice.get("finish_reason")
     stop_reason = STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None
     if stop_reason in FAILED:
-        raise Malformed(f"the server broke the answer off, finish_reason {reason!r}: {shorten(dict(choice))}")
+        raise Malformed(
+            f"the server broke the answer off, finish_reason {reason!r}: {shorten(dict(choice))}"
+        )
     if "message" in choice:
         parts = _message_parts(choice["message"], audio_format)
         _check_said_something(choice["message"], parts, stop_reason)
@@ -122,18 +178,29 @@ def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candida
     elif isinstance(choice.get("text"), str):
         parts = (Text(choice["text"]),)
     else:
-        raise Malformed(f"a choice has neither `message` nor `text`: {shorten(dict(choice))}")
+        raise Malformed(
+            f"a choice has neither `message` nor `text`: {shorten(dict(choice))}"
+        )
     tokens, ids = _tokens(choice.get("logprobs"), keep_top)
     return Candidate(parts, stop_reason, tokens, ids)
 
 
-def _check_said_something(message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None) -> None:
+def _check_said_something(
+    message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None
+) -> None:
     """Raises for a model that called a tool and said nothing: nobody calls it for the model, so no answer follows."""
     calls = message.get("tool_calls") or message.get("function_call")
     if not calls and stop_reason not in CALLING:
         return
-    if all(isinstance(part, Reasoning) or (isinstance(part, Text) and not part.text.strip()) for part in parts):
-        raise Malformed(f"the model called a tool instead of answering: {shorten(calls)}", passes=False)
+    if all(
+        isinstance(part, Reasoning)
+        or (isinstance(part, Text) and not part.text.strip())
+        for part in parts
+    ):
+        raise Malformed(
+            f"the model called a tool instead of answering: {shorten(calls)}",
+            passes=False,
+        )
 
 
 def _refusal(message: Any) -> str | None:
@@ -142,8 +209,16 @@ def _refusal(message: Any) -> str | None:
         return None
     content, refusal = message.get("content"), message.get("refusal")
     pieces = content if isinstance(content, list) else []
-    if pieces and all(isinstance(piece, Mapping) and piece.get("type") == "refusal" for piece in pieces):
-        refusal, content = " ".join(str(piece.get("refusal") or "no reason given") for piece in pieces), None
+    if pieces and all(
+        isinstance(piece, Mapping) and piece.get("type") == "refusal"
+        for piece in pieces
+    ):
+        refusal, content = (
+            " ".join(
+                str(piece.get("refusal") or "no reason given") for piece in pieces
+            ),
+            None,
+        )
     return refusal if refusal and isinstance(refusal, str) and not content else None
 
 
@@ -159,7 +234,11 @@ def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
     if isinstance(content, str):
         parts.append(Text(content))
     elif isinstance(content, Sequence):
-        parts += [part for piece in content if (part := _piece(piece, audio_format)) is not None]
+        parts += [
+            part
+            for piece in content
+            if (part := _piece(piece, audio_format)) is not None
+        ]
     elif content is not None:
         raise Malformed(f"`content` is neither text nor a list: {shorten(content)}")
     return (*parts, *_made_media(message, audio_format))
@@ -187,7 +266,9 @@ def _thought(piece: Mapping[str, Any]) -> str:
     content = next((content for name in names if (content := piece.get(name))), "")
     if isinstance(content, str):
         return content
-    return "".join(str(inner.get("text") or "") for inner in content if isinstance(inner, Mapping))
+    return "".join(
+        str(inner.get("text") or "") for inner in content if isinstance(inner, Mapping)
+    )
 
 
 def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
@@ -198,12 +279,18 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
     if isinstance(audio, Mapping) and audio.get("data") is not None:
         audio_part = _audio(audio, audio_format, has_words=bool(message.get("content")))
         parts += [audio_part] if audio_part is not None else []
-    if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
+    if (
+        isinstance(audio, Mapping)
+        and not message.get("content")
+        and (words := _words(audio))
+    ):
         parts.append(Text(words))
     return parts
 
 
-def _audio(holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False) -> Audio | None:
+def _audio(
+    holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False
+) -> Audio | None:
     """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
     if holder["data"] == "" and (has_words or _words(holder)):
         return None
@@ -220,14 +307,21 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
         return (), ()
     content = logprobs.get("content")
     if isinstance(content, Sequence):
-        tokens = tuple(weighed_token(t["token"], t["logprob"], rivals_of(t) if keep_top else ()) for t in content)
+        tokens = tuple(
+            weighed_token(t["token"], t["logprob"], rivals_of(t) if keep_top else ())
+            for t in content
+        )
         ids = tuple(t["id"] for t in content if isinstance(t.get("id"), int))
         return tokens, ids if len(ids) == len(tokens) else ()
     texts, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(texts, Sequence) or not isinstance(values, Sequence):
         return (), ()
     tops = logprobs.get("top_logprobs") if keep_top else None
-    tops = tops if isinstance(tops, Sequence) and len(tops) == len(texts) else [None] * len(texts)
+    tops = (
+        tops
+        if isinstance(tops, Sequence) and len(tops) == len(texts)
+        else [None] * len(texts)
+    )
     return tuple(
         weighed_token(text, value, tuple((top or {}).items()))
         for text, value, top in zip(texts, values, tops, strict=True)
@@ -236,27 +330,40 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
 
 def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """What else the model might have written in a token's place, with its log-probabilities."""
-    return tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
+    return tuple(
+        (other["token"], other["logprob"]) for other in token.get("top_logprobs") or ()
+    )
 
 
-def weighed_token(text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()) -> Token:
+def weighed_token(
+    text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()
+) -> Token:
     """A token with its log-probability and those of its rivals; raises `Malformed` for what is no text or no number.
 
     JSON has no infinity, and servers write `null` for one: the token's own is then not known, and a rival with it is
     none.
     """
     for word, weight in ((text, logprob), *top):
-        if not isinstance(word, str) or not (weight is None or isinstance(weight, (int, float))):
-            raise Malformed(f"a log-probability is not one: {shorten(word)}: {shorten(weight)}")
+        if not isinstance(word, str) or not (
+            weight is None or isinstance(weight, (int, float))
+        ):
+            raise Malformed(
+                f"a log-probability is not one: {shorten(word)}: {shorten(weight)}"
+            )
     rivals = tuple(rival for rival in top if rival[1] is not None)
     return Token(text, math.nan if logprob is None else logprob, rivals)
 
 
-def read_usage(usage: Any, input_word: str = "prompt", output_word: str = "completion") -> Usage | None:
+def read_usage(
+    usage: Any, input_word: str = "prompt", output_word: str = "completion"
+) -> Usage | None:
     """What the endpoint counted; a number that is none is left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
-    of_prompt, of_answer = usage.get(f"{input_word}_tokens_details"), usage.get(f"{output_word}_tokens_details")
+    of_prompt, of_answer = (
+        usage.get(f"{input_word}_tokens_details"),
+        usage.get(f"{output_word}_tokens_details"),
+    )
     return Usage(
         input_tokens=count_of(usage, f"{input_word}_tokens"),
         output_tokens=count_of(usage, f"{output_word}_tokens"),
@@ -279,7 +386,9 @@ def _number(value: Any) -> float | None:
 
 def split_thinking(output: Output) -> Output:
     """The same output with what was thought kept apart from what was answered."""
-    return replace(output, candidates=tuple(_split(candidate) for candidate in output.candidates))
+    return replace(
+        output, candidates=tuple(_split(candidate) for candidate in output.candidates)
+    )
 
 
 def _split(candidate: Candidate) -> Candidate:
@@ -294,6 +403,10 @@ def _pieces(text: str) -> list[Part]:
     thought, close, answer = text.partition(CLOSE)
     bare = thought.lstrip()
     if not close:
-        return [Reasoning(bare.removeprefix(OPEN).strip("\n"))] if bare.startswith(OPEN) else [Text(text)]
+        return (
+            [Reasoning(bare.removeprefix(OPEN).strip("\n"))]
+            if bare.startswith(OPEN)
+            else [Text(text)]
+        )
     pieces: list[Part] = [Reasoning(bare.removeprefix(OPEN).strip("\n"))]
     return [*pieces, Text(answer.lstrip("\n"))] if answer.strip() else pieces

@@ -12,7 +12,20 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
-from ..core import EMPTY, AssayError, Candidate, ErrorInfo, Json, Media, Output, Reasoning, Text, Token, Usage, shorten
+from ..core import (
+    EMPTY,
+    AssayError,
+    Candidate,
+    ErrorInfo,
+    Json,
+    Media,
+    Output,
+    Reasoning,
+    Text,
+    Token,
+    Usage,
+    shorten,
+)
 
 COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
 
@@ -21,14 +34,26 @@ def fault_in(output: Output) -> str | None:
     """What is wrong with an output, in a few words; `None` where nothing is."""
     error = output.error
     if error is not None:
-        is_one = isinstance(error, ErrorInfo) and isinstance(error.kind, str) and isinstance(error.message, str)
-        return None if is_one else f"{shorten(error)} for an error; give ErrorInfo(kind, message)"
+        is_one = (
+            isinstance(error, ErrorInfo)
+            and isinstance(error.kind, str)
+            and isinstance(error.message, str)
+        )
+        return (
+            None
+            if is_one
+            else f"{shorten(error)} for an error; give ErrorInfo(kind, message)"
+        )
     usage, seconds = output.usage, output.seconds
     if usage is not None and not isinstance(usage, Usage):
-        return f"{shorten(usage)} for usage; give Usage(input_tokens=…, output_tokens=…)"
+        return (
+            f"{shorten(usage)} for usage; give Usage(input_tokens=…, output_tokens=…)"
+        )
     if seconds is not None and not (is_number(seconds) and math.isfinite(seconds)):
         return f"{shorten(seconds)} for seconds; give a finite number"
-    if output.details is not EMPTY and not (isinstance(output.details, Mapping) and _is_plain(output.details)):
+    if output.details is not EMPTY and not (
+        isinstance(output.details, Mapping) and _is_plain(output.details)
+    ):
         return f"{shorten(output.details)} for details; give a dictionary that JSON can hold"
     for candidate in output.candidates:
         if fault := _fault_of_candidate(candidate):
@@ -38,7 +63,9 @@ def fault_in(output: Output) -> str | None:
 
 def is_number(value: Any) -> bool:
     """Whether one can count with it; numbers of numpy are numbers, yes and no are none."""
-    return type(value) in (float, int) or (isinstance(value, Real) and not isinstance(value, bool))
+    return type(value) in (float, int) or (
+        isinstance(value, Real) and not isinstance(value, bool)
+    )
 
 
 def as_number(value: Any) -> float | None:
@@ -51,29 +78,47 @@ def as_number(value: Any) -> float | None:
         return None
     try:
         return int(value) if isinstance(value, Integral) else float(value)
-    except (ValueError, OverflowError):  # a decimal that only signals, a fraction too large
+    except (
+        ValueError,
+        OverflowError,
+    ):  # a decimal that only signals, a fraction too large
         return None
 
 
 def settled(output: Output) -> Output:
     """An output with plain numbers in its usage and plain lists of ids; the same object where they are that already."""
     changes: dict[str, Any] = {}
-    if isinstance(output.usage, Usage) and (usage := _counted(output.usage)) is not output.usage:
+    if (
+        isinstance(output.usage, Usage)
+        and (usage := _counted(output.usage)) is not output.usage
+    ):
         changes["usage"] = usage
-    if type(output.seconds) not in (float, int, type(None)) and (seconds := as_number(output.seconds)) is not None:
+    if (
+        type(output.seconds) not in (float, int, type(None))
+        and (seconds := as_number(output.seconds)) is not None
+    ):
         changes["seconds"] = seconds
     if any(type(candidate.token_ids) is not tuple for candidate in output.candidates):
         changes["candidates"] = tuple(
-            replace(candidate, token_ids=_listed(candidate.token_ids)) for candidate in output.candidates
+            replace(candidate, token_ids=_listed(candidate.token_ids))
+            for candidate in output.candidates
         )
     return replace(output, **changes) if changes else output
 
 
 def _counted(usage: Usage) -> Usage:
     """The usage without the counts that are none."""
-    counts = {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
-    plain = {name: n for name, count in counts.items() if (n := as_number(count)) is not None and 0 <= n < math.inf}
-    is_plain = len(plain) == len(counts) and all(plain[name] is counts[name] for name in plain)
+    counts = {
+        name: count for name in COUNTS if (count := getattr(usage, name)) is not None
+    }
+    plain = {
+        name: n
+        for name, count in counts.items()
+        if (n := as_number(count)) is not None and 0 <= n < math.inf
+    }
+    is_plain = len(plain) == len(counts) and all(
+        plain[name] is counts[name] for name in plain
+    )
     return usage if is_plain else Usage(**plain)  # type: ignore[arg-type]
 
 
@@ -97,10 +142,18 @@ def _fault_of_candidate(candidate: Candidate) -> str | None:
                 return fault
         elif isinstance(part, Json) and not _is_plain(part.value):
             return f"Json({shorten(part.value)}), which cannot be written"
-    if candidate.tokens and not (isinstance(candidate.tokens, (tuple, list)) and all(map(_is_token, candidate.tokens))):
-        wrong = next((token for token in candidate.tokens if not _is_token(token)), candidate.tokens)
+    if candidate.tokens and not (
+        isinstance(candidate.tokens, (tuple, list))
+        and all(map(_is_token, candidate.tokens))
+    ):
+        wrong = next(
+            (token for token in candidate.tokens if not _is_token(token)),
+            candidate.tokens,
+        )
         return f"{shorten(wrong)} for a token; give Token(text, logprob), a text and a number"
-    if not isinstance(candidate.token_ids, (tuple, list)) or not all(map(is_number, candidate.token_ids)):
+    if not isinstance(candidate.token_ids, (tuple, list)) or not all(
+        map(is_number, candidate.token_ids)
+    ):
         return f"{shorten(candidate.token_ids)} for token_ids; give whole numbers"
     return None
 
@@ -112,15 +165,23 @@ def _fault_of_medium(medium: Media) -> str | None:
         name = medium.name or shorten(medium.source)
         return f"an {medium.kind} that cannot be opened: {getattr(error, 'what', error)} ({name})"
     except Exception as error:  # noqa: BLE001 - a reader of the model's own: becomes a counted failure
-        return f"an {medium.kind} that cannot be opened: {type(error).__name__}: {error}"
+        return (
+            f"an {medium.kind} that cannot be opened: {type(error).__name__}: {error}"
+        )
     return None
 
 
 def _is_token(token: Any) -> bool:
-    if not isinstance(token, Token) or not isinstance(token.text, str) or not is_number(token.logprob):
+    if (
+        not isinstance(token, Token)
+        or not isinstance(token.text, str)
+        or not is_number(token.logprob)
+    ):
         return False
     try:
-        return all(isinstance(text, str) and is_number(logprob) for text, logprob in token.top)
+        return all(
+            isinstance(text, str) and is_number(logprob) for text, logprob in token.top
+        )
     except (TypeError, ValueError):
         return False
 

@@ -35,7 +35,10 @@ def declared(name: str) -> Declared:
 
 def _of_class(thing: Any) -> Declared:
     defaults = {f.name: f.default for f in fields(thing)} if is_dataclass(thing) else {}
-    accepts, produces = defaults.get("accepts", MISSING), defaults.get("produces", MISSING)
+    accepts, produces = (
+        defaults.get("accepts", MISSING),
+        defaults.get("produces", MISSING),
+    )
     if accepts is not MISSING and produces is not MISSING:
         return Declared(frozenset(accepts), frozenset(produces))
     if isinstance(vars(thing).get("abilities"), property):
@@ -62,7 +65,11 @@ def models_that(part: str, kind: str) -> list[str]:
             certain.append(_spelled(name))
         elif option is not None:
             by_option.append(f"{_spelled(name)} with -a {option}")
-        elif kinds is None and not declaration.missing and kind in AT_MOST.get(name, {}).get(part, {kind}):
+        elif (
+            kinds is None
+            and not declaration.missing
+            and kind in AT_MOST.get(name, {}).get(part, {kind})
+        ):
             possible.append(f"{_spelled(name)} where its weights do")
     return [*certain, *by_option, *possible]
 

@@ -25,14 +25,18 @@ def missing_device(device: str) -> str | None:
     if kind != "cuda":
         return None
     if _torch_version().endswith("+cpu"):
-        return f"the torch that is installed ({_torch_version()}) computes on the CPU only"
+        return (
+            f"the torch that is installed ({_torch_version()}) computes on the CPU only"
+        )
     if os.path.exists(ROCM):
         return None  # AMD's cards are called cuda by torch, and only torch counts them
     count = _cuda_devices()
     if count == 0:
         return "this machine has no CUDA device"
     if count is not None and index >= count:
-        return f"this machine has {count} CUDA device{'s' * (count > 1)}, counted from 0"
+        return (
+            f"this machine has {count} CUDA device{'s' * (count > 1)}, counted from 0"
+        )
     return None
 
 
@@ -51,7 +55,9 @@ def _cuda_devices() -> int | None:
         return count
     devices = [one.strip() for one in visible.split(",") if one.strip()]
     if "-1" in devices:
-        devices = devices[: devices.index("-1")]  # what follows an index that is no device is not seen
+        devices = devices[
+            : devices.index("-1")
+        ]  # what follows an index that is no device is not seen
     return min(count, len(devices))
 
 
@@ -65,7 +71,11 @@ def _driver_count() -> int | None:
             if driver.nvmlInit_v2() != 0:
                 return 0
             try:
-                return count.value if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 else None
+                return (
+                    count.value
+                    if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0
+                    else None
+                )
             finally:
                 driver.nvmlShutdown()
         except (OSError, AttributeError):

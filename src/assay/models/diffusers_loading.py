@@ -45,7 +45,11 @@ def quietly() -> Iterator[list[str]]:
     handler = _Kept()
     loggers = [logging.getLogger(name) for name in LIBRARIES]
     before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
-    bars = [library for library in (diffusers, transformers) if library.is_progress_bar_enabled()]
+    bars = [
+        library
+        for library in (diffusers, transformers)
+        if library.is_progress_bar_enabled()
+    ]
     for logger in loggers:
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.WARNING)
@@ -64,7 +68,9 @@ def quietly() -> Iterator[list[str]]:
 def _reported(messages: list[str]) -> Iterator[str]:
     for text in messages:
         for found in _LISTED.finditer(text):
-            yield from (name.strip(" '\"") for name in found[1].split(",") if name.strip())
+            yield from (
+                name.strip(" '\"") for name in found[1].split(",") if name.strip()
+            )
         if "LOAD REPORT" in text:
             yield from _TABLED.findall(text)
 
@@ -73,4 +79,6 @@ def _empty(pipe: Any) -> Iterator[str]:
     """Tensors that have a place and no numbers."""
     for part in pipe.components.values():
         if hasattr(part, "named_parameters"):
-            yield from (name for name, tensor in part.named_parameters() if tensor.is_meta)
+            yield from (
+                name for name, tensor in part.named_parameters() if tensor.is_meta
+            )

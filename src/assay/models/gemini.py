@@ -42,11 +42,21 @@ SAME_MEANING = {
     "frequency_penalty": "frequencyPenalty",
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-BLOCKED = frozenset({
-    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_RECITATION",
-    "IMAGE_PROHIBITED_CONTENT",
-})  # fmt: skip
-FAILED = frozenset({"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"})
+BLOCKED = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_RECITATION",
+        "IMAGE_PROHIBITED_CONTENT",
+    }
+)
+FAILED = frozenset(
+    {"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"}
+)
 """Ends of an answer that are faults of the service, whatever was written until then."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
@@ -75,33 +85,55 @@ class Gemini(HttpModel):
     """Who speaks where audio is asked for, by the service's names; else the service chooses."""
 
     def __post_init__(self) -> None:
-        if self.thinking is not None and (not isinstance(self.thinking, int) or isinstance(self.thinking, bool)):
-            raise UsageError(f"thinking takes a number of tokens, got {self.thinking!r}", fix="-a thinking=1024")
+        if self.thinking is not None and (
+            not isinstance(self.thinking, int) or isinstance(self.thinking, bool)
+        ):
+            raise UsageError(
+                f"thinking takes a number of tokens, got {self.thinking!r}",
+                fix="-a thinking=1024",
+            )
         if not isinstance(self.show_thoughts, bool):
-            raise UsageError(f"show_thoughts must be true or false, got {self.show_thoughts!r}")
+            raise UsageError(
+                f"show_thoughts must be true or false, got {self.show_thoughts!r}"
+            )
         super().__post_init__()
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
-        return {**super().identity, "thinking": self.thinking, **({"voice": self.voice} if self.voice else {})}
+        return {
+            **super().identity,
+            "thinking": self.thinking,
+            **({"voice": self.voice} if self.voice else {}),
+        }
 
     @property
     def formats(self) -> Formats:
         """As its documentation lists them."""
-        return {"image": {"png", "jpeg", "webp", "heic"}, "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"}}
+        return {
+            "image": {"png", "jpeg", "webp", "heic"},
+            "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"},
+        }
 
     async def _answer(self, request: Request) -> Output:
         name = self.name if "/" in self.name else f"models/{self.name}"
         answer = await self._post(f"{name}:generateContent", self._question(request))
         output = _read(answer)
-        return output if output.stop_reason == "content_filter" else enough(output, request.options.n)
+        return (
+            output
+            if output.stop_reason == "content_filter"
+            else enough(output, request.options.n)
+        )
 
     def _question(self, request: Request) -> dict[str, Any]:
         refuse_options(request, UNKNOWN, "generateContent")
         spoken = [message for message in request.messages if message.parts is not None]
-        body: dict[str, Any] = {"contents": [_content(m) for m in spoken if m.role not in INSTRUCTING]}
-        system = [{"text": message.text} for message in spoken if message.role in INSTRUCTING]
+        body: dict[str, Any] = {
+            "contents": [_content(m) for m in spoken if m.role not in INSTRUCTING]
+        }
+        system = [
+            {"text": message.text} for message in spoken if message.role in INSTRUCTING
+        ]
         if system:
             body["systemInstruction"] = {"parts": system}
         settings = self._settings(request)
@@ -110,7 +142,9 @@ class Gemini(HttpModel):
     def _settings(self, request: Request) -> dict[str, Any]:
         options = request.options
         settings = {
-            theirs: value for ours, theirs in SAME_MEANING.items() if (value := getattr(options, ours)) is not None
+            theirs: value
+            for ours, theirs in SAME_MEANING.items()
+            if (value := getattr(options, ours)) is not None
         }
         if request.seed is not None:
             settings["seed"] = request.seed
@@ -124,11 +158,17 @@ class Gemini(HttpModel):
                 settings["logprobs"] = options.logprobs
         if options.response_format is not None:
             is_json = options.response_format == "json"
-            settings["responseMimeType"] = "application/json" if is_json else options.response_format
+            settings["responseMimeType"] = (
+                "application/json" if is_json else options.response_format
+            )
         if request.prompt.produces != ("text",):
-            settings["responseModalities"] = [kind.upper() for kind in request.prompt.produces]
+            settings["responseModalities"] = [
+                kind.upper() for kind in request.prompt.produces
+            ]
         if self.voice is not None and "audio" in request.prompt.produces:
-            settings["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": self.voice}}}
+            settings["speechConfig"] = {
+                "voiceConfig": {"prebuiltVoiceConfig": {"voiceName": self.voice}}
+            }
         if (thinking := self._thinking(options.reasoning_effort)) is not None:
             settings["thinkingConfig"] = thinking
         return settings
@@ -140,12 +180,22 @@ class Gemini(HttpModel):
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()
-        details = [detail for detail in refused.error.get("details") or () if isinstance(detail, Mapping)]
+        details = [
+            detail
+            for detail in refused.error.get("details") or ()
+            if isinstance(detail, Mapping)
+        ]
         if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
             return HttpFailure("auth", failure.message, retryable=False)
-        violations = [violation for detail in details for violation in detail.get("violations") or ()]
+        violations = [
+            violation
+            for detail in details
+            for violation in detail.get("violations") or ()
+        ]
         # A limit of a whole day does not pass while a run waits.
-        if any("PerDay" in str(violation.get("quotaId", "")) for violation in violations):
+        if any(
+            "PerDay" in str(violation.get("quotaId", "")) for violation in violations
+        ):
             return HttpFailure("quota", failure.message, retryable=False)
         if refused.error.get("status") == "RESOURCE_EXHAUSTED":
             failure.kind = "rate_limit"
@@ -160,14 +210,21 @@ def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _content(message: Message) -> dict[str, Any]:
-    parts = [_part(part) for part in message.parts or () if not isinstance(part, Reasoning)]
+    parts = [
+        _part(part) for part in message.parts or () if not isinstance(part, Reasoning)
+    ]
     return {"role": "model" if message.role == "assistant" else "user", "parts": parts}
 
 
 def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, Media):
         kind = f"{part.kind}/{part.sent_format}"
-        return {"inlineData": {"mimeType": kind, "data": base64.b64encode(part.data()).decode("ascii")}}
+        return {
+            "inlineData": {
+                "mimeType": kind,
+                "data": base64.b64encode(part.data()).decode("ascii"),
+            }
+        }
     if isinstance(part, Json):
         return {"text": canonical(part.value).decode()}
     return {"text": part.text}
@@ -180,7 +237,11 @@ def _read(answer: Any) -> Output:
     candidates = answer.get("candidates")
     if not candidates:
         if (answer.get("promptFeedback") or {}).get("blockReason"):
-            return replace(filtered(), usage=usage, details={"blocked": answer["promptFeedback"]["blockReason"]})
+            return replace(
+                filtered(),
+                usage=usage,
+                details={"blocked": answer["promptFeedback"]["blockReason"]},
+            )
         raise Malformed(f"the answer has no `candidates`: {shorten(answer)}")
     return Output(tuple(_candidate(candidate) for candidate in candidates), usage=usage)
 
@@ -192,17 +253,30 @@ def _candidate(candidate: Any) -> Candidate:
     parts: list[Part] = []
     for part in (candidate.get("content") or {}).get("parts") or ():
         if isinstance(part.get("text"), str):
-            parts.append(Reasoning(part["text"]) if part.get("thought") else Text(part["text"]))
+            parts.append(
+                Reasoning(part["text"]) if part.get("thought") else Text(part["text"])
+            )
         elif isinstance(inline := part.get("inlineData"), Mapping):
             parts.append(_medium(str(inline.get("mimeType", "")), inline.get("data")))
         elif isinstance(named := part.get("fileData"), Mapping):
             parts.append(from_data_url(Image, named.get("fileUri")))
     if not parts and reason is None:
-        raise Malformed(f"a candidate has neither parts nor a `finishReason`: {shorten(dict(candidate))}")
-    if reason in FAILED or (reason not in ENDED and not any(isinstance(part, (Text, Image, Audio)) for part in parts)):
+        raise Malformed(
+            f"a candidate has neither parts nor a `finishReason`: {shorten(dict(candidate))}"
+        )
+    if reason in FAILED or (
+        reason not in ENDED
+        and not any(isinstance(part, (Text, Image, Audio)) for part in parts)
+    ):
         message = f"the service broke the answer off, finishReason {reason!r}: {shorten(dict(candidate))}"
         raise Malformed(message, passes=reason in FAILED)
-    stop = "content_filter" if reason in BLOCKED else STOP_REASONS.get(reason, reason) if reason else None
+    stop = (
+        "content_filter"
+        if reason in BLOCKED
+        else STOP_REASONS.get(reason, reason)
+        if reason
+        else None
+    )
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
 
 
@@ -223,7 +297,10 @@ def _tokens(result: Any) -> tuple[Token, ...]:
         Token(
             str(token.get("token", "")),
             float(token["logProbability"]),
-            tuple((str(other["token"]), float(other["logProbability"])) for other in top.get("candidates") or ()),
+            tuple(
+                (str(other["token"]), float(other["logProbability"]))
+                for other in top.get("candidates") or ()
+            ),
         )
         for token, top in zip(chosen, rivals, strict=False)
     )

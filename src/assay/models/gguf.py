@@ -27,7 +27,13 @@ from ..core import (
     UsageError,
 )
 from .answers import failure
-from .chat_format import Malformed, chat_messages, option_fields, read_answer, split_thinking
+from .chat_format import (
+    Malformed,
+    chat_messages,
+    option_fields,
+    read_answer,
+    split_thinking,
+)
 from .draws import generator_for
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
@@ -65,10 +71,18 @@ class Gguf(LocalModel):
     """Two compute threads on a busy machine wait for each other: more helps only on idle cores."""
     gpu_layers: int = 0
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
-    _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
-    _weigher: Weigher | None = field(default=None, init=False, repr=False, compare=False)
-    _last: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _renderer: Renderer | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _weigher: Weigher | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _last: Mapping[str, Any] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _lock: Any = field(
+        default_factory=threading.RLock, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
@@ -79,9 +93,15 @@ class Gguf(LocalModel):
             with self._file.open("rb") as file:
                 magic = file.read(4)
         except OSError as error:
-            raise UsageError(f"cannot open the weights: {error.strerror}", where=self.path) from error
+            raise UsageError(
+                f"cannot open the weights: {error.strerror}", where=self.path
+            ) from error
         if magic != b"GGUF":
-            raise UsageError("not a GGUF file", where=self.path, fix="give the path of a file made for llama.cpp")
+            raise UsageError(
+                "not a GGUF file",
+                where=self.path,
+                fix="give the path of a file made for llama.cpp",
+            )
 
     @property
     def abilities(self) -> Abilities:
@@ -106,10 +126,19 @@ class Gguf(LocalModel):
         """Reads the weights; done by the first question if nobody did it before."""
         with self._lock:
             if self._engine is None:
-                self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
+                self._engine = Engine(
+                    self._file,
+                    self.context,
+                    self.threads,
+                    self.gpu_layers,
+                    self.chat_template,
+                )
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
                 ask = self._engine.ask
-                self._weigher = Weigher(lambda body: ask(False, {**WHOLE_DISTRIBUTION, **body}), self._engine.tokenizer)
+                self._weigher = Weigher(
+                    lambda body: ask(False, {**WHOLE_DISTRIBUTION, **body}),
+                    self._engine.tokenizer,
+                )
 
     @property
     def tokenizer(self) -> Any:
@@ -157,24 +186,47 @@ class Gguf(LocalModel):
         if self._weigher is not None:
             self._weigher.forget()
         question = self._fitting(request)
-        outputs = [self._draw(question, request, index) for index in range(request.options.n)]
-        candidates: tuple[Candidate, ...] = tuple(c for output in outputs for c in output.candidates)
+        outputs = [
+            self._draw(question, request, index) for index in range(request.options.n)
+        ]
+        candidates: tuple[Candidate, ...] = tuple(
+            c for output in outputs for c in output.candidates
+        )
         usage = _added(outputs)
         length = usage.input_tokens if usage is not None else None
-        squeezed = None if length is None else self._squeezed(request, candidates, self._context - length)
+        squeezed = (
+            None
+            if length is None
+            else self._squeezed(request, candidates, self._context - length)
+        )
         details = cut_details(question.cut, squeezed)
-        return Output(candidates, usage=usage, seconds=time.perf_counter() - started, details=details)
+        return Output(
+            candidates,
+            usage=usage,
+            seconds=time.perf_counter() - started,
+            details=details,
+        )
 
     def _fitting(self, request: Request) -> Question:
         """The prompt as it is, or cut as far as its answer needs room."""
         prompt = request.prompt
         if self.truncate != "refuse":
             tokens = self._prompts.encode(prompt)
-            size, _ = fit(len(tokens), self._context, request.options.max_tokens, self.max_tokens, self.truncate)
+            size, _ = fit(
+                len(tokens),
+                self._context,
+                request.options.max_tokens,
+                self.max_tokens,
+                self.truncate,
+            )
             if size < len(tokens):
                 body = {"prompt": list(shortened(tokens, size, self.truncate))}
                 return Question(body, is_chat=False, cut=len(tokens) - size)
-        whole = {"messages": chat_messages(prompt)} if prompt.is_chat else {"prompt": prompt.text}
+        whole = (
+            {"messages": chat_messages(prompt)}
+            if prompt.is_chat
+            else {"prompt": prompt.text}
+        )
         return Question(whole, prompt.is_chat)
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
@@ -191,20 +243,30 @@ class Gguf(LocalModel):
         if chat:
             return _going_on(output, request.prompt)
         # Of a chat that went in as token ids, llama.cpp does not know that it is one.
-        return split_thinking(output) if question.cut and request.prompt.is_chat else output
+        return (
+            split_thinking(output)
+            if question.cut and request.prompt.is_chat
+            else output
+        )
 
     def _weighed(self, request: Request) -> Output:
         """Its continuations, or its whole text, behind as much context as fits."""
         assert self._weigher is not None, "load comes first"
         self._last = None
         # llama.cpp counts the last token too, though it is only predicted.
-        planned = plan_pairs(self._prompts, request, self._context - 1, self.truncate, _too_long)
+        planned = plan_pairs(
+            self._prompts, request, self._context - 1, self.truncate, _too_long
+        )
         if isinstance(planned, Output):
             return planned
         pairs, cut = planned
         found, cached = self._weigher.weigh(pairs)
         output = weighed_output(request, pairs, found, cut)
-        return output if output.usage is None else replace(output, usage=replace(output.usage, cached_tokens=cached))
+        return (
+            output
+            if output.usage is None
+            else replace(output, usage=replace(output.usage, cached_tokens=cached))
+        )
 
     @property
     def _context(self) -> int:
@@ -218,13 +280,22 @@ class Gguf(LocalModel):
     def _options(self, request: Request, index: int, *, chat: bool) -> dict[str, Any]:
         options = request.options
         if options.reasoning_effort is not None:
-            raise UsageError("a GGUF model has no generation option 'reasoning_effort'", where=self.path)
-        body = {"temperature": 0.0, **WHOLE_DISTRIBUTION, **option_fields(options, None, chat=chat)}
+            raise UsageError(
+                "a GGUF model has no generation option 'reasoning_effort'",
+                where=self.path,
+            )
+        body = {
+            "temperature": 0.0,
+            **WHOLE_DISTRIBUTION,
+            **option_fields(options, None, chat=chat),
+        }
         body["max_tokens"] = self._answer_length(request)
         body.pop("n", None)
         body["seed"] = generator_for(request, index).getrandbits(31)
         if not chat and options.response_format == "json":
-            del body["response_format"]  # llama.cpp passes it over where no chat is asked
+            del body[
+                "response_format"
+            ]  # llama.cpp passes it over where no chat is asked
             body["json_schema"] = {"type": "object"}
         if "repetition_penalty" in body:
             body["repeat_penalty"] = body.pop("repetition_penalty")
@@ -246,7 +317,10 @@ def _going_on(output: Output, prompt: Prompt) -> Output:
     begun = spoken[-1].text if spoken and spoken[-1].role == "assistant" else ""
     if not begun:
         return output
-    return replace(output, candidates=tuple(_without(begun, candidate) for candidate in output.candidates))
+    return replace(
+        output,
+        candidates=tuple(_without(begun, candidate) for candidate in output.candidates),
+    )
 
 
 def _without(begun: str, candidate: Candidate) -> Candidate:
@@ -272,4 +346,8 @@ def _added(outputs: Sequence[Output]) -> Usage | None:
     if not usages:
         return None
     first = usages[0]
-    return Usage(first.input_tokens, sum(u.output_tokens or 0 for u in usages), first.cached_tokens)
+    return Usage(
+        first.input_tokens,
+        sum(u.output_tokens or 0 for u in usages),
+        first.cached_tokens,
+    )

@@ -26,7 +26,10 @@ class ServerTokenizer:
 
     def __init__(self, address: str, key: str) -> None:
         self._place = urlsplit(address).netloc
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._headers = {
+            "Authorization": f"Bearer {key}",
+            "Content-Type": "application/json",
+        }
         self._properties = self._asked("GET", "/props")
         self._whole: dict[int, bool] = {}
 
@@ -57,7 +60,11 @@ class ServerTokenizer:
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """The ids of a text; special tokens written in it count as such."""
-        body = {"content": text, "add_special": add_special_tokens, "parse_special": True}
+        body = {
+            "content": text,
+            "add_special": add_special_tokens,
+            "parse_special": True,
+        }
         ids: list[int] = self._asked("POST", "/tokenize", body)["tokens"]
         return ids
 
@@ -71,7 +78,9 @@ class ServerTokenizer:
         """Whether a token consists of whole characters; in languages with many, some are parts of one."""
         is_whole = self._whole.get(token)
         if is_whole is None:
-            is_whole = self._whole[token] = "\ufffd" not in self.decode([token], skip_special_tokens=False)
+            is_whole = self._whole[token] = "\ufffd" not in self.decode(
+                [token], skip_special_tokens=False
+            )
         return is_whole
 
     @cached_property
@@ -80,18 +89,31 @@ class ServerTokenizer:
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(
-        self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool = True, **_how: Any
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool = True,
+        **_how: Any,
     ) -> str:
         """The messages as one text; an answer begun in the last of them is left open."""
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
-        body = {"messages": list(messages), "add_generation_prompt": add_generation_prompt or goes_on}
+        body = {
+            "messages": list(messages),
+            "add_generation_prompt": add_generation_prompt or goes_on,
+        }
         text: str = self._asked("POST", "/apply-template", body)["prompt"]
         # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
-        return f"{self.bos_token}{text}" if self._begins_texts and not text.startswith(str(self.bos_token)) else text
+        return (
+            f"{self.bos_token}{text}"
+            if self._begins_texts and not text.startswith(str(self.bos_token))
+            else text
+        )
 
     @cached_property
     def _begins_texts(self) -> bool:
-        return self.bos_token is not None and self.encode("", add_special_tokens=True)[:1] == [self.bos_token_id]
+        return self.bos_token is not None and self.encode("", add_special_tokens=True)[
+            :1
+        ] == [self.bos_token_id]
 
     def _single(self, token: Any) -> int | None:
         if not isinstance(token, str) or not token:
@@ -99,10 +121,14 @@ class ServerTokenizer:
         ids = self.encode(token, add_special_tokens=False)
         return ids[0] if len(ids) == 1 else None
 
-    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _asked(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         connection = http.client.HTTPConnection(self._place, timeout=PATIENCE_SECONDS)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), self._headers)
+            connection.request(
+                method, path, None if body is None else json.dumps(body), self._headers
+            )
             reply = connection.getresponse()
             answer = json.loads(reply.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -127,7 +153,14 @@ class TooLong(Exception):
 class Engine:
     """A running llama.cpp with the weights of one file."""
 
-    def __init__(self, file: Path, context: int, threads: int, gpu_layers: int, chat_template: str | None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        context: int,
+        threads: int,
+        gpu_layers: int,
+        chat_template: str | None,
+    ) -> None:
         import xllamacpp
 
         self._file = file
@@ -140,7 +173,9 @@ class Engine:
         params.n_parallel = 1
         params.cpuparams.n_threads = threads
         params.cpuparams_batch.n_threads = threads
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.flash_attn_type = (
+            xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
         params.cache_ram_mib = 0
         params.warmup = False
         params.ui = False
@@ -160,7 +195,11 @@ class Engine:
 
     def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Any:
         """The answer; raises `TooLong` for a prompt that does not fit, `ModelError` for any other refusal."""
-        handle = self._server.handle_chat_completions if is_chat else self._server.handle_completions
+        handle = (
+            self._server.handle_chat_completions
+            if is_chat
+            else self._server.handle_completions
+        )
         answer = handle(dict(body))
         error = answer.get("error") if isinstance(answer, Mapping) else None
         if isinstance(error, Mapping):

@@ -43,7 +43,9 @@ class Weigher:
         cached = 0
         found: dict[int, Likelihood] = {}
         # Continuations of one context stand together: rarely, one begins within the last token of the others' context.
-        for at in sorted(range(len(pairs)), key=lambda at: pairs[at].tokens[: pairs[at].start]):
+        for at in sorted(
+            range(len(pairs)), key=lambda at: pairs[at].tokens[: pairs[at].start]
+        ):
             pair = pairs[at]
             context, continuation = pair.tokens[: pair.start], pair.tokens[pair.start :]
             if not continuation:
@@ -52,19 +54,25 @@ class Weigher:
             if context != self._context:
                 cached += self._put_in(context)
             is_plain = all(map(self._vocabulary.is_whole, continuation))
-            found[at] = (self._forced if is_plain else self._spelled)(context, continuation)
+            found[at] = (self._forced if is_plain else self._spelled)(
+                context, continuation
+            )
         return [found[at] for at in range(len(pairs))], cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
         # What went in together is used again; what was written, and the token before it, did not go in so.
-        may_reuse = self._context is not None and context[: len(self._context)] != self._context
+        may_reuse = (
+            self._context is not None and context[: len(self._context)] != self._context
+        )
         body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": may_reuse}
         self._context = None
         usage = self._complete(body).get("usage") or {}
         self._context = context
         return int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
 
-    def _forced(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
+    def _forced(
+        self, context: tuple[int, ...], continuation: tuple[int, ...]
+    ) -> Likelihood:
         body = {
             "prompt": list(context),
             "max_tokens": len(continuation),
@@ -75,14 +83,27 @@ class Weigher:
         }
         tokens = _reported(self._complete(body))
         if tuple(token["id"] for token in tokens) != continuation:
-            raise Malformed(f"llama.cpp wrote {len(tokens)} of the {len(continuation)} tokens it was to weigh")
+            raise Malformed(
+                f"llama.cpp wrote {len(tokens)} of the {len(continuation)} tokens it was to weigh"
+            )
         greedy = all(token["top_logprobs"][0]["id"] == token["id"] for token in tokens)
-        return Likelihood(math.fsum(token["logprob"] for token in tokens), greedy, len(tokens))
+        return Likelihood(
+            math.fsum(token["logprob"] for token in tokens), greedy, len(tokens)
+        )
 
-    def _spelled(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
+    def _spelled(
+        self, context: tuple[int, ...], continuation: tuple[int, ...]
+    ) -> Likelihood:
         """The likelihood of a continuation that is put in one token after another."""
-        found = [self._next((*context, *continuation[:at]), token) for at, token in enumerate(continuation)]
-        return Likelihood(math.fsum(value for value, _ in found), all(best for _, best in found), len(found))
+        found = [
+            self._next((*context, *continuation[:at]), token)
+            for at, token in enumerate(continuation)
+        ]
+        return Likelihood(
+            math.fsum(value for value, _ in found),
+            all(best for _, best in found),
+            len(found),
+        )
 
     def _next(self, before: tuple[int, ...], token: int) -> tuple[float, bool]:
         """The log-probability of one token, and whether none had a higher one."""
@@ -101,12 +122,18 @@ class Weigher:
                 for one in (report, *likely):
                     if one["id"] == token:
                         return float(one["logprob"]), likely[0]["id"] == token
-        raise Malformed("llama.cpp did not say how probable a token is that it was to weigh")
+        raise Malformed(
+            "llama.cpp did not say how probable a token is that it was to weigh"
+        )
 
 
 def _reported(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     try:
-        reported: Sequence[Mapping[str, Any]] = answer["choices"][0]["logprobs"]["content"]
+        reported: Sequence[Mapping[str, Any]] = answer["choices"][0]["logprobs"][
+            "content"
+        ]
     except (KeyError, IndexError, TypeError) as error:
-        raise Malformed("llama.cpp reported no log-probabilities; fix: pip install -U xllamacpp") from error
+        raise Malformed(
+            "llama.cpp reported no log-probabilities; fix: pip install -U xllamacpp"
+        ) from error
     return reported

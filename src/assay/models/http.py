@@ -32,18 +32,24 @@ class Client:
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
-    _heads: dict[tuple[Any, ...], tuple[Origin, bytes]] = field(default_factory=dict, init=False, repr=False)
+    _heads: dict[tuple[Any, ...], tuple[Origin, bytes]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     """By what was asked: an endpoint has a handful of URLs, each with the headers of its model."""
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
     """Where an answer once came from: a server that never gave one is soon taken for a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
     """When a server that was not there was first looked for."""
-    _seen: dict[Origin, deque[str]] = field(default_factory=dict, init=False, repr=False)
+    _seen: dict[Origin, deque[str]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     """Ids of the latest answers."""
     _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
     """Servers whose ids repeat for different questions."""
 
-    async def post(self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+    async def post(
+        self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Any:
         """The decoded JSON of one attempt; raises `Refused` for an error status, `HttpFailure` for the rest.
 
         An answer that has come before is asked for once more over a connection of its own.
@@ -51,7 +57,9 @@ class Client:
         is_new = False
         data = msgspec.json.encode(body)
         while True:
-            origin, connection, reply = await self._exchange(url, data, headers, "application/json", is_new=is_new)
+            origin, connection, reply = await self._exchange(
+                url, data, headers, "application/json", is_new=is_new
+            )
             try:
                 answer = decoded(reply)
                 if not self._is_repeated(answer, origin, connection):
@@ -62,28 +70,48 @@ class Client:
                 self._keep(origin, connection)
 
     async def send(
-        self, url: str, data: bytes, headers: Mapping[str, str], content_type: str = "application/json"
+        self,
+        url: str,
+        data: bytes,
+        headers: Mapping[str, str],
+        content_type: str = "application/json",
     ) -> Reply:
         """The answer as it came; raises as `post` does."""
-        origin, connection, reply = await self._exchange(url, data, headers, content_type)
+        origin, connection, reply = await self._exchange(
+            url, data, headers, content_type
+        )
         self._keep(origin, connection)
         return reply
 
     async def _exchange(
-        self, url: str, data: bytes, headers: Mapping[str, str], content_type: str, *, is_new: bool = False
+        self,
+        url: str,
+        data: bytes,
+        headers: Mapping[str, str],
+        content_type: str,
+        *,
+        is_new: bool = False,
     ) -> tuple[Origin, Connection, Reply]:
         key = (url, content_type, *headers.items())
-        origin, head = self._heads.get(key) or self._heads.setdefault(key, _head(url, headers, content_type))
+        origin, head = self._heads.get(key) or self._heads.setdefault(
+            key, _head(url, headers, content_type)
+        )
         try:
             connection = await self._connection(origin, is_new=is_new)
-            reply = await connection.exchange(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data))
+            reply = await connection.exchange(
+                b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data)
+            )
         except TimeoutError as error:
             raise HttpFailure("timeout", str(error), retryable=True) from error
         except TooLarge as error:
             most = self.limits.response_bytes
-            raise HttpFailure("too_large", f"the answer is larger than {most} bytes", retryable=False) from error
+            raise HttpFailure(
+                "too_large", f"the answer is larger than {most} bytes", retryable=False
+            ) from error
         except Unreadable as error:
-            raise HttpFailure(error.kind, f"{origin.named}: {error}", retryable=False) from error
+            raise HttpFailure(
+                error.kind, f"{origin.named}: {error}", retryable=False
+            ) from error
         except (BrokenOff, OSError) as error:
             raise self._broken_off(origin, error) from error
         self._reached.add(origin)
@@ -97,7 +125,9 @@ class Client:
     def _keep(self, origin: Origin, connection: Connection) -> None:
         """Keeps a connection for the next question, if it may be used again."""
         if connection.is_open:
-            self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(connection)
+            self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(
+                connection
+            )
 
     def _is_repeated(self, answer: Any, origin: Origin, connection: Connection) -> bool:
         """Whether an answer has come over this connection before: a server sent it twice, and late.
@@ -105,7 +135,11 @@ class Client:
         The first answer of a connection can be to no other question. Where one has an id that others had, ids of this
         server say nothing: many that are made for tests give every answer the same.
         """
-        name = (answer.get("id") or answer.get("responseId")) if isinstance(answer, Mapping) else None
+        name = (
+            (answer.get("id") or answer.get("responseId"))
+            if isinstance(answer, Mapping)
+            else None
+        )
         if not name or not isinstance(name, str) or origin in self._repeating:
             return False
         ids = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
@@ -133,7 +167,9 @@ class Client:
             if connection.is_open:
                 return connection
         try:
-            connection = await connect(origin, lambda: Connection(self.limits), self.limits.connect)
+            connection = await connect(
+                origin, lambda: Connection(self.limits), self.limits.connect
+            )
         except HttpFailure as failure:
             failure.retryable = failure.retryable and self._may_come(origin)
             raise
@@ -142,7 +178,10 @@ class Client:
     def _may_come(self, origin: Origin) -> bool:
         """Whether a server that gave no answer may still give one: it was there before, or may be starting."""
         now = time.monotonic()
-        return origin in self._reached or now - self._missed.setdefault(origin, now) < self.limits.start
+        return (
+            origin in self._reached
+            or now - self._missed.setdefault(origin, now) < self.limits.start
+        )
 
     def _broken_off(self, origin: Origin, error: OSError) -> HttpFailure:
         message = str(error) or type(error).__name__
@@ -150,8 +189,16 @@ class Client:
             return HttpFailure("broken_reply", message, retryable=True)
         if origin in self._reached:
             return HttpFailure("connection", message, retryable=True)
-        fix = "check base_url" if origin.is_tls else "check base_url, which may have to start with https://"
-        return HttpFailure("connection", f"{origin.named}: {message}; fix: {fix}", retryable=self._may_come(origin))
+        fix = (
+            "check base_url"
+            if origin.is_tls
+            else "check base_url, which may have to start with https://"
+        )
+        return HttpFailure(
+            "connection",
+            f"{origin.named}: {message}; fix: {fix}",
+            retryable=self._may_come(origin),
+        )
 
 
 def decoded(reply: Reply) -> Any:
@@ -160,11 +207,15 @@ def decoded(reply: Reply) -> Any:
         return parsed(reply.body)
     except ValueError as error:
         start = reply.body[:60].decode("utf-8", "replace")
-        message = f"HTTP {reply.status}, but the body is not whole JSON ({error}): {start!r}"
+        message = (
+            f"HTTP {reply.status}, but the body is not whole JSON ({error}): {start!r}"
+        )
         raise HttpFailure("bad_response", message, retryable=True) from error
 
 
-def _head(url: str, headers: Mapping[str, str], content_type: str) -> tuple[Origin, bytes]:
+def _head(
+    url: str, headers: Mapping[str, str], content_type: str
+) -> tuple[Origin, bytes]:
     """Where to, and all lines of the head but the length: the same for every question of a run."""
     origin, named = target(url)
     lines = [

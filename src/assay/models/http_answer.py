@@ -49,9 +49,22 @@ class Answer:
     """One answer as it comes in; the methods `on_…` are called by the parser."""
 
     __slots__ = (
-        "_body", "_fault", "_has_head", "_head", "_headers", "_is_between", "_is_done", "_most", "_parser", "_received",
-        "_status", "_tail", "is_followed", "is_plain", "size",
-    )  # fmt: skip
+        "_body",
+        "_fault",
+        "_has_head",
+        "_head",
+        "_headers",
+        "_is_between",
+        "_is_done",
+        "_most",
+        "_parser",
+        "_received",
+        "_status",
+        "_tail",
+        "is_followed",
+        "is_plain",
+        "size",
+    )
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -82,14 +95,20 @@ class Answer:
     @property
     def expected(self) -> int:
         """Bytes of the body, as far as its head says; 0 where it does not."""
-        return int(self._headers.get("content-length", 0)) if self._has_head and not self._is_chunked else 0
+        return (
+            int(self._headers.get("content-length", 0))
+            if self._has_head and not self._is_chunked
+            else 0
+        )
 
     @property
     def may_be_followed(self) -> bool:
         """Whether, once it is whole, the next answer may come over the same connection."""
         if not self._is_done or not self.is_plain or self.is_followed:
             return False
-        return "connection" not in self._headers or "close" not in words(self._headers["connection"])
+        return "connection" not in self._headers or "close" not in words(
+            self._headers["connection"]
+        )
 
     @property
     def _is_chunked(self) -> bool:
@@ -106,7 +125,10 @@ class Answer:
             self._tail = (self._tail + data[-5:])[-5:]
         if self._fault is not None:
             raise self._fault
-        if self._received > len(self._head) + MOST_HEAD_BYTES + MOST_FRAMING * self.size:
+        if (
+            self._received
+            > len(self._head) + MOST_HEAD_BYTES + MOST_FRAMING * self.size
+        ):
             raise BrokenOff("the trailer of the answer does not end")
         if not self._is_done:
             return None
@@ -146,7 +168,9 @@ class Answer:
                 self._read_once_more()
             elif self._fault is None:
                 line = self._head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
-                self._fault = BrokenOff(f"the answer is not well-formed HTTP: {error} ({line[:60]!r})")
+                self._fault = BrokenOff(
+                    f"the answer is not well-formed HTTP: {error} ({line[:60]!r})"
+                )
 
     def _read_once_more(self) -> None:
         """Reads the head with what RFC 9112 lets a recipient allow: lines that end with a bare LF, chunks and a length.
@@ -155,7 +179,9 @@ class Answer:
         """
         self.is_plain, self._headers = False, {}
         self._parser = HttpResponseParser(self)
-        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
+        self._parser.set_dangerous_leniencies(
+            lenient_optional_cr_before_lf=True, lenient_chunked_length=True
+        )
         self._feed(self._head)
 
     def _has_more(self) -> bool:
@@ -177,7 +203,9 @@ class Answer:
         """A line of the head; those of a trailer are passed over."""
         if not self._has_head:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-            self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+            self._headers[key] = (
+                f"{self._headers[key]}, {text}" if key in self._headers else text
+            )
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
@@ -185,17 +213,24 @@ class Answer:
             return
         self._status = status = self._parser.get_status_code()
         if status < 100 or status == 101:
-            self._fault = BrokenOff(f"the server answers with status {status}, which was not asked for")
+            self._fault = BrokenOff(
+                f"the server answers with status {status}, which was not asked for"
+            )
         if status < 200:
             return
         self._has_head = True
         headers = self._headers
         coding = headers.get("transfer-encoding", "chunked").lower()
         if coding == "identity":
-            del headers["transfer-encoding"]  # says nothing, and the body ends with the connection
+            del headers[
+                "transfer-encoding"
+            ]  # says nothing, and the body ends with the connection
             self.is_plain = False
         elif coding != "chunked":
-            self._fault = Unreadable("bad_response", f"the answer is sent as {coding[:40]!r}, which was not asked for")
+            self._fault = Unreadable(
+                "bad_response",
+                f"the answer is sent as {coding[:40]!r}, which was not asked for",
+            )
         elif self.expected > self._most:
             self._fault = TooLarge()
         if self._parser.get_http_version() != "1.1":
@@ -214,14 +249,21 @@ class Answer:
     def on_message_complete(self) -> None:
         """The answer is whole, or was a word in between: then it is still to come."""
         if self._status < 200 and not self._is_done:
-            self._headers, self._status, self.is_plain, self._is_between = {}, 0, False, True
+            self._headers, self._status, self.is_plain, self._is_between = (
+                {},
+                0,
+                False,
+                True,
+            )
             return
         self._is_done = True
 
 
 def _not_http(start: bytes) -> Exception:
     if start.startswith(TLS_ALERT):
-        return Unreadable("tls", "the server speaks TLS; fix: start base_url with https://")
+        return Unreadable(
+            "tls", "the server speaks TLS; fix: start base_url with https://"
+        )
     first = start.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     return BrokenOff(f"the server does not speak HTTP: {first[:60]!r}")
 

@@ -24,7 +24,14 @@ from .http_proxies import Proxy, proxy_for, with_brackets
 P = TypeVar("P", bound=asyncio.Protocol)
 STRAGGLER_SECONDS = 0.25
 """An address that does not answer so soon is left to itself while the next is tried."""
-NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+NOT_TLS = frozenset(
+    {
+        "WRONG_VERSION_NUMBER",
+        "HTTP_REQUEST",
+        "PACKET_LENGTH_TOO_LONG",
+        "RECORD_LAYER_FAILURE",
+    }
+)
 """What OpenSSL says when a server answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
@@ -42,7 +49,11 @@ class Origin:
     @property
     def named(self) -> str:
         """`host:port`, for messages and the Host header."""
-        return with_brackets(self.host) if self.port == (443 if self.is_tls else 80) else self.place
+        return (
+            with_brackets(self.host)
+            if self.port == (443 if self.is_tls else 80)
+            else self.place
+        )
 
     @property
     def place(self) -> str:
@@ -57,14 +68,25 @@ def target(url: str) -> tuple[Origin, str]:
     host = parts.hostname or ""
     port = parts.port or (443 if is_tls else 80)
     origin = Origin(host, port, is_tls, proxy_for(parts.scheme, host, port))
-    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (f"?{parts.query}" if parts.query else "")
-    return origin, f"http://{origin.named}{path}" if origin.proxy and not is_tls else path
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
+        f"?{parts.query}" if parts.query else ""
+    )
+    return (
+        origin,
+        f"http://{origin.named}{path}" if origin.proxy and not is_tls else path,
+    )
 
 
-async def connect(origin: Origin, make: Callable[[], Connection], seconds: float) -> Connection:
+async def connect(
+    origin: Origin, make: Callable[[], Connection], seconds: float
+) -> Connection:
     """A new connection; raises `HttpFailure` where there is none to be had."""
     proxy = origin.proxy
-    place, host = (f"the proxy {proxy.named}", proxy.host) if proxy else (origin.named, origin.host)
+    place, host = (
+        (f"the proxy {proxy.named}", proxy.host)
+        if proxy
+        else (origin.named, origin.host)
+    )
     fix = PROXY_FIX if proxy else "start the server, or check base_url"
     try:
         async with asyncio.timeout(seconds):
@@ -74,21 +96,33 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
         message = f"no connection to {place} within {seconds:g} s; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
     except ssl.SSLCertVerificationError as error:
-        message = f"{origin.named}: its certificate is not trusted ({error.verify_message})"
+        message = (
+            f"{origin.named}: its certificate is not trusted ({error.verify_message})"
+        )
         fix = "name the right host, or the file of its authority in the environment variable SSL_CERT_FILE"
         raise HttpFailure("tls", f"{message}; fix: {fix}", retryable=False) from error
     except ssl.SSLError as error:
         reason = getattr(error, "reason", None) or str(error)
         is_plain = reason in NOT_TLS
-        what = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
-        raise HttpFailure("tls", f"{origin.named} {what}", retryable=not is_plain) from error
+        what = (
+            "does not speak TLS; fix: start base_url with http://"
+            if is_plain
+            else f"TLS failed: {reason}"
+        )
+        raise HttpFailure(
+            "tls", f"{origin.named} {what}", retryable=not is_plain
+        ) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
         fix = PROXY_FIX if proxy else "check base_url"
         message = f"cannot find the host {host!r} ({error.strerror}); fix: {fix}"
         raise HttpFailure("connection", message, retryable=passes) from error
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+        reason = (
+            os.strerror(error.errno)
+            if error.errno
+            else str(error) or type(error).__name__
+        )
         message = f"cannot connect to {place}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
 
@@ -106,22 +140,37 @@ async def _opened(
 ) -> tuple[asyncio.Transport, P]:
     loop = asyncio.get_running_loop()
     return await loop.create_connection(
-        make, place.host, place.port, ssl=context, happy_eyeballs_delay=STRAGGLER_SECONDS
+        make,
+        place.host,
+        place.port,
+        ssl=context,
+        happy_eyeballs_delay=STRAGGLER_SECONDS,
     )
 
 
 async def _tunnelled(
-    proxy: Proxy, origin: Origin, make: Callable[[], Connection], context: ssl.SSLContext
+    proxy: Proxy,
+    origin: Origin,
+    make: Callable[[], Connection],
+    context: ssl.SSLContext,
 ) -> Connection:
     raw, tunnel = await _opened(proxy, _Tunnel)
     try:
         login = f"Proxy-Authorization: {proxy.login}\r\n" if proxy.login else ""
-        raw.write(f"CONNECT {origin.place} HTTP/1.1\r\nHost: {origin.place}\r\n{login}\r\n".encode("latin-1"))
+        raw.write(
+            f"CONNECT {origin.place} HTTP/1.1\r\nHost: {origin.place}\r\n{login}\r\n".encode(
+                "latin-1"
+            )
+        )
         _check_tunnel(await tunnel.head, proxy)
         connection = make()
-        transport = await asyncio.get_running_loop().start_tls(raw, connection, context, server_hostname=origin.host)
+        transport = await asyncio.get_running_loop().start_tls(
+            raw, connection, context, server_hostname=origin.host
+        )
         if transport is None:
-            raise ConnectionResetError(errno.ECONNRESET, "the proxy closed the connection")
+            raise ConnectionResetError(
+                errno.ECONNRESET, "the proxy closed the connection"
+            )
     except BaseException:
         raw.abort()
         raise
@@ -139,7 +188,10 @@ class _Tunnel(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """A piece of it; more than a head is no answer to CONNECT."""
         self._received += data
-        is_whole = self._received.endswith(b"\r\n\r\n") or len(self._received) > MOST_TUNNEL_BYTES
+        is_whole = (
+            self._received.endswith(b"\r\n\r\n")
+            or len(self._received) > MOST_TUNNEL_BYTES
+        )
         if is_whole and not self.head.done():
             self.head.set_result(self._received)
 
@@ -152,7 +204,11 @@ class _Tunnel(asyncio.Protocol):
 def _check_tunnel(head: bytes, proxy: Proxy) -> None:
     line = head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     if not head:
-        raise HttpFailure("connection", f"the proxy {proxy.named} closed the connection", retryable=True)
+        raise HttpFailure(
+            "connection",
+            f"the proxy {proxy.named} closed the connection",
+            retryable=True,
+        )
     if (status := _STATUS(line)) is None:
         message = f"the proxy {proxy.named} does not speak HTTP: {line[:60]!r}; fix: {PROXY_FIX}"
         raise HttpFailure("connection", message, retryable=False)

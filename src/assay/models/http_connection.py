@@ -72,7 +72,10 @@ class Connection(asyncio.Protocol):
         self._answer = Answer(self._limits.response_bytes)
         now = self._loop.time()
         self._last = now + self._limits.total
-        self._wait_until(now + self._limits.first_byte, f"no first byte within {self._limits.first_byte:g} s")
+        self._wait_until(
+            now + self._limits.first_byte,
+            f"no first byte within {self._limits.first_byte:g} s",
+        )
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
         self.questions += 1
@@ -81,7 +84,11 @@ class Connection(asyncio.Protocol):
             reply = await waiter
             if "content-encoding" in reply.headers:
                 packed, reply.body = reply.body, b""
-                reply.body = await unpack(packed, reply.headers["content-encoding"], self._limits.response_bytes)
+                reply.body = await unpack(
+                    packed,
+                    reply.headers["content-encoding"],
+                    self._limits.response_bytes,
+                )
             return reply
         except BaseException:
             self.close()
@@ -129,7 +136,10 @@ class Connection(asyncio.Protocol):
                 self._ask_for_room(self._answer)
 
     def _wait_for_more(self) -> None:
-        self._wait_until(self._loop.time() + self._limits.idle, f"the answer stalled within {self._limits.idle:g} s")
+        self._wait_until(
+            self._loop.time() + self._limits.idle,
+            f"the answer stalled within {self._limits.idle:g} s",
+        )
 
     def _ask_for_room(self, answer: Answer) -> None:
         """Holds more memory, all that the answer will need where its head says so, or reads no further for now."""
@@ -140,7 +150,11 @@ class Connection(asyncio.Protocol):
 
     def _read_on(self) -> None:
         """There is room again: what it took to wait is none of the server's time."""
-        if self._paused_at is None or self._transport is None or self._transport.is_closing():
+        if (
+            self._paused_at is None
+            or self._transport is None
+            or self._transport.is_closing()
+        ):
             return
         self._last += self._loop.time() - self._paused_at
         self._paused_at = None
@@ -157,7 +171,9 @@ class Connection(asyncio.Protocol):
             self._finish(reply, stays=False)
             return
         began = "the answer broke off" if self._answer.has_begun else NO_ANSWER
-        self._fail(BrokenOff(f"{began}: {error}" if error and began != NO_ANSWER else began))
+        self._fail(
+            BrokenOff(f"{began}: {error}" if error and began != NO_ANSWER else began)
+        )
 
     def _finish(self, reply: Reply, *, stays: bool) -> None:
         waiter, self._waiter = self._waiter, None
@@ -175,7 +191,10 @@ class Connection(asyncio.Protocol):
 
     def _wait_until(self, deadline: float, what: str) -> None:
         if deadline > self._last:
-            deadline, what = self._last, f"the answer was not complete within {self._limits.total:g} s"
+            deadline, what = (
+                self._last,
+                f"the answer was not complete within {self._limits.total:g} s",
+            )
         self._deadline, self._waited_for = deadline, what
         if self._timer is None or self._timer.when() > deadline:
             self._stop_timer()

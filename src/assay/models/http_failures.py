@@ -19,7 +19,9 @@ from ..core.secrets import without
 RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
 """What a status that may pass means; 503 is a server that is there, and not ready or too busy."""
-_OVERFLOW = re.compile(r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens")
+_OVERFLOW = re.compile(
+    r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens"
+)
 
 
 MOST_VALUES = 4_000_000
@@ -29,13 +31,18 @@ MOST_VALUES = 4_000_000
 
 def parsed(body: bytes) -> Any:
     """The JSON of a body; raises `ValueError` where it is none, or would take far more memory than its text."""
-    if len(body) > MOST_VALUES and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+    if (
+        len(body) > MOST_VALUES
+        and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES
+    ):
         raise ValueError(f"more than {MOST_VALUES:,} values in one answer")
     try:
         try:
             return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return json.loads(body)  # slower, but it lets half a surrogate pair and a byte-order mark pass
+            return json.loads(
+                body
+            )  # slower, but it lets half a surrogate pair and a byte-order mark pass
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -43,14 +50,28 @@ def parsed(body: bytes) -> Any:
 class HttpFailure(Exception):
     """An attempt that brought no answer, with what that means."""
 
-    def __init__(self, kind: str, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
-        self.kind, self.message, self.retryable, self.retry_after = kind, message, retryable, retry_after
+        self.kind, self.message, self.retryable, self.retry_after = (
+            kind,
+            message,
+            retryable,
+            retry_after,
+        )
 
     def as_output(self, secrets: Iterable[str] = ()) -> Output:
         """The failure as an output, on one line and without secrets."""
         message = " ".join(without(self.message, secrets).split())
-        return Output.failed(self.kind, message, retryable=self.retryable, retry_after=self.retry_after)
+        return Output.failed(
+            self.kind, message, retryable=self.retryable, retry_after=self.retry_after
+        )
 
 
 class Refused(Exception):
@@ -81,11 +102,15 @@ class Refused(Exception):
             return HttpFailure("auth", message, retryable=False)
         if self.status == 429 and self.error.get("code") == "insufficient_quota":
             return HttpFailure("quota", message, retryable=False)
-        if self.status in (400, 413) and _OVERFLOW.search(f"{self.error.get('code')} {self.error.get('type')} {words}"):
+        if self.status in (400, 413) and _OVERFLOW.search(
+            f"{self.error.get('code')} {self.error.get('type')} {words}"
+        ):
             return HttpFailure("context", message, retryable=False)
         kind = KINDS.get(self.status, "http")
         retryable = self.status in RETRYABLE or self.status >= 500
-        return HttpFailure(kind, message, retryable=retryable, retry_after=retry_after(self.headers))
+        return HttpFailure(
+            kind, message, retryable=retryable, retry_after=retry_after(self.headers)
+        )
 
     @property
     def _target(self) -> str:
@@ -94,7 +119,12 @@ class Refused(Exception):
             parts = urlsplit(self.headers.get("location", ""))
         except ValueError:
             return "elsewhere"
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")) or "elsewhere"
+        return (
+            urlunsplit(
+                (parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")
+            )
+            or "elsewhere"
+        )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -45,7 +45,9 @@ class Memory:
         """Whether there is room for so many more bytes; else `resume` is called when there is."""
         with self._lock:
             self._moving -= share.held > 0
-            if share is self._first or (not self._waiting and self._used + count <= self._most):
+            if share is self._first or (
+                not self._waiting and self._used + count <= self._most
+            ):
                 self._grant(share, count)
                 return True
             share.wanted = count

@@ -24,7 +24,13 @@ from .http import Client, HttpFailure, Limits, Refused, decoded
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
-TIMEOUTS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout", "start_timeout")
+TIMEOUTS = (
+    "connect_timeout",
+    "first_byte_timeout",
+    "idle_timeout",
+    "total_timeout",
+    "start_timeout",
+)
 
 Ask = Callable[[Request], Awaitable[Output]]
 
@@ -68,46 +74,78 @@ class HttpModel(ABC):
     """How long a server that was never there is waited for: it may be starting."""
 
     def __post_init__(self) -> None:
-        self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
+        self.accepts, self.produces = (
+            kinds(self.accepts, "accepts"),
+            kinds(self.produces, "produces"),
+        )
         for name in ("body", "headers"):
             if not isinstance(getattr(self, name), Mapping):
-                raise self._wrong(f"{name} of", "takes a mapping", f"""-a '{name}={{"name": "value"}}'""")
+                raise self._wrong(
+                    f"{name} of",
+                    "takes a mapping",
+                    f"""-a '{name}={{"name": "value"}}'""",
+                )
         for name in TIMEOUTS:
             seconds = getattr(self, name)
-            is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-            if not is_number or not (seconds > 0 or (name, seconds) == ("start_timeout", 0)):
+            is_number = isinstance(seconds, (int, float)) and not isinstance(
+                seconds, bool
+            )
+            if not is_number or not (
+                seconds > 0 or (name, seconds) == ("start_timeout", 0)
+            ):
                 raise self._wrong(f"{name} of", f"is {seconds!r}", "seconds, above 0")
         most = self.max_response_bytes
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise self._wrong("max_response_bytes of", f"is {most!r}", "a number of bytes")
+            raise self._wrong(
+                "max_response_bytes of", f"is {most!r}", "a number of bytes"
+            )
         url = self.base_url or os.environ.get(self.url_env)
         self._key = (variable(self.api_key_env) or "").strip()
         if not url and not self._key:
             fix = f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1"
             raise self._wrong("", "has neither a key nor a URL", fix)
         self._url = _checked(filled(url or self.public_url, "base_url"))
-        if self.assumes_version and not urlsplit(self._url).path and (version := _VERSIONED.search(self.public_url)):
+        if (
+            self.assumes_version
+            and not urlsplit(self._url).path
+            and (version := _VERSIONED.search(self.public_url))
+        ):
             self._url += version[0]
         self._place, _, self._query = self._url.partition("?")
         # As it is written, so that a key which changes in the environment leaves the model the same.
         place = self._url if not url or not REFERENCE.search(url) else url
         further = {"headers": dict(self.headers)} if self.headers else {}
-        self.written: Mapping[str, Any] = {"base_url": place, "body": dict(self.body), **further}
+        self.written: Mapping[str, Any] = {
+            "base_url": place,
+            "body": dict(self.body),
+            **further,
+        }
         """What may hold secrets, for whoever keeps them out of records."""
         self.base_url, self.body = self._url, filled(self.body, "the body")
-        headers = {name: filled(value, "a header").strip() for name, value in self.headers.items()}
+        headers = {
+            name: filled(value, "a header").strip()
+            for name, value in self.headers.items()
+        }
         header, _, value = self.key_header.format(self._key).partition(": ")
         self._headers = {**({header: value} if self._key else {}), **headers}
         _check_headers(self._headers)
         secrets = secrets_of({"base_url": self._url, "body": self.body})
-        self._secrets = [value for value in (self._key, *self._headers.values(), *secrets) if value]
+        self._secrets = [
+            value for value in (self._key, *self._headers.values(), *secrets) if value
+        ]
         remember(secrets_of({"headers": self._headers}) | secrets)
-        self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
-        waits = {name.removesuffix("_timeout"): getattr(self, name) for name in TIMEOUTS}
+        self._drawn: WeakKeyDictionary[
+            asyncio.Task[Any], tuple[Request, list[Output]]
+        ] = WeakKeyDictionary()
+        waits = {
+            name.removesuffix("_timeout"): getattr(self, name) for name in TIMEOUTS
+        }
         self._client = Client(Limits(**waits, response_bytes=self.max_response_bytes))
 
     def _wrong(self, option: str, what: str, fix: str) -> UsageError:
-        return UsageError(f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix)
+        return UsageError(
+            f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix
+        )
 
     @property
     def abilities(self) -> Abilities:
@@ -145,20 +183,32 @@ class HttpModel(ABC):
         return refused.failure()
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return await self._client.post(self._address(path), {**body, **self.body}, self._headers)
+        return await self._client.post(
+            self._address(path), {**body, **self.body}, self._headers
+        )
 
     async def _post_form(self, path: str, form: bytes, content_type: str) -> Any:
-        return decoded(await self._client.send(self._address(path), form, self._headers, content_type))
+        return decoded(
+            await self._client.send(
+                self._address(path), form, self._headers, content_type
+            )
+        )
 
     def _address(self, path: str) -> str:
-        return f"{self._place}/{path}?{self._query}" if self._query else f"{self._place}/{path}"
+        return (
+            f"{self._place}/{path}?{self._query}"
+            if self._query
+            else f"{self._place}/{path}"
+        )
 
     async def _attempt(self, request: Request, ask: Ask) -> Output:
         started = time.perf_counter()
         done: tuple[str, ...] = ()
         try:
             if request.prompt.media and needs_change(request.prompt, self.formats):
-                prompt, done = await asyncio.to_thread(portable, request.prompt, self.formats)
+                prompt, done = await asyncio.to_thread(
+                    portable, request.prompt, self.formats
+                )
                 request = replace(request, prompt=prompt)
             output = await ask(request)
         except Refused as refused:
@@ -169,14 +219,22 @@ class HttpModel(ABC):
         except HttpFailure as error:
             return self._failed(error)
         except Malformed as error:
-            return self._failed(HttpFailure("bad_response", str(error), retryable=error.passes))
+            return self._failed(
+                HttpFailure("bad_response", str(error), retryable=error.passes)
+            )
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - an unreadable medium or text fails this sample alone
             return failure(error, f"{self.scheme}/{self.name}")
         if output.seconds is None and output.error is None:
-            object.__setattr__(output, "seconds", time.perf_counter() - started)  # just made: nobody else has it yet
-        return replace(output, details={**output.details, "media": list(done)}) if done else output
+            object.__setattr__(
+                output, "seconds", time.perf_counter() - started
+            )  # just made: nobody else has it yet
+        return (
+            replace(output, details={**output.details, "media": list(done)})
+            if done
+            else output
+        )
 
     def _failed(self, error: HttpFailure, status: int = 0) -> Output:
         if status in (401, 403) and not self._key:
@@ -197,8 +255,14 @@ class HttpModel(ABC):
                 return output
             outputs.append(output)
         self._drawn.pop(_this_task())
-        candidates = tuple(candidate for output in outputs for candidate in output.candidates)
-        return replace(outputs[0], candidates=candidates, usage=_added([output.usage for output in outputs]))
+        candidates = tuple(
+            candidate for output in outputs for candidate in output.candidates
+        )
+        return replace(
+            outputs[0],
+            candidates=candidates,
+            usage=_added([output.usage for output in outputs]),
+        )
 
     def _drawn_of(self, request: Request) -> list[Output]:
         """What was drawn for a request so far: kept by whoever asks, who asks for the same until it has come."""
@@ -223,17 +287,28 @@ def _this_task() -> "asyncio.Task[Any]":
 
 def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
     """Kinds of parts, from a list or as they are typed: `text,audio`."""
-    named = tuple(value.replace(" ", "").split(",")) if isinstance(value, str) else tuple(value)
+    named = (
+        tuple(value.replace(" ", "").split(","))
+        if isinstance(value, str)
+        else tuple(value)
+    )
     for kind in named:
         if kind not in KINDS:
-            raise UsageError(f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}", fix=f"-a {option}=text,image")
+            raise UsageError(
+                f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}",
+                fix=f"-a {option}=text,image",
+            )
     return named
 
 
 def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
     """The abilities of a chat model that cannot be asked for them; log-probabilities show when they are asked for."""
     return Abilities(
-        frozenset(accepts), frozenset(produces), logprobs=True, roles="chat", unsure=frozenset({"logprobs"})
+        frozenset(accepts),
+        frozenset(produces),
+        logprobs=True,
+        roles="chat",
+        unsure=frozenset({"logprobs"}),
     )
 
 
@@ -249,11 +324,16 @@ def enough(output: Output, expected: int) -> Output:
     return Output.failed("bad_response", message, retryable=False)
 
 
-def refuse_options(request: Request, unknown: Sequence[str], whose: str, fix: str | None = None) -> None:
+def refuse_options(
+    request: Request, unknown: Sequence[str], whose: str, fix: str | None = None
+) -> None:
     """Raises for a generation option that an endpoint does not have: the answer would not be what was asked for."""
     for name in unknown:
         if getattr(request.options, name) not in (None, ()):
-            raise UsageError(f"{whose} has no generation option {name!r}", fix=fix or f"leave {name} out")
+            raise UsageError(
+                f"{whose} has no generation option {name!r}",
+                fix=fix or f"leave {name} out",
+            )
 
 
 def without_seed(output: Output, request: Request) -> Output:
@@ -274,8 +354,18 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
     if not counts:
         return None
     sums = {
-        name: sum(values) if (values := [v for usage in counts if (v := getattr(usage, name)) is not None]) else None
-        for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
+        name: sum(values)
+        if (
+            values := [v for usage in counts if (v := getattr(usage, name)) is not None]
+        )
+        else None
+        for name in (
+            "input_tokens",
+            "output_tokens",
+            "cached_tokens",
+            "reasoning_tokens",
+            "cost",
+        )
     }
     return Usage(**sums)
 
@@ -284,7 +374,9 @@ def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (name + value).isprintable() or not (name + value).isascii():
             what = f"the header {name!r} holds a line break or a letter that no header can carry"
-            raise UsageError(what, fix="check the environment variable its value comes from")
+            raise UsageError(
+                what, fix="check the environment variable its value comes from"
+            )
 
 
 def _checked(url: str) -> str:
@@ -292,12 +384,18 @@ def _checked(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         bare = url.partition("?")[0].rpartition("@")[2]
         fix = f"http://{bare.rpartition('//')[2]}"
-        raise UsageError(f"base_url must start with http:// or https://, got {bare!r}", fix=fix)
+        raise UsageError(
+            f"base_url must start with http:// or https://, got {bare!r}", fix=fix
+        )
     try:
         parts.port  # noqa: B018 - looked at for its fault
     except ValueError as error:
-        raise UsageError(f"base_url {parts.hostname}: {error}", fix="http://host:port/v1") from error
+        raise UsageError(
+            f"base_url {parts.hostname}: {error}", fix="http://host:port/v1"
+        ) from error
     if parts.username is not None or parts.password is not None:
         fix = "put it into the environment variable of the key"
         raise UsageError(f"base_url for {parts.hostname} carries a password", fix=fix)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
+    return urlunsplit(
+        (parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, "")
+    )

@@ -13,7 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 from .http_failures import HttpFailure
 
 FIX = "correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or list the host in NO_PROXY"
-_ENTRY = re.compile(r"\[(?P<inner>[^]]+)\](?::(?P<inner_port>\d+))?|(?P<name>[^:]+)(?::(?P<port>\d+))?")
+_ENTRY = re.compile(
+    r"\[(?P<inner>[^]]+)\](?::(?P<inner_port>\d+))?|(?P<name>[^:]+)(?::(?P<port>\d+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ class Proxy:
         """What its status 407 means."""
         what = "refuses the login of its URL" if self.login else "asks for a login"
         fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
-        return HttpFailure("connection", f"the proxy {self.named} {what}; fix: {fix}", retryable=False)
+        return HttpFailure(
+            "connection", f"the proxy {self.named} {what}; fix: {fix}", retryable=False
+        )
 
 
 def with_brackets(host: str) -> str:
@@ -48,13 +52,19 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
     url = settings.get(scheme) or settings.get("all")
     if not url:
         return None
-    if is_exempt(host, port, settings["no"]) if "no" in settings else proxy_bypass(host):
+    if (
+        is_exempt(host, port, settings["no"])
+        if "no" in settings
+        else proxy_bypass(host)
+    ):
         return None
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
         number = parts.port or 80
     except ValueError as error:
-        raise HttpFailure("connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False) from error
+        raise HttpFailure(
+            "connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False
+        ) from error
     if parts.scheme != "http" or not parts.hostname:
         place = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"
         message = f"the proxy {place} cannot be used: only http:// proxies are spoken to; fix: {FIX}"
@@ -83,9 +93,15 @@ def is_exempt(host: str, port: int, listed: str) -> bool:
             continue
         if address is not None:
             network = _network(name)
-            if network is not None and address.version == network.version and address in network:
+            if (
+                network is not None
+                and address.version == network.version
+                and address in network
+            ):
                 return True
-        elif (domain := name.removeprefix("*").strip(".")) and (host == domain or host.endswith(f".{domain}")):
+        elif (domain := name.removeprefix("*").strip(".")) and (
+            host == domain or host.endswith(f".{domain}")
+        ):
             return True
     return False
 

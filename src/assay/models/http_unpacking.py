@@ -32,13 +32,18 @@ async def unpack(body: bytes, encoding: str, most: int) -> bytes:
     if encoding in ("", "identity") or not body:
         return body
     if encoding not in PACKED:
-        raise Unreadable("bad_response", f"the answer is packed as {encoding[:40]!r}, which was not asked for")
+        raise Unreadable(
+            "bad_response",
+            f"the answer is packed as {encoding[:40]!r}, which was not asked for",
+        )
     if len(body) <= INLINE_BYTES:
         return inflate(body, most)
     is_wanted = threading.Event()
     is_wanted.set()
     try:
-        return await asyncio.get_running_loop().run_in_executor(_threads(), inflate, body, most, is_wanted.is_set)
+        return await asyncio.get_running_loop().run_in_executor(
+            _threads(), inflate, body, most, is_wanted.is_set
+        )
     finally:
         is_wanted.clear()
 
@@ -48,7 +53,9 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, "unpacking")
 
 
-def inflate(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes:
+def inflate(
+    body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True
+) -> bytes:
     """The bytes that were packed; gzip may come in several members, deflate with or without its frame."""
     unpacking = _Unpacking(memoryview(body), most, is_wanted)
     try:
@@ -59,7 +66,9 @@ def inflate(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True
 
 
 class _Unpacking:
-    def __init__(self, packed: memoryview, most: int, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self, packed: memoryview, most: int, is_wanted: Callable[[], bool]
+    ) -> None:
         self.packed, self.most, self.is_wanted = packed, most, is_wanted
         self.plain = bytearray()
         self.start = 0
@@ -74,29 +83,40 @@ class _Unpacking:
                 except zlib.error:
                     if self.plain or self.start:
                         raise
-                    self._take_member(-zlib.MAX_WBITS)  # deflate without its frame, as some servers send it
+                    self._take_member(
+                        -zlib.MAX_WBITS
+                    )  # deflate without its frame, as some servers send it
             except zlib.error as error:
                 raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
             if self.start == len(self.packed):
                 return
-        raise Unreadable("bad_response", f"the answer is packed in more than {MOST_MEMBERS} members")
+        raise Unreadable(
+            "bad_response", f"the answer is packed in more than {MOST_MEMBERS} members"
+        )
 
     def _take_member(self, bits: int) -> None:
         """Adds what one member holds to `plain`."""
         unpacker, start = zlib.decompressobj(bits), self.start
         while not unpacker.eof:
             piece = self.packed[start : start + SLICE_BYTES]
-            found = unpacker.decompress(piece, min(self.most + 1 - len(self.plain), PIECE_BYTES))
+            found = unpacker.decompress(
+                piece, min(self.most + 1 - len(self.plain), PIECE_BYTES)
+            )
             self.plain += found
             if len(self.plain) > self.most:
                 raise TooLarge
             # At the end of a member zlib may name what follows it twice.
-            consumed = len(piece) - len(unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail)
+            consumed = len(piece) - len(
+                unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            )
             if not consumed and not found and not unpacker.eof:
                 raise zlib.error("it breaks off")
             start += consumed
             if time.thread_time() > self.until:
-                raise Unreadable("bad_response", f"the answer takes longer than {MOST_SECONDS:g} s to unpack")
+                raise Unreadable(
+                    "bad_response",
+                    f"the answer takes longer than {MOST_SECONDS:g} s to unpack",
+                )
             if not self.is_wanted():
                 raise BrokenOff("nobody waits for the answer any more")
         self.start = start

@@ -35,14 +35,18 @@ def from_base64(kind: type[M], text: Any) -> M:
     if isinstance(text, str) and text.startswith("data:"):
         return from_data_url(kind, text)
     if not isinstance(text, str) or not text:
-        raise Malformed(f"the {kind.kind} in the answer is no base64 text: {shorten(text)}")
+        raise Malformed(
+            f"the {kind.kind} in the answer is no base64 text: {shorten(text)}"
+        )
     try:
         return kind(decode_base64(text))
     except DataError as strict:
         try:
             return kind(decode_base64("".join(text.split())))  # some break their lines
         except DataError:
-            raise Malformed(f"the {kind.kind} in the answer: {strict.what}, got {shorten(text)}") from strict
+            raise Malformed(
+                f"the {kind.kind} in the answer: {strict.what}, got {shorten(text)}"
+            ) from strict
 
 
 def from_data_url(kind: type[M], url: Any) -> M:
@@ -55,19 +59,29 @@ def from_data_url(kind: type[M], url: Any) -> M:
         )
     head, _, data = url.partition(",")
     if not head.endswith(";base64"):
-        raise Malformed(f"the {kind.kind} in the answer is no base64: {shorten(url)}", passes=False)
+        raise Malformed(
+            f"the {kind.kind} in the answer is no base64: {shorten(url)}", passes=False
+        )
     return from_base64(kind, data)
 
 
 def image_at(holder: Any) -> Image:
     """The image of an `image_url`, which holds its URL or is it."""
-    return from_data_url(Image, holder.get("url") if isinstance(holder, dict) else holder)
+    return from_data_url(
+        Image, holder.get("url") if isinstance(holder, dict) else holder
+    )
 
 
-def playable(audio: Audio, audio_format: str | None = None, rate: int = USUAL_RATE) -> Audio:
+def playable(
+    audio: Audio, audio_format: str | None = None, rate: int = USUAL_RATE
+) -> Audio:
     """A clip that can be played: bare samples get a file around them where `audio_format` says that they are bare."""
     first = audio.data()[:16]
-    if audio_format not in BARE_FORMATS or sniff(first) in FILES or first.startswith(TAGGED):
+    if (
+        audio_format not in BARE_FORMATS
+        or sniff(first) in FILES
+        or first.startswith(TAGGED)
+    ):
         return audio
     return Audio(as_wav(audio.data(), rate))
 

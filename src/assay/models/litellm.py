@@ -21,7 +21,10 @@ from .chat_format import Malformed, chat_messages, option_fields, read_answer
 from .http import HttpFailure, Refused
 from .http_model import as_declared, enough, filtered, kinds
 
-_NO_KEY = re.compile(r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials", re.IGNORECASE)
+_NO_KEY = re.compile(
+    r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -41,12 +44,24 @@ class LiteLLM:
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
-        self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
-        if not isinstance(self.timeout, (int, float)) or isinstance(self.timeout, bool) or not self.timeout > 0:
-            raise UsageError(f"timeout of model 'litellm/{self.name}' is {self.timeout!r}", fix="seconds, above 0")
+        self.accepts, self.produces = (
+            kinds(self.accepts, "accepts"),
+            kinds(self.produces, "produces"),
+        )
+        if (
+            not isinstance(self.timeout, (int, float))
+            or isinstance(self.timeout, bool)
+            or not self.timeout > 0
+        ):
+            raise UsageError(
+                f"timeout of model 'litellm/{self.name}' is {self.timeout!r}",
+                fix="seconds, above 0",
+            )
         if importlib.util.find_spec("litellm") is None:
             raise MissingExtra(
-                "litellm, which reaches other services,", "'assay[litellm]'", where=f"litellm/{self.name}"
+                "litellm, which reaches other services,",
+                "'assay[litellm]'",
+                where=f"litellm/{self.name}",
             )
 
     @property
@@ -57,7 +72,10 @@ class LiteLLM:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
-        return {"litellm": self.name, **veiled({"base_url": self.base_url, "body": dict(self.body)})}
+        return {
+            "litellm": self.name,
+            **veiled({"base_url": self.base_url, "body": dict(self.body)}),
+        }
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request."""
@@ -68,26 +86,39 @@ class LiteLLM:
         started = time.perf_counter()
         try:
             answer = await litellm.acompletion(**self._question(request))
-            output = read_answer(answer.model_dump(), seconds=time.perf_counter() - started)
+            output = read_answer(
+                answer.model_dump(), seconds=time.perf_counter() - started
+            )
         except litellm.exceptions.ContentPolicyViolationError:
             return filtered()
         except litellm.exceptions.UnsupportedParamsError as error:
-            raise UsageError(f"litellm/{self.name}: {_said(error)}", fix="leave the option out") from error
+            raise UsageError(
+                f"litellm/{self.name}: {_said(error)}", fix="leave the option out"
+            ) from error
         except Malformed as error:
-            return HttpFailure("bad_response", str(error), retryable=error.passes).as_output()
+            return HttpFailure(
+                "bad_response", str(error), retryable=error.passes
+            ).as_output()
         except Exception as error:  # noqa: BLE001 - the boundary to the library: becomes a counted failure
             return _failure(litellm, error, self.name).as_output()
-        return enough(replace(output, usage=_priced(output.usage, answer)), request.options.n)
+        return enough(
+            replace(output, usage=_priced(output.usage, answer)), request.options.n
+        )
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
-        arguments: dict[str, Any] = {"model": self.name, "messages": chat_messages(request.prompt)}
+        arguments: dict[str, Any] = {
+            "model": self.name,
+            "messages": chat_messages(request.prompt),
+        }
         arguments |= option_fields(options, request.seed, chat=True)
         arguments |= {"timeout": self.timeout, "num_retries": 0, "max_retries": 0}
         if options.max_tokens is not None:
             arguments["max_tokens"] = options.max_tokens
         if request.prompt.produces != ("text",):
-            arguments["modalities"] = list(dict.fromkeys(("text", *request.prompt.produces)))
+            arguments["modalities"] = list(
+                dict.fromkeys(("text", *request.prompt.produces))
+            )
         if self.base_url is not None:
             arguments["api_base"] = self.base_url
         return {**arguments, **self.body}
@@ -109,7 +140,9 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
         # Found before anything is sent, and told as if the server had failed or could not be reached.
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
         fix = f"set {missing} in the environment" if missing else _said(error)
-        return HttpFailure("auth", f"litellm finds no key for {name!r}; fix: {fix}", retryable=False)
+        return HttpFailure(
+            "auth", f"litellm finds no key for {name!r}; fix: {fix}", retryable=False
+        )
     if isinstance(error, exceptions.Timeout):
         return HttpFailure("timeout", _said(error), retryable=True)
     if isinstance(error, exceptions.ContextWindowExceededError):
@@ -119,8 +152,13 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
         response = getattr(error, "response", None)
-        headers = {str(k).lower(): str(v) for k, v in dict(getattr(response, "headers", None) or {}).items()}
-        return Refused(status, headers, msgspec.json.encode({"error": {"message": _said(error)}})).failure()
+        headers = {
+            str(k).lower(): str(v)
+            for k, v in dict(getattr(response, "headers", None) or {}).items()
+        }
+        return Refused(
+            status, headers, msgspec.json.encode({"error": {"message": _said(error)}})
+        ).failure()
     problem = failure(error, f"litellm/{name}").error
     assert problem is not None
     return HttpFailure(problem.kind, problem.message, retryable=problem.retryable)

@@ -14,7 +14,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError
+from ..core import (
+    Abilities,
+    Candidate,
+    Image,
+    Meter,
+    MissingExtra,
+    ModelError,
+    Output,
+    Request,
+    UsageError,
+)
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
 from .answers import failure
@@ -43,7 +53,11 @@ class Pipeline(Source):
 
     def digests(self, place: Path) -> dict[str, str]:
         """All files of the folder by digest."""
-        files = sorted(file for file in place.rglob("*") if file.suffix in HASHED and file.is_file())
+        files = sorted(
+            file
+            for file in place.rglob("*")
+            if file.suffix in HASHED and file.is_file()
+        )
         return {str(file.relative_to(place)): weights_digest(file) for file in files}
 
 
@@ -80,7 +94,9 @@ class LocalDiffusers:
     trust_remote_code: bool = False
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _pipe: Any = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _lock: Any = field(
+        default_factory=threading.RLock, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         for library in ("diffusers", "torch"):
@@ -89,10 +105,20 @@ class LocalDiffusers:
         self.source = Pipeline(self.path, self.revision)
         folder = self.source.local
         if folder is None and is_path(self.path):
-            raise UsageError("no such pipeline folder", where=self.path, fix="check the path")
+            raise UsageError(
+                "no such pipeline folder", where=self.path, fix="check the path"
+            )
         if folder is not None and not (folder / self.source.index).is_file():
-            raise UsageError("the folder holds no model_index.json", where=self.path, fix="give a pipeline's folder")
-        check_counts(self, {"steps": 1, "height": 1, "width": 1, "batch_size": 1, "pictures": 0}, self.path)
+            raise UsageError(
+                "the folder holds no model_index.json",
+                where=self.path,
+                fix="give a pipeline's folder",
+            )
+        check_counts(
+            self,
+            {"steps": 1, "height": 1, "width": 1, "batch_size": 1, "pictures": 0},
+            self.path,
+        )
 
     @property
     def abilities(self) -> Abilities:
@@ -113,16 +139,28 @@ class LocalDiffusers:
         with quietly():  # a pipeline's imports warn of libraries that it does not need
             found = getattr(diffusers, name, None)
         if found is None:
-            raise UsageError(f"diffusers knows no pipeline {name!r}", where=self.path, fix="-a pipeline=CLASS")
+            raise UsageError(
+                f"diffusers knows no pipeline {name!r}",
+                where=self.path,
+                fix="-a pipeline=CLASS",
+            )
         return found
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change an image."""
-        settings = {name: getattr(self, name) for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)}
+        settings = {
+            name: getattr(self, name)
+            for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)
+        }
         options = {name: value for name, value in settings.items() if value is not None}
         call = {"call": dict(self.call_args)} if self.call_args else {}
-        return {"diffusers": self.source.identity(), "dtype": self._dtype(), **options, **call}
+        return {
+            "diffusers": self.source.identity(),
+            "dtype": self._dtype(),
+            **options,
+            **call,
+        }
 
     def load(self) -> None:
         """Reads the weights, if nobody did before."""
@@ -134,15 +172,29 @@ class LocalDiffusers:
             device = self._device()
             dtype = self._dtype()
             if not isinstance(getattr(torch, dtype, None), torch.dtype):
-                raise UsageError(f"unknown dtype {dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
-            options = {"revision": self.revision, "variant": self.variant, "trust_remote_code": self.trust_remote_code}
-            arguments: dict[str, Any] = {name: value for name, value in options.items() if value}
+                raise UsageError(
+                    f"unknown dtype {dtype!r}",
+                    where=self.path,
+                    fix="float32, bfloat16 or float16",
+                )
+            options = {
+                "revision": self.revision,
+                "variant": self.variant,
+                "trust_remote_code": self.trust_remote_code,
+            }
+            arguments: dict[str, Any] = {
+                name: value for name, value in options.items() if value
+            }
             self._settings()  # one the pipeline does not have is found before its weights are read
             try:
                 arguments[_dtype_argument()] = getattr(torch, dtype)
-                pipe = load_whole(self._class(), self.source.folder(), arguments, self.path)
+                pipe = load_whole(
+                    self._class(), self.source.folder(), arguments, self.path
+                )
             except (OSError, ValueError, TypeError) as error:
-                raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
+                raise ModelError(
+                    f"cannot be loaded: {error}", where=self.path
+                ) from error
             pipe.set_progress_bar_config(disable=True)
             self._pipe = pipe.to(device)
 
@@ -165,7 +217,9 @@ class LocalDiffusers:
         if "callback_on_step_end" not in self._parameters():
             return {}
 
-        def step(pipe: Any, number: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+        def step(
+            pipe: Any, number: int, timestep: Any, tensors: dict[str, Any]
+        ) -> dict[str, Any]:
             steps = getattr(pipe, "num_timesteps", 0)
             self._meter.ended += count / steps if steps else 0.0
             return tensors
@@ -202,10 +256,18 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(self, numbers: Sequence[int], requests: Sequence[Request]) -> dict[int, Output]:
+    def _drawn(
+        self, numbers: Sequence[int], requests: Sequence[Request]
+    ) -> dict[int, Output]:
         """One call for all of them; where it fails, the caller asks again in halves."""
         try:
-            return dict(zip(numbers, self._call([requests[number] for number in numbers]), strict=True))
+            return dict(
+                zip(
+                    numbers,
+                    self._call([requests[number] for number in numbers]),
+                    strict=True,
+                )
+            )
         except Exception as error:
             if len(requests) > 1:
                 raise
@@ -216,11 +278,21 @@ class LocalDiffusers:
 
         started = time.perf_counter()
         count = requests[0].options.n
-        seeds = [[generator_for(request, index).getrandbits(63) for index in range(count)] for request in requests]
-        generators = [torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row]
+        seeds = [
+            [generator_for(request, index).getrandbits(63) for index in range(count)]
+            for request in requests
+        ]
+        generators = [
+            torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row
+        ]
         arguments = {**self._settings(), **self.call_args}
         texts = [asked_text(request) for request in requests]
-        images = [medium for request in requests for medium in request.prompt.media if isinstance(medium, Image)]
+        images = [
+            medium
+            for request in requests
+            for medium in request.prompt.media
+            if isinstance(medium, Image)
+        ]
         if images:
             decoded = [decode_image(image) for image in images]
             arguments["image"] = decoded[0] if len(decoded) == 1 else decoded
@@ -233,23 +305,37 @@ class LocalDiffusers:
             arguments.setdefault("output_type", "np")
         with torch.inference_mode():
             reporting = self._reporting(len(requests))
-            result = self._pipe(prompt=texts, generator=generators, **{**reporting, **arguments})
-        blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
+            result = self._pipe(
+                prompt=texts, generator=generators, **{**reporting, **arguments}
+            )
+        blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(
+            result.images
+        )
         if len(result.images) != len(requests) * count:
-            raise ModelError(f"drew {len(result.images)} images for {len(requests) * count} that were asked for")
+            raise ModelError(
+                f"drew {len(result.images)} images for {len(requests) * count} that were asked for"
+            )
         seconds = (time.perf_counter() - started) / len(requests)
         outputs = []
         for place, row in enumerate(seeds):
             span = slice(place * count, (place + 1) * count)
             if not all(map(_is_finite, result.images[span])):
                 what = "the pipeline computed an image that is not finite"
-                outputs.append(Output.failed("non_finite", f"{self.path}: {what}", retryable=False))
+                outputs.append(
+                    Output.failed("non_finite", f"{self.path}: {what}", retryable=False)
+                )
                 continue
             candidates = tuple(
-                Candidate((image_from(image),), "content_filter" if is_blocked else "stop")
-                for image, is_blocked in zip(result.images[span], blocked[span], strict=True)
+                Candidate(
+                    (image_from(image),), "content_filter" if is_blocked else "stop"
+                )
+                for image, is_blocked in zip(
+                    result.images[span], blocked[span], strict=True
+                )
             )
-            outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
+            outputs.append(
+                replace(Output(candidates, seconds=seconds), details={"seeds": row})
+            )
         return outputs
 
     def _settings(self) -> dict[str, Any]:
@@ -261,7 +347,9 @@ class LocalDiffusers:
         for name in (*settings, *self.call_args):
             # Many calls take any further argument for old names' sake, and pass it over.
             if name not in parameters:
-                raise UsageError(f"{self._class().__name__} has no setting {name!r}", where=self.path)
+                raise UsageError(
+                    f"{self._class().__name__} has no setting {name!r}", where=self.path
+                )
         return settings
 
 
@@ -275,4 +363,8 @@ def _is_finite(image: Any) -> bool:
 def _dtype_argument() -> str:
     """How diffusers calls the precision to load with: it has been renamed."""
     numbers = importlib.metadata.version("diffusers").split(".")[:2]
-    return "dtype" if tuple(int(number) for number in numbers) >= (0, 42) else "torch_dtype"
+    return (
+        "dtype"
+        if tuple(int(number) for number in numbers) >= (0, 42)
+        else "torch_dtype"
+    )

@@ -37,8 +37,14 @@ from .local_transformers.text import plan_pairs, refused_prompt, weigh_planned
 from .vllm_progress import bar_for
 
 SAMPLED = (
-    "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
-)  # fmt: skip
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "logprobs",
+)
 """Options that vLLM calls by the same name."""
 
 
@@ -62,14 +68,23 @@ class LocalVllm(LocalModel):
     trust_remote_code: bool = False
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _llm: Any = field(default=None, init=False, repr=False, compare=False)
-    _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _renderer: Renderer | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _lock: Any = field(
+        default_factory=threading.RLock, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
         self._check_options({"context": 2, "batch_size": 1})
-        self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
+        self.source = Source(
+            self.path,
+            self.revision,
+            self.dtype,
+            trust_remote_code=self.trust_remote_code,
+        )
         self.source.check()
 
     @property
@@ -79,13 +94,29 @@ class LocalVllm(LocalModel):
     @property
     def abilities(self) -> Abilities:
         """Read off the configuration: no weight is loaded for it."""
-        return Abilities(accepts=ACCEPTS[self._kind], likelihood=self._kind == "text", logprobs=True, tokens=True)
+        return Abilities(
+            accepts=ACCEPTS[self._kind],
+            likelihood=self._kind == "text",
+            logprobs=True,
+            tokens=True,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change an answer."""
-        names = ("dtype", "max_tokens", "context", "truncate", "quantization", "chat_template")
-        settings = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        names = (
+            "dtype",
+            "max_tokens",
+            "context",
+            "truncate",
+            "quantization",
+            "chat_template",
+        )
+        settings = {
+            name: getattr(self, name)
+            for name in names
+            if getattr(self, name) is not None
+        }
         further = {"engine_args": dict(self.engine_args)} if self.engine_args else {}
         return {**self.source.identity(), **settings, **further, "engine": "vllm"}
 
@@ -110,7 +141,11 @@ class LocalVllm(LocalModel):
                 **{name: value for name, value in wanted.items() if value is not None},
                 **self.engine_args,
             )
-            self._renderer = Renderer(self._llm.get_tokenizer(), chat_template=self.chat_template, where=self.path)
+            self._renderer = Renderer(
+                self._llm.get_tokenizer(),
+                chat_template=self.chat_template,
+                where=self.path,
+            )
 
     def report_to(self, meter: Meter) -> None:
         """Prompts that vLLM is done with are counted there from now on."""
@@ -139,24 +174,52 @@ class LocalVllm(LocalModel):
             return self._renderer
         from .local_transformers.loading import load_tokenizer
 
-        return Renderer(load_tokenizer(self.source), chat_template=self.chat_template, where=self.path)
+        return Renderer(
+            load_tokenizer(self.source),
+            chat_template=self.chat_template,
+            where=self.path,
+        )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
-            by_chat = [at for at, request in enumerate(requests) if request.prompt.media]
-            tokens = {at: self._prompt_ids(requests[at]) for at in range(len(requests)) if at not in by_chat}
-            outputs = {at: failed for at, failed in tokens.items() if isinstance(failed, Output)}
+            by_chat = [
+                at for at, request in enumerate(requests) if request.prompt.media
+            ]
+            tokens = {
+                at: self._prompt_ids(requests[at])
+                for at in range(len(requests))
+                if at not in by_chat
+            }
+            outputs = {
+                at: failed
+                for at, failed in tokens.items()
+                if isinstance(failed, Output)
+            }
             by_ids = [at for at in tokens if at not in outputs]
-            outputs |= self._asked(by_ids, requests, lambda chosen, params: self._llm.generate(
-                [{"prompt_token_ids": tokens[at]} for at in chosen], params,
-                use_tqdm=bar_for(self._llm.generate, self._meter, len(chosen) / len(requests)),
-            ))  # fmt: skip
-            outputs |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
-                [chat_messages(requests[at].prompt) for at in chosen], params,
-                use_tqdm=bar_for(self._llm.chat, self._meter, len(chosen) / len(requests)),
-                chat_template=self.chat_template,
-            ))  # fmt: skip
+            outputs |= self._asked(
+                by_ids,
+                requests,
+                lambda chosen, params: self._llm.generate(
+                    [{"prompt_token_ids": tokens[at]} for at in chosen],
+                    params,
+                    use_tqdm=bar_for(
+                        self._llm.generate, self._meter, len(chosen) / len(requests)
+                    ),
+                ),
+            )
+            outputs |= self._asked(
+                by_chat,
+                requests,
+                lambda chosen, params: self._llm.chat(
+                    [chat_messages(requests[at].prompt) for at in chosen],
+                    params,
+                    use_tqdm=bar_for(
+                        self._llm.chat, self._meter, len(chosen) / len(requests)
+                    ),
+                    chat_template=self.chat_template,
+                ),
+            )
         return [outputs[at] for at in range(len(requests))]
 
     def _prompt_ids(self, request: Request) -> list[int] | Output:
@@ -169,14 +232,23 @@ class LocalVllm(LocalModel):
         longest = self._longest()
         if len(ids) >= longest and self.truncate == "refuse":
             return too_long(len(ids), longest)
-        size, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
+        size, _ = fit(
+            len(ids),
+            longest,
+            request.options.max_tokens,
+            self.max_tokens,
+            self.truncate,
+        )
         return list(shortened(ids, size, self.truncate))
 
     def _longest(self) -> int:
         return int(self._llm.llm_engine.model_config.max_model_len)
 
     def _asked(
-        self, places: Sequence[int], requests: Sequence[Request], call: Callable[[Sequence[int], list[Any]], Any]
+        self,
+        places: Sequence[int],
+        requests: Sequence[Request],
+        call: Callable[[Sequence[int], list[Any]], Any],
     ) -> dict[int, Output]:
         """One call for all; where it fails, the caller asks again in halves, so that a fault costs its own sample."""
         if not places:
@@ -184,7 +256,10 @@ class LocalVllm(LocalModel):
         try:
             self.load()
             results = call(places, [self._params(requests[at]) for at in places])
-            return {at: self._read(requests[at], result) for at, result in zip(places, results, strict=True)}
+            return {
+                at: self._read(requests[at], result)
+                for at, result in zip(places, results, strict=True)
+            }
         except Exception as error:
             if len(requests) > 1:
                 raise
@@ -194,7 +269,11 @@ class LocalVllm(LocalModel):
         from vllm import SamplingParams
 
         options = request.options
-        arguments: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
+        arguments: dict[str, Any] = {
+            name: value
+            for name in SAMPLED
+            if (value := getattr(options, name)) is not None
+        }
         if options.temperature:
             seed = generator_for(request, 0).getrandbits(31)
             arguments |= {"temperature": options.temperature, "seed": seed}
@@ -207,16 +286,25 @@ class LocalVllm(LocalModel):
         if ends := special_ids(self.renderer.tokenizer, options.stop):
             arguments["stop_token_ids"] = sorted(ends)
         return SamplingParams(
-            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **arguments
+            n=options.n,
+            max_tokens=self._answer_length(request),
+            stop=list(options.stop) or None,
+            **arguments,
         )
 
     def _read(self, request: Request, result: Any) -> Output:
         candidates = tuple(
-            Candidate((Text(one.text),), one.finish_reason, _tokens(one), tuple(one.token_ids))
+            Candidate(
+                (Text(one.text),), one.finish_reason, _tokens(one), tuple(one.token_ids)
+            )
             for one in result.outputs
         )
         ids = result.prompt_token_ids or ()
-        usage = Usage(len(ids), sum(len(one.token_ids) for one in candidates), result.num_cached_tokens)
+        usage = Usage(
+            len(ids),
+            sum(len(one.token_ids) for one in candidates),
+            result.num_cached_tokens,
+        )
         squeezed = self._squeezed(request, candidates, self._longest() - len(ids))
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
@@ -233,7 +321,10 @@ class LocalVllm(LocalModel):
         try:
             # One token is only predicted, and vLLM must be allowed to write one.
             longest, policy = self._longest() - 2, self.truncate
-            planned = [(one, plan_pairs(self.renderer, one, longest, policy, _too_long)) for one in requests]
+            planned = [
+                (one, plan_pairs(self.renderer, one, longest, policy, _too_long))
+                for one in requests
+            ]
             return weigh_planned(planned, self._weigh)
         except Exception as error:
             if len(requests) > 1:
@@ -248,7 +339,10 @@ class LocalVllm(LocalModel):
         prompts = [{"prompt_token_ids": list(pair.tokens)} for pair in pairs]
         bar = bar_for(self._llm.generate, self._meter, 1.0)
         results = self._llm.generate(prompts, params, use_tqdm=bar) if prompts else []
-        return [_likelihood(pair, result.prompt_logprobs) for pair, result in zip(pairs, results, strict=True)]
+        return [
+            _likelihood(pair, result.prompt_logprobs)
+            for pair, result in zip(pairs, results, strict=True)
+        ]
 
 
 def _too_long(length: int, longest: int) -> Output:
@@ -268,8 +362,16 @@ def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Lik
 def _tokens(completion: Any) -> tuple[Token, ...]:
     """Each written token with its alternatives, the most probable first."""
     tokens = []
-    for token, alternatives in zip(completion.token_ids, completion.logprobs or (), strict=False):
+    for token, alternatives in zip(
+        completion.token_ids, completion.logprobs or (), strict=False
+    ):
         ordered = sorted(alternatives.values(), key=lambda one: -one.logprob)
         top = tuple((one.decoded_token or "", one.logprob) for one in ordered)
-        tokens.append(Token(alternatives[token].decoded_token or "", alternatives[token].logprob, top))
+        tokens.append(
+            Token(
+                alternatives[token].decoded_token or "",
+                alternatives[token].logprob,
+                top,
+            )
+        )
     return tuple(tokens)

@@ -30,23 +30,71 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 API_PATHS = ("/chat/completions", "/completions", "/responses")
 
-HOSTED = frozenset({
-    "azure", "azureai", "bedrock", "cloudflare", "cohere", "deepseek", "fireworks", "fireworks_ai", "goodfire", "grok",
-    "groq", "huggingface", "mistral", "openrouter", "perplexity", "sagemaker", "together", "together_ai", "vertex",
-    "vertex_ai", "xai",
-})  # fmt: skip
+HOSTED = frozenset(
+    {
+        "azure",
+        "azureai",
+        "bedrock",
+        "cloudflare",
+        "cohere",
+        "deepseek",
+        "fireworks",
+        "fireworks_ai",
+        "goodfire",
+        "grok",
+        "groq",
+        "huggingface",
+        "mistral",
+        "openrouter",
+        "perplexity",
+        "sagemaker",
+        "together",
+        "together_ai",
+        "vertex",
+        "vertex_ai",
+        "xai",
+    }
+)
 """Services that inspect_ai and litellm put before the slash."""
-SERVERS = {"ollama": 11434, "sglang": 30000, "lmstudio": 1234, "llama-cpp-python": 8000, "openai-api": 8000}
+SERVERS = {
+    "ollama": 11434,
+    "sglang": 30000,
+    "lmstudio": 1234,
+    "llama-cpp-python": 8000,
+    "openai-api": 8000,
+}
 """Programs that serve the OpenAI API, and the port each listens on by default."""
 
-HF_OPTIONS = {"peft": "adapter", "max_length": "context", "max_gen_toks": "max_tokens", "torch_dtype": "dtype"}
+HF_OPTIONS = {
+    "peft": "adapter",
+    "max_length": "context",
+    "max_gen_toks": "max_tokens",
+    "torch_dtype": "dtype",
+}
 VLLM_OPTIONS = {
-    "max_length": "context", "max_model_len": "context", "max_gen_toks": "max_tokens",
-    "tensor_parallel_size": "tensor_parallel", "gpu_memory_utilization": "memory",
-}  # fmt: skip
-HTTP_OPTIONS = {"num_concurrent": "concurrency", "timeout": "total_timeout", "header": "headers"}
-HTTP_DROPPED = ("tokenizer", "tokenizer_backend", "tokenized_requests", "max_length", "max_retries", "batch_size",
-                "max_gen_toks", "eos_string", "custom_prefix_token_id", "use_fast_tokenizer")  # fmt: skip
+    "max_length": "context",
+    "max_model_len": "context",
+    "max_gen_toks": "max_tokens",
+    "tensor_parallel_size": "tensor_parallel",
+    "gpu_memory_utilization": "memory",
+}
+HTTP_OPTIONS = {
+    "num_concurrent": "concurrency",
+    "timeout": "total_timeout",
+    "header": "headers",
+}
+HTTP_DROPPED = (
+    "tokenizer",
+    "tokenizer_backend",
+    "tokenized_requests",
+    "max_length",
+    "max_retries",
+    "batch_size",
+    "max_gen_toks",
+    "eos_string",
+    "custom_prefix_token_id",
+    "use_fast_tokenizer",
+)
 """Options of lm-eval's endpoint models that have no part in what assay sends."""
 
 Rule = Callable[[Mapping[str, Any]], Naming]
@@ -59,16 +107,30 @@ def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
         found = BACKENDS[folded](args)
         if found.name == name:
             return found
-        unused = [option for option in HTTP_DROPPED if option in args and option not in found.args]
-        also = f" ({', '.join(unused)}: not used)" if unused and found.name.startswith("openai/") else ""
+        unused = [
+            option
+            for option in HTTP_DROPPED
+            if option in args and option not in found.args
+        ]
+        also = (
+            f" ({', '.join(unused)}: not used)"
+            if unused and found.name.startswith("openai/")
+            else ""
+        )
         return replace(found, note=f"--model {name} is {found.name} here{also}")
     if name.startswith("mockllm/"):
-        return Naming("scripted", args, f"--model {name} is scripted here (-a answers=… says what it answers)")
+        return Naming(
+            "scripted",
+            args,
+            f"--model {name} is scripted here (-a answers=… says what it answers)",
+        )
     if _is_ours(name):
         return _with_model_path(name, args)
     if "base_url" in args:
         note = f"--model {name} with a base_url is openai/{name} here"
-        return Naming(f"openai/{name}", {**args, "base_url": _bare_url(args["base_url"])}, note)
+        return Naming(
+            f"openai/{name}", {**args, "base_url": _bare_url(args["base_url"])}, note
+        )
     path = Path(name).expanduser()
     if path.is_dir():
         return _folder(name, path, args)
@@ -79,25 +141,39 @@ def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
 
 def takes_device(name: str) -> bool:
     """Whether a model has an option that says which device of this machine it computes on."""
-    return in_our_words(name, {"pretrained": "x"}).name.partition("/")[0] in ("hf", "diffusers")
+    return in_our_words(name, {"pretrained": "x"}).name.partition("/")[0] in (
+        "hf",
+        "diffusers",
+    )
 
 
 def _is_ours(name: str) -> bool:
     scheme = name.partition("/")[0]
-    return name in registry or scheme in registry or (registry.resolve(name) or name) in embedded.CATALOGUE
+    return (
+        name in registry
+        or scheme in registry
+        or (registry.resolve(name) or name) in embedded.CATALOGUE
+    )
 
 
 def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
     scheme, _, rest = name.partition("/")
     if difflib.get_close_matches(scheme.lower(), registry.names(), n=1, cutoff=0.8):
-        return Naming(name, args)  # a misspelled backend: whoever resolves the name says so
+        return Naming(
+            name, args
+        )  # a misspelled backend: whoever resolves the name says so
     if scheme == "google" and rest.startswith("gemini"):
         return Naming(f"gemini/{rest}", args, f"--model {name} is gemini/{rest} here")
     if scheme.lower() in HOSTED:
-        raise UsageError(f"model {name!r} names a hosted service", fix=f"--model litellm/{name}")
+        raise UsageError(
+            f"model {name!r} names a hosted service", fix=f"--model litellm/{name}"
+        )
     if scheme.lower() in SERVERS:
         url = f"http://localhost:{SERVERS[scheme.lower()]}/v1"
-        raise UsageError(f"model {name!r} names a server", fix=f"--model openai/{rest} --base_url {url}")
+        raise UsageError(
+            f"model {name!r} names a server",
+            fix=f"--model openai/{rest} --base_url {url}",
+        )
     note = f"--model {name} is hf/{name} here (transformers; vllm/{name} takes vLLM, --base_url URL an endpoint)"
     return Naming(f"hf/{name}", args, note)
 
@@ -106,14 +182,24 @@ def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
-        return Naming(f"diffusers/{name}", args, f"--model {name} is diffusers/{name} here")
+        return Naming(
+            f"diffusers/{name}", args, f"--model {name} is diffusers/{name} here"
+        )
     if (path / "adapter_config.json").is_file():
         base = _adapted_model(path / "adapter_config.json")
         fix = f"--model hf/{base} -a adapter={name}"
-        raise UsageError("the folder holds an adapter, not a model", where=name, fix=fix)
+        raise UsageError(
+            "the folder holds an adapter, not a model", where=name, fix=fix
+        )
     files = sorted(file.name for file in path.glob("*.gguf"))
-    fix = f"--model {name.rstrip('/')}/{files[0]}" if files else "a folder of a model holds config.json"
-    raise UsageError("no config.json in the folder, so it is not a model", where=name, fix=fix)
+    fix = (
+        f"--model {name.rstrip('/')}/{files[0]}"
+        if files
+        else "a folder of a model holds config.json"
+    )
+    raise UsageError(
+        "no config.json in the folder, so it is not a model", where=name, fix=fix
+    )
 
 
 def _adapted_model(file: Path) -> str:
@@ -139,7 +225,10 @@ def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
         if not weights:
             if args.get("path"):
                 return Naming(scheme, args)
-            raise UsageError(f"--model {scheme} does not say which weights", fix=f"--model {scheme}/PATH_OR_HUB_ID")
+            raise UsageError(
+                f"--model {scheme} does not say which weights",
+                fix=f"--model {scheme}/PATH_OR_HUB_ID",
+            )
         file = args.get("gguf_file")
         rest = _renamed(args, renamed, drop=("pretrained", "model", "gguf_file"))
         if rest.get("parallelize") is not None:
@@ -153,7 +242,10 @@ def _endpoint(scheme: str, **more: Any) -> Rule:
     def rule(args: Mapping[str, Any]) -> Naming:
         model = args.get("model") or args.get("pretrained")
         if not model:
-            raise UsageError("the endpoint's model has no name", fix=f"--model {scheme}/NAME --base_url URL")
+            raise UsageError(
+                "the endpoint's model has no name",
+                fix=f"--model {scheme}/NAME --base_url URL",
+            )
         rest = _renamed(args, HTTP_OPTIONS, drop=("model", "pretrained", *HTTP_DROPPED))
         if "base_url" in rest:
             rest["base_url"] = _bare_url(rest["base_url"])
@@ -162,24 +254,48 @@ def _endpoint(scheme: str, **more: Any) -> Rule:
     return rule
 
 
-def _renamed(args: Mapping[str, Any], names: Mapping[str, str], drop: tuple[str, ...]) -> dict[str, Any]:
-    return {names.get(option, option): value for option, value in args.items() if option not in drop}
+def _renamed(
+    args: Mapping[str, Any], names: Mapping[str, str], drop: tuple[str, ...]
+) -> dict[str, Any]:
+    return {
+        names.get(option, option): value
+        for option, value in args.items()
+        if option not in drop
+    }
 
 
 def _bare_url(url: Any) -> Any:
     """A URL without the path of one API, which other tools want and assay adds."""
-    ending = next((path for path in API_PATHS if isinstance(url, str) and url.rstrip("/").endswith(path)), "")
+    ending = next(
+        (
+            path
+            for path in API_PATHS
+            if isinstance(url, str) and url.rstrip("/").endswith(path)
+        ),
+        "",
+    )
     return url.rstrip("/").removesuffix(ending) if ending else url
 
 
 BACKENDS: Mapping[str, Rule] = {
-    **dict.fromkeys(("hf", "huggingface", "hf_auto", "hf_causal", "hf_multimodal"), _local("hf", HF_OPTIONS)),
-    **dict.fromkeys(("vllm", "vllm_vlm"), _local("vllm", VLLM_OPTIONS)),
-    **dict.fromkeys(("local_chat_completions", "openai_chat_completions"), _endpoint("openai", api="chat")),
     **dict.fromkeys(
-        ("local_completions", "openai_completions"), _endpoint("openai", api="completions", likelihood_by="echo")
+        ("hf", "huggingface", "hf_auto", "hf_causal", "hf_multimodal"),
+        _local("hf", HF_OPTIONS),
     ),
-    **dict.fromkeys(("anthropic_chat", "anthropic_chat_completions"), _endpoint("anthropic")),
-    **dict.fromkeys(("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)),
+    **dict.fromkeys(("vllm", "vllm_vlm"), _local("vllm", VLLM_OPTIONS)),
+    **dict.fromkeys(
+        ("local_chat_completions", "openai_chat_completions"),
+        _endpoint("openai", api="chat"),
+    ),
+    **dict.fromkeys(
+        ("local_completions", "openai_completions"),
+        _endpoint("openai", api="completions", likelihood_by="echo"),
+    ),
+    **dict.fromkeys(
+        ("anthropic_chat", "anthropic_chat_completions"), _endpoint("anthropic")
+    ),
+    **dict.fromkeys(
+        ("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)
+    ),
 }
 """Names of backends in lm-eval and evalscope, folded, and what makes each of them a model of assay's."""

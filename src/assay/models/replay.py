@@ -21,8 +21,14 @@ from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plai
 JOURNAL = "records.jsonl"
 MANIFEST = "run.json"
 KIND_OF_SUFFIX = {
-    "wav": "audio", "flac": "audio", "ogg": "audio", "mp3": "audio", "mp4": "video", "webm": "video", "avi": "video"
-}  # fmt: skip
+    "wav": "audio",
+    "flac": "audio",
+    "ogg": "audio",
+    "mp3": "audio",
+    "mp4": "video",
+    "webm": "video",
+    "avi": "video",
+}
 HELPER_MARK = "#"
 """Stands between the name of a task and the role of a helper model in the journal."""
 ANY = frozenset({"text", "image", "audio", "video"})
@@ -54,14 +60,22 @@ class Replay:
     """The folder of the run."""
     model: str | None = None
     """Whose answers: needed when the run asked several models."""
-    _by_key: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _by_sample: dict[tuple[str, int], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _by_key: dict[str, int] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _by_sample: dict[tuple[str, int], list[int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _loaded: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._journal = Path(self.run).expanduser() / JOURNAL
         if not self._journal.is_file():
-            raise UsageError(f"no run to replay: it has no {JOURNAL}", where=self.run, fix="give the folder of a run")
+            raise UsageError(
+                f"no run to replay: it has no {JOURNAL}",
+                where=self.run,
+                fix="give the folder of a run",
+            )
 
     @property
     def abilities(self) -> Abilities:
@@ -98,16 +112,28 @@ class Replay:
             if head.output.error is not None:
                 failed.add(offset)
             previous = self._by_key.get(head.key)
-            if head.key and (previous is None or previous in failed or offset not in failed):
+            if head.key and (
+                previous is None or previous in failed or offset not in failed
+            ):
                 self._by_key[head.key] = offset
             self._by_sample.setdefault((head.id, head.epoch), []).append(offset)
-        models |= dict.fromkeys(_owner(head, owners) for head in marked if not _is_helper(head, tasks))
-        if models and (len(models) > 1 if self.model is None else self.model not in models):
-            what = f"{len(models)} models" if self.model is None else f"no model {self.model!r}"
+        models |= dict.fromkeys(
+            _owner(head, owners) for head in marked if not _is_helper(head, tasks)
+        )
+        if models and (
+            len(models) > 1 if self.model is None else self.model not in models
+        ):
+            what = (
+                f"{len(models)} models"
+                if self.model is None
+                else f"no model {self.model!r}"
+            )
             fix = f"say whose answers are wanted: -a model=NAME, one of {', '.join(models)}"
             raise UsageError(f"the run asked {what}", where=self.run, fix=fix)
         for offsets in self._by_sample.values():
-            offsets.sort(key=lambda offset: (offset not in failed, offset), reverse=True)
+            offsets.sort(
+                key=lambda offset: (offset not in failed, offset), reverse=True
+            )
         self._loaded = True
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -129,7 +155,11 @@ class Replay:
             line = self._line(offset)
             if _same_question(line, prompt, request.prompt.continuations):
                 return self._output(line)
-        what = "was asked something else in that run" if offsets else "was never asked in that run"
+        what = (
+            "was asked something else in that run"
+            if offsets
+            else "was never asked in that run"
+        )
         fix = "give the model that should answer, or the run that asked it"
         error = UsageError(f"sample {request.id!r} {what}", where=self.run, fix=fix)
         return Output.failed("not_recorded", str(error), retryable=False)
@@ -146,9 +176,17 @@ class Replay:
     def _planned(self) -> frozenset[str]:
         """The tasks that the run names as its own; none where it does not say."""
         try:
-            manifest = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes())
+            manifest = msgspec.json.decode(
+                (self._journal.parent / MANIFEST).read_bytes()
+            )
             return frozenset(str(cell["task"]) for cell in manifest["cells"])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
+        except (
+            OSError,
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+            LookupError,
+            TypeError,
+        ):
             return frozenset()
 
     def _heads(self) -> Iterator[tuple[int, _Head]]:
@@ -166,10 +204,16 @@ class Replay:
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     # Only the last line can be torn: the writer was stopped in the middle of it.
                     if line.endswith(b"\n"):
-                        raise StoreError(f"not a record: {error}", where=f"{self._journal}:{number}") from error
+                        raise StoreError(
+                            f"not a record: {error}", where=f"{self._journal}:{number}"
+                        ) from error
                 offset += len(line)
         if damaged:
-            lines = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
+            lines = (
+                "1 damaged line was"
+                if damaged == 1
+                else f"{damaged} damaged lines were"
+            )
             warnings.warn(f"{self._journal}: {lines} passed over", stacklevel=2)
 
 
@@ -183,9 +227,13 @@ def _is_helper(head: _Head, tasks: Set[str]) -> bool:
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 
-def _same_question(line: Mapping[str, Any], prompt: Sequence[Any], continuations: Sequence[str] | None) -> bool:
+def _same_question(
+    line: Mapping[str, Any], prompt: Sequence[Any], continuations: Sequence[str] | None
+) -> bool:
     recorded = line.get("continuations")
-    same_weighing = (list(recorded) if recorded else None) == (list(continuations) if continuations else None)
+    same_weighing = (list(recorded) if recorded else None) == (
+        list(continuations) if continuations else None
+    )
     return list(line.get("prompt") or ()) == list(prompt) and same_weighing
 
 
@@ -198,8 +246,13 @@ class _Media(dict[str, Media]):
     def __missing__(self, digest: str) -> Media:
         found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
         if found is None:
-            raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
+            raise StoreError(
+                f"the run keeps no medium {digest[:12]}…", where=str(self.folder)
+            )
         medium = MEDIA_KINDS[KIND_OF_SUFFIX.get(found.suffix[1:], "image")](found)
         if medium.digest != digest:
-            raise StoreError(f"the medium {digest[:12]}… has changed since the run kept it", where=str(found))
+            raise StoreError(
+                f"the medium {digest[:12]}… has changed since the run kept it",
+                where=str(found),
+            )
         return medium

@@ -21,7 +21,9 @@ from .other_names import in_our_words
 DEFAULT_MODEL = "smollm2"
 
 
-def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None) -> Model:
+def build_model(
+    name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None
+) -> Model:
     """The model a name stands for, built from its options; an unknown name or option is an error with the nearest.
 
     `dialect` says which system a user's file was written for, where that cannot be told from the file.
@@ -45,7 +47,9 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
         field = getattr(thing, "reference", None)
         if isinstance(field, str):
             return _adapted(thing, scheme, {field: rest, **args})
-        raise UsageError(f"model {scheme!r} takes nothing after the slash, got {rest!r}")
+        raise UsageError(
+            f"model {scheme!r} takes nothing after the slash, got {rest!r}"
+        )
     if name.endswith(".gguf"):
         return _adapted(registry.get("gguf"), "gguf", {"path": name, **args})
     hint = (
@@ -56,7 +60,9 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
         hint = f"options of a model: -a {name}"
     elif rest and (close := nearest(scheme, registry.names())):
         hint = f"did you mean {close}/{rest}? {hint}"
-    raise UnknownName("model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint)
+    raise UnknownName(
+        "model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint
+    )
 
 
 def _is_worker(name: str) -> bool:
@@ -66,7 +72,9 @@ def _is_worker(name: str) -> bool:
 
 def adapt_model(thing: Any, name: str = "") -> Model:
     """A model given as an object: a model as it is, a function or another object adapted."""
-    return _adapted(thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY)
+    return _adapted(
+        thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY
+    )
 
 
 def _from_file(name: str, args: Mapping[str, Any]) -> Model:
@@ -74,16 +82,26 @@ def _from_file(name: str, args: Mapping[str, Any]) -> Model:
     if attribute is None:
         module = load_attribute(name)
         if not hasattr(module, "generate"):
-            raise UsageError(f"{Path(path).name} does not say which model", fix=f"write {path}:name")
+            raise UsageError(
+                f"{Path(path).name} does not say which model", fix=f"write {path}:name"
+            )
         return _adapted(module.generate, f"{path}:generate", args)
     return _adapted(load_attribute(name), name, args)
 
 
 def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
     """A class that is a model already is built as it is; everything else is adapted."""
-    if inspect.isclass(thing) and hasattr(thing, "abilities") and hasattr(thing, "identity"):
+    if (
+        inspect.isclass(thing)
+        and hasattr(thing, "abilities")
+        and hasattr(thing, "identity")
+    ):
         model: Model = construct(thing, Spec(name, args), kind="model")
-        if isinstance(thing.identity, Mapping) and model.identity is thing.identity and args:
+        if (
+            isinstance(thing.identity, Mapping)
+            and model.identity is thing.identity
+            and args
+        ):
             _tell_apart(model, thing.identity, args, name)
     elif isinstance(thing, Model) and not inspect.isclass(thing) and not args:
         model = thing
@@ -94,11 +112,14 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
     return model
 
 
-def _tell_apart(model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str) -> None:
+def _tell_apart(
+    model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str
+) -> None:
     """Gives an object its own identity where its class has one for all, whatever their options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:
         raise UsageError(
-            f"model {name!r} has the same identity with all options", fix="make `identity` a property that names them"
+            f"model {name!r} has the same identity with all options",
+            fix="make `identity` a property that names them",
         ) from error

@@ -37,7 +37,9 @@ class SandboxModel:
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
 
     def __post_init__(self) -> None:
-        self._tier: Tier = best_tier(self.tier, Engine(self.engine, self.image, self.template))
+        self._tier: Tier = best_tier(
+            self.tier, Engine(self.engine, self.image, self.template)
+        )
 
     @property
     def abilities(self) -> Abilities:
@@ -48,12 +50,17 @@ class SandboxModel:
     def identity(self) -> Mapping[str, Any]:
         """The tier and the interpreter: another may give another verdict."""
         version = f"{platform.python_version()} ({own_python().name})"
-        return {"sandbox": self._tier.name, "python": getattr(self._tier, "image", "") or version}
+        return {
+            "sandbox": self._tier.name,
+            "python": getattr(self._tier, "image", "") or version,
+        }
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The verdict on each program."""
         loop = asyncio.get_running_loop()
-        return await asyncio.gather(*(loop.run_in_executor(self._threads, self._run, one) for one in requests))
+        return await asyncio.gather(
+            *(loop.run_in_executor(self._threads, self._run, one) for one in requests)
+        )
 
     async def close(self) -> None:
         """Starts nothing more."""
@@ -65,9 +72,15 @@ class SandboxModel:
 
     def _run(self, request: Request) -> Output:
         try:
-            verdict = perform(self._tier, ToRun.from_text(request.prompt.messages[-1].text))
+            verdict = perform(
+                self._tier, ToRun.from_text(request.prompt.messages[-1].text)
+            )
         except (ValueError, KeyError, TypeError):
-            return Output.failed("data", "the sandbox is asked by scorers, with programs", retryable=False)
+            return Output.failed(
+                "data",
+                "the sandbox is asked by scorers, with programs",
+                retryable=False,
+            )
         except (UsageError, TestsError) as error:
             return Output.failed("data", str(error), retryable=False)
         except (SandboxError, OSError) as error:

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import Abilities, Likelihood, Output, Request, UsageError, as_output, digest_of, shorten
+from ..core import (
+    Abilities,
+    Likelihood,
+    Output,
+    Request,
+    UsageError,
+    as_output,
+    digest_of,
+    shorten,
+)
 from .answers import failure
 from .calling import as_text
 
@@ -25,19 +34,30 @@ class Scripted:
     weighs: bool = True
     """Whether it weighs continuations; the earlier one is then always the more probable."""
     concurrency: int | None = None
-    calls: list[Request] = field(default_factory=list, init=False, repr=False, compare=False)
+    calls: list[Request] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
     """Every request it was given, in order."""
-    _turn: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False, compare=False)
+    _turn: Iterator[int] = field(
+        default_factory=itertools.count, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.answers, Sequence) and not self.answers:
-            raise UsageError("a scripted model needs at least one answer", fix="give answers: […]")
+            raise UsageError(
+                "a scripted model needs at least one answer", fix="give answers: […]"
+            )
         self._answer = self._choose()
 
     @property
     def abilities(self) -> Abilities:
         """What was declared."""
-        return Abilities(frozenset(self.accepts), frozenset(self.produces), likelihood=self.weighs, logprobs=True)
+        return Abilities(
+            frozenset(self.accepts),
+            frozenset(self.produces),
+            likelihood=self.weighs,
+            logprobs=True,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -55,7 +75,12 @@ class Scripted:
         """Log-probability -1 for the first continuation, -2 for the second, and so on."""
         self.calls.extend(requests)
         return [
-            Output(likelihoods=tuple(Likelihood(-1.0 - i, i == 0, 1) for i, _ in enumerate(_weighed(request))))
+            Output(
+                likelihoods=tuple(
+                    Likelihood(-1.0 - i, i == 0, 1)
+                    for i, _ in enumerate(_weighed(request))
+                )
+            )
             for request in requests
         ]
 
@@ -87,7 +112,9 @@ def _asked(request: Request) -> str:
     """What the last turn said; of a prompt with free roles, the whole text."""
     if not request.prompt.is_chat:
         return as_text(request)
-    spoken = [message for message in request.prompt.messages if message.parts is not None]
+    spoken = [
+        message for message in request.prompt.messages if message.parts is not None
+    ]
     return spoken[-1].text if spoken else ""
 
 
@@ -98,4 +125,8 @@ def _looked_up(answers: Mapping[str, Any], text: str) -> Any:
 
 
 def _weighed(request: Request) -> Sequence[str]:
-    return request.prompt.continuations if request.prompt.continuations is not None else ("",)
+    return (
+        request.prompt.continuations
+        if request.prompt.continuations is not None
+        else ("",)
+    )

@@ -21,7 +21,11 @@ class MeterBar:
         total: float | None = None,
         **settings: Any,
     ) -> None:
-        self._meter, self._each, self._iterable = meter, share / total if total else 0.0, iterable
+        self._meter, self._each, self._iterable = (
+            meter,
+            share / total if total else 0.0,
+            iterable,
+        )
         self._started = time.monotonic()
         self.n = 0.0
         self.postfix: Any = None

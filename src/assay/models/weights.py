@@ -17,7 +17,9 @@ def weights_digest(path: Path) -> str:
     """sha256 of a file; kept in the user's cache under path, size and time of change."""
     file = path.resolve()
     stat = file.stat()
-    name = hashlib.sha256(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
+    name = hashlib.sha256(
+        f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()
+    ).hexdigest()
     note = cache_folder() / "digests" / name
     try:
         previous = note.read_text("ascii").strip()
@@ -61,8 +63,13 @@ def not_computed(missing: Iterable[str], model: Any) -> list[str]:
     names = list(missing)
     if not names:
         return names
-    tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers())}
-    return [name for name in names if not (name in tensors and _is_waves(tensors[name]))]
+    tensors = {
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers()),
+    }
+    return [
+        name for name in names if not (name in tensors and _is_waves(tensors[name]))
+    ]
 
 
 def _is_waves(tensor: Any) -> bool:
@@ -70,7 +77,12 @@ def _is_waves(tensor: Any) -> bool:
 
     Told by its numbers, as models of one family differ: where one computes such a table, another leaves random ones.
     """
-    if tensor.is_meta or tensor.ndim != 2 or tensor.shape[-1] < 4 or not tensor.is_floating_point():
+    if (
+        tensor.is_meta
+        or tensor.ndim != 2
+        or tensor.shape[-1] < 4
+        or not tensor.is_floating_point()
+    ):
         return False
     table = tensor.detach().float()
     halves = table.square().sum(-1) * 2 / table.shape[-1]

@@ -77,14 +77,22 @@ class Predictions:
     def identity(self) -> Mapping[str, Any]:
         """The file by digest, the columns, and when media it names were last changed."""
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
-        return {SCHEME: file_digest(self._path), "columns": columns, "media": self._media_times()}
+        return {
+            SCHEME: file_digest(self._path),
+            "columns": columns,
+            "media": self._media_times(),
+        }
 
     key_identity: ClassVar[Mapping[str, Any]] = {SCHEME: "by id"}
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
         """What the answer to a request hangs on beside its prompt: what the file has for its sample."""
         row = self._row(id, epoch, round)
-        digest = None if row is None else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
+        digest = (
+            None
+            if row is None
+            else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
+        )
         return {"sample": id, ROUND: round, PREDICTION: digest}
 
     def ids(self) -> Mapping[str, int]:
@@ -99,9 +107,18 @@ class Predictions:
         round = int(request.hints.get(ROUND, 0))
         row = self._row(request.id, request.repeat, round)
         if row is None:
-            return Output.failed(MISSING, self._missing(request.id, request.repeat, round), retryable=False)
+            return Output.failed(
+                MISSING,
+                self._missing(request.id, request.repeat, round),
+                retryable=False,
+            )
         try:
-            return Output(tuple(self._candidate(cell, row, request) for cell in row.candidates or (None,)))
+            return Output(
+                tuple(
+                    self._candidate(cell, row, request)
+                    for cell in row.candidates or (None,)
+                )
+            )
         except (RowFault, DataError) as fault:
             message = f"{self._path.name}, row {row.number}: {_described(fault)}"
             return Output.failed(MISSING, message, retryable=False)
@@ -116,7 +133,12 @@ class Predictions:
         media = self._column_media(row)
         produces = request.prompt.produces
         kind = next((kind for kind in produces if kind in KINDS), None)
-        if kind is not None and "text" not in produces and not media and isinstance(cell, (str, bytes, Mapping)):
+        if (
+            kind is not None
+            and "text" not in produces
+            and not media
+            and isinstance(cell, (str, bytes, Mapping))
+        ):
             media = [self._medium(cell, KINDS[kind], self.prediction)]
             cell = None
         for medium in media:
@@ -138,28 +160,52 @@ class Predictions:
     def _medium(self, cell: Any, kind: type[Media], column: str) -> Media:
         if isinstance(cell, str) and cell.startswith(URLS):
             fix = "download the files and name them"
-            raise RowFault(f"the {kind.kind} is a URL, which is not fetched", column=column, got=cell, fix=fix)
+            raise RowFault(
+                f"the {kind.kind} is a URL, which is not fetched",
+                column=column,
+                got=cell,
+                fix=fix,
+            )
         return medium_of(cell, kind, column, self._reach)
 
     def _named_files(self, row: Row) -> list[Path]:
         """The files of media that a row names; a wrong name is found when its sample is asked for."""
         columns = [row.media.get(column) for column, _ in self._read().media]
-        media = [one for cell in columns for one in (cell if isinstance(cell, (list, tuple)) else (cell,))]
+        media = [
+            one
+            for cell in columns
+            for one in (cell if isinstance(cell, (list, tuple)) else (cell,))
+        ]
         found = []
         for cell in (*row.candidates, *media):
-            if isinstance(cell, str) and cell.rpartition(".")[2].lower() in SUFFIXES and len(cell) <= LONGEST_NAME:
+            if (
+                isinstance(cell, str)
+                and cell.rpartition(".")[2].lower() in SUFFIXES
+                and len(cell) <= LONGEST_NAME
+            ):
                 with suppress(RowFault):
                     found.append(self._reach.file(cell, "media", self.prediction))
         return [path for path in found if path.is_file()]
 
     def _media_times(self) -> str | None:
         """A digest of the sizes and times of all files that rows name; `None` where they name none."""
-        files = [path for rows in self._read().rows.values() for row in rows for path in self._named_files(row)]
-        times = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+        files = [
+            path
+            for rows in self._read().rows.values()
+            for row in rows
+            for path in self._named_files(row)
+        ]
+        times = [
+            [path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files
+        ]
         return digest_of(times)[:16] if times else None
 
     def _named_media(self) -> dict[str, str]:
-        return {kind: column for kind in KINDS if (column := getattr(self, kind)) is not None}
+        return {
+            kind: column
+            for kind in KINDS
+            if (column := getattr(self, kind)) is not None
+        }
 
     def _row(self, id: str, epoch: int, round: int) -> Row | None:
         rows = self._read().rows.get((id, round), ())
@@ -168,7 +214,9 @@ class Predictions:
 
     def _read(self) -> Table:
         if self._table is None:
-            self._table = read_table(self._path, Named(self.id, self.prediction, self._named_media()))
+            self._table = read_table(
+                self._path, Named(self.id, self.prediction, self._named_media())
+            )
         return self._table
 
 
@@ -179,7 +227,9 @@ def _found(file: str) -> Path:
     if not path.exists() and inner.is_file():
         return inner
     if path.exists() and not path.is_file():
-        raise UsageError("no predictions: a folder, not a file", where=str(path), fix="name one file")
+        raise UsageError(
+            "no predictions: a folder, not a file", where=str(path), fix="name one file"
+        )
     return path
 
 
@@ -191,7 +241,11 @@ def _text_parts(cell: Any) -> list[Part]:
         try:
             return [Text(cell.decode())]
         except UnicodeDecodeError as error:
-            raise RowFault("the prediction is bytes that are not UTF-8", got=cell, fix="write it as text") from error
+            raise RowFault(
+                "the prediction is bytes that are not UTF-8",
+                got=cell,
+                fix="write it as text",
+            ) from error
     if isinstance(cell, (Mapping, list)):
         return [Text(msgspec.json.encode(cell).decode()), Json(cell)]
     return [Text(str(cell).lower() if isinstance(cell, bool) else str(cell))]
@@ -199,6 +253,14 @@ def _text_parts(cell: Any) -> list[Part]:
 
 def _described(fault: RowFault | DataError) -> str:
     """What is wrong with a row; how to fix it is said in the words of the model's own options."""
-    got = f", got {shorten(fault.got)}" if isinstance(fault, RowFault) and fault.got is not None else ""
-    fix = "" if not fault.fix else f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
+    got = (
+        f", got {shorten(fault.got)}"
+        if isinstance(fault, RowFault) and fault.got is not None
+        else ""
+    )
+    fix = (
+        ""
+        if not fault.fix
+        else f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
+    )
     return f"{fault.what}{got}{fix}"

@@ -41,12 +41,18 @@ class Row:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was predicted: null, which is not the same as an empty answer."""
-        return not self.candidates and all(is_missing(cell) or cell == "" for cell in self.media.values())
+        return not self.candidates and all(
+            is_missing(cell) or cell == "" for cell in self.media.values()
+        )
 
     @property
     def candidates(self) -> list[Any]:
         """The answers: the elements of a list, else the cell alone; without those that are null."""
-        cells = self.prediction if isinstance(self.prediction, (list, tuple)) else (self.prediction,)
+        cells = (
+            self.prediction
+            if isinstance(self.prediction, (list, tuple))
+            else (self.prediction,)
+        )
         return [cell for cell in cells if not is_missing(cell)]
 
     @property
@@ -76,7 +82,11 @@ class Table:
 def read_table(path: Path, named: Named) -> Table:
     """The predictions of a file; raises for a file that is missing, empty or unreadable, and for wrong columns."""
     if not path.is_file():
-        what, fix = ("a folder, not a file", "name one file") if path.is_dir() else why_no_data(path)
+        what, fix = (
+            ("a folder, not a file", "name one file")
+            if path.is_dir()
+            else why_no_data(path)
+        )
         raise UsageError(f"no predictions: {what}", where=str(path), fix=fix)
     shard = open_file(path)
     rows: dict[tuple[str, int], list[Row]] = {}
@@ -85,7 +95,9 @@ def read_table(path: Path, named: Named) -> Table:
     for number, _, row in shard.rows():
         if isinstance(row, DataError):
             raise row
-        assert not isinstance(row, Sample)  # only code gives samples, and this is a file
+        assert not isinstance(
+            row, Sample
+        )  # only code gives samples, and this is a file
         names = tuple(row)
         if names != checked:
             media.update(_media_of(names, named, f"{path}:{number}"))
@@ -97,11 +109,15 @@ def read_table(path: Path, named: Named) -> Table:
         cells = {column: row.get(column) for column in media}
         rows.setdefault(place, []).append(Row(number, row.get(named.prediction), cells))
     if not rows:
-        raise DataError("the file holds no rows", file=str(path), fix="write at least one row")
+        raise DataError(
+            "the file holds no rows", file=str(path), fix="write at least one row"
+        )
     return Table(rows, tuple(media.items()))
 
 
-def _media_of(names: tuple[str, ...], named: Named, where: str) -> dict[str, type[Media]]:
+def _media_of(
+    names: tuple[str, ...], named: Named, where: str
+) -> dict[str, type[Media]]:
     """The columns of media among these; raises where the columns that are needed are not there."""
     if named.id not in names:
         raise _no_column(named.id, "id", names, where)
@@ -120,7 +136,11 @@ def _no_column(wanted: str, part: str, names: Sequence[str], where: str) -> Usag
     name = close or "COLUMN"
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     hint = f"did you mean {close!r}? " if close else ""
-    return UsageError(f"no column {wanted!r}", where=where, fix=f"{hint}-a {part}={name} names it; columns: {listed}")
+    return UsageError(
+        f"no column {wanted!r}",
+        where=where,
+        fix=f"{hint}-a {part}={name} names it; columns: {listed}",
+    )
 
 
 def _round_of(row: Mapping[str, Any]) -> int:
@@ -132,5 +152,10 @@ def _round_of(row: Mapping[str, Any]) -> int:
     except (TypeError, ValueError):
         number = -1
     if number < 0:
-        raise RowFault("the round is not a whole number from 0", column=ROUND, got=value, fix="count rounds from 0")
+        raise RowFault(
+            "the round is not a whole number from 0",
+            column=ROUND,
+            got=value,
+            fix="count rounds from 0",
+        )
     return number

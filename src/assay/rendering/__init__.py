@@ -6,6 +6,14 @@ from .text import PlainText, environment, why_refused
 from .values import LETTERS, Shown, plain_value, plain_values, variables_of
 
 __all__ = [
-    "LETTERS", "PlainSandbox", "PlainText", "RunawayTemplate", "Shown", "environment", "plain_value", "plain_values",
-    "variables_of", "why_refused",
-]  # fmt: skip
+    "LETTERS",
+    "PlainSandbox",
+    "PlainText",
+    "RunawayTemplate",
+    "Shown",
+    "environment",
+    "plain_value",
+    "plain_values",
+    "variables_of",
+    "why_refused",
+]

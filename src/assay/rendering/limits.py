@@ -23,14 +23,18 @@ MAX_WIDTH = 100_000
 """Characters that a field of a format may be padded to."""
 
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
-_left: ContextVar[list[int] | None] = ContextVar("characters left to the template", default=None)
+_left: ContextVar[list[int] | None] = ContextVar(
+    "characters left to the template", default=None
+)
 
 
 class RunawayTemplate(SecurityError):
     """A template that makes more than a prompt can hold."""
 
     def __init__(self) -> None:
-        super().__init__(f"it makes more than {MAX_CHARACTERS:,} characters, or takes as many steps")
+        super().__init__(
+            f"it makes more than {MAX_CHARACTERS:,} characters, or takes as many steps"
+        )
 
 
 def limited(render: Callable[[], str]) -> str:
@@ -134,10 +138,18 @@ def _check_number(operator: str, left: float, right: float) -> None:
 
 def check_percent(text: str, values: Any) -> None:
     """Charges for `text % values`: no field wider than the limit, each value as often as there are fields."""
-    widths = [width for found in _PERCENT.finditer(text) for width in found.groups() if width]
-    if any(width == "*" or len(width) > 6 or int(width) > MAX_WIDTH for width in widths):
+    widths = [
+        width for found in _PERCENT.finditer(text) for width in found.groups() if width
+    ]
+    if any(
+        width == "*" or len(width) > 6 or int(width) > MAX_WIDTH for width in widths
+    ):
         raise RunawayTemplate
-    spend(len(text) + MAX_WIDTH * sum(len(width) > 3 for width in widths) + text.count("%") * spend_on(values))
+    spend(
+        len(text)
+        + MAX_WIDTH * sum(len(width) > 3 for width in widths)
+        + text.count("%") * spend_on(values)
+    )
 
 
 def check_format(text: str, values: Any) -> None:
@@ -168,4 +180,6 @@ def _largest(values: Any) -> float:
 def replaced_size(text: str, old: str, new: str, count: int = -1) -> int:
     """How long a text is after `replace`."""
     times = len(text) + 1 if not old else text.count(old)
-    return len(text) + (times if count is None or count < 0 else min(times, count)) * len(new)
+    return len(text) + (
+        times if count is None or count < 0 else min(times, count)
+    ) * len(new)

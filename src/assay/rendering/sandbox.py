@@ -18,19 +18,71 @@ from jinja2.visitor import NodeTransformer
 from . import limits
 from .limits import MAX_WIDTH, STEP, RunawayTemplate, spend, spend_on
 
-_STR = frozenset({
-    "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index",
-    "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle",
-    "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
-    "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase",
-    "title", "upper", "zfill",
-})  # fmt: skip
+_STR = frozenset(
+    {
+        "capitalize",
+        "casefold",
+        "center",
+        "count",
+        "endswith",
+        "expandtabs",
+        "find",
+        "format",
+        "format_map",
+        "index",
+        "isalnum",
+        "isalpha",
+        "isascii",
+        "isdecimal",
+        "isdigit",
+        "islower",
+        "isnumeric",
+        "isspace",
+        "istitle",
+        "isupper",
+        "join",
+        "ljust",
+        "lower",
+        "lstrip",
+        "partition",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rfind",
+        "rindex",
+        "rjust",
+        "rpartition",
+        "rsplit",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+    }
+)
 _DICT = frozenset({"get", "items", "keys", "values"})
 _SEQUENCE = frozenset({"count", "index"})
-_LOOP = frozenset({
-    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem",
-    "nextitem", "cycle", "changed",
-})  # fmt: skip
+_LOOP = frozenset(
+    {
+        "index",
+        "index0",
+        "revindex",
+        "revindex0",
+        "first",
+        "last",
+        "length",
+        "depth",
+        "depth0",
+        "previtem",
+        "nextitem",
+        "cycle",
+        "changed",
+    }
+)
 ALLOWED: Mapping[type, frozenset[str]] = {
     str: _STR,
     dict: _DICT,
@@ -54,7 +106,9 @@ class _Charged(NodeTransformer):
     def visit_For(self, node: nodes.For) -> nodes.Node:
         """What the loop goes over is counted."""
         node = self.generic_visit(node)  # type: ignore[assignment]
-        node.iter = nodes.Filter(node.iter, _COUNTED, [], [], None, None, lineno=node.lineno)
+        node.iter = nodes.Filter(
+            node.iter, _COUNTED, [], [], None, None, lineno=node.lineno
+        )
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
@@ -67,7 +121,9 @@ class _Charged(NodeTransformer):
 class _LimitedTemplate(jinja2.Template):
     def render(self, *args: Any, **kwargs: Any) -> str:
         """The text, within a budget of its own."""
-        return limits.limited(lambda: super(_LimitedTemplate, self).render(*args, **kwargs))
+        return limits.limited(
+            lambda: super(_LimitedTemplate, self).render(*args, **kwargs)
+        )
 
 
 class PlainSandbox(ImmutableSandboxedEnvironment):
@@ -80,11 +136,17 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
     def __init__(self, **options: Any) -> None:
         super().__init__(autoescape=False, finalize=limits.finalized, **options)
         del self.globals["lipsum"]
-        self.filters = {name: _charged(name, function) for name, function in FILTERS.items()}
+        self.filters = {
+            name: _charged(name, function) for name, function in FILTERS.items()
+        }
         self.filters |= {_COUNTED: limits.stepped, _JOINED: limits.concatenated}
 
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        parsed: nodes.Template = _Charged().visit(super()._parse(source, name, filename))
+    def _parse(
+        self, source: str, name: str | None, filename: str | None
+    ) -> nodes.Template:
+        parsed: nodes.Template = _Charged().visit(
+            super()._parse(source, name, filename)
+        )
         return parsed
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -129,7 +191,9 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return super().call(__context, __obj, *args, **kwargs)
 
 
-def _charged_method(text: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+def _charged_method(
+    text: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """The arguments of a method of a text, charged before it is called; an iterator is read to be counted."""
     spend(len(text))
     if name == "join" and args:
@@ -141,7 +205,11 @@ def _charged_method(text: str, name: str, args: tuple[Any, ...], kwargs: Mapping
     elif name == "expandtabs":
         width = args[0] if args else kwargs.get("tabsize", 8)
         spend(text.count("\t") * width if isinstance(width, int) else size)
-    elif name == "replace" and len(args) > 1 and all(isinstance(word, str) for word in args[:2]):
+    elif (
+        name == "replace"
+        and len(args) > 1
+        and all(isinstance(word, str) for word in args[:2])
+    ):
         spend(limits.replaced_size(text, args[0], args[1], *args[2:3]))
     return args
 
@@ -156,7 +224,11 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         for value in (*args[skipped:], *kwargs.values()):
             spend_on(value)
         if check is not None:
-            args = (*args[:skipped], check(args[skipped], *args[skipped + 1 :], **kwargs), *args[skipped + 1 :])
+            args = (
+                *args[:skipped],
+                check(args[skipped], *args[skipped + 1 :], **kwargs),
+                *args[skipped + 1 :],
+            )
         return function(*args, **kwargs)
 
     return charged
@@ -187,7 +259,11 @@ def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
 
 
 def _replaced(value: Any, old: Any, new: Any, count: Any = None) -> Any:
-    spend(limits.replaced_size(str(value), str(old), str(new), -1 if count is None else int(count)))
+    spend(
+        limits.replaced_size(
+            str(value), str(old), str(new), -1 if count is None else int(count)
+        )
+    )
     return value
 
 

@@ -18,13 +18,17 @@ from .values import Shown, plain_value
 @lru_cache(maxsize=1)
 def environment() -> PlainSandbox:
     """The one environment all texts share; an unknown variable is an error, block tags leave no blank lines behind."""
-    return PlainSandbox(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return PlainSandbox(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
 
 
 def compiled_text(text: str, where: str) -> tuple[jinja2.Template, frozenset[str]]:
     """A text ready to render, and the names that it reads."""
     try:
-        return environment().from_string(text), frozenset(meta.find_undeclared_variables(environment().parse(text)))
+        return environment().from_string(text), frozenset(
+            meta.find_undeclared_variables(environment().parse(text))
+        )
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(
             f"not valid Jinja: {error.message}",
@@ -32,7 +36,9 @@ def compiled_text(text: str, where: str) -> tuple[jinja2.Template, frozenset[str
             fix="write literal braces as {{ '{{' }} or inside {% raw %}",
         ) from error
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-        raise UsageError(f"not valid Jinja: nested too deep ({error})", where=where) from error
+        raise UsageError(
+            f"not valid Jinja: nested too deep ({error})", where=where
+        ) from error
 
 
 def why_refused(error: Exception, where: str) -> TemplateError:
@@ -42,16 +48,22 @@ def why_refused(error: Exception, where: str) -> TemplateError:
         return TemplateError(f"the template runs away: {error}", where=where, fix=fix)
     if isinstance(error, TypeError) and "no loader" in str(error):
         fix = "write the text of the other file into this one, or write the template as a Python function"
-        return ForbiddenTemplate("a template can include or import no other file", where=where, fix=fix)
+        return ForbiddenTemplate(
+            "a template can include or import no other file", where=where, fix=fix
+        )
     if isinstance(error, SecurityError):
         what = f"the template reaches for what a template may not touch: {error}"
         fix = "use the columns of the row, or write the template as a Python function"
         return ForbiddenTemplate(what, where=where, fix=fix)
     if isinstance(error, UndefinedError):
-        what, _, name = str(error.message).removesuffix("'").rpartition(" has no attribute '")
+        what, _, name = (
+            str(error.message).removesuffix("'").rpartition(" has no attribute '")
+        )
         if what:
             fix = f"check the name, or write `| default('')` behind it where some rows have no {name!r}"
-            return TemplateError(f"there is no {name!r} in what the text names", where=where, fix=fix)
+            return TemplateError(
+                f"there is no {name!r} in what the text names", where=where, fix=fix
+            )
     return TemplateError(f"{type(error).__name__}: {error}", where=where)
 
 
@@ -72,7 +84,13 @@ class PlainText:
     def __call__(self, values: Mapping[str, Any], *, where: str = "") -> str:
         media = Shown()
         try:
-            plain = {name: plain_value(values[name], media) for name in self.names if name in values}
+            plain = {
+                name: plain_value(values[name], media)
+                for name in self.names
+                if name in values
+            }
             return media.words(self._template.render(plain))
         except Exception as error:
-            raise why_refused(error, ", ".join(filter(None, (self.where, where)))) from error
+            raise why_refused(
+                error, ", ".join(filter(None, (self.where, where)))
+            ) from error

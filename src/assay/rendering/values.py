@@ -45,10 +45,14 @@ class Shown:
         end = 0
         for found in _MARK.finditer(text):
             if int(found[1]) < len(self.media):
-                parts += [Text(text[end : found.start()])] if found.start() > end else []
+                parts += (
+                    [Text(text[end : found.start()])] if found.start() > end else []
+                )
                 parts.append(as_part(self.media[int(found[1])]))
                 end = found.end()
-        return (*parts, Text(text[end:])) if end < len(text) or not parts else tuple(parts)
+        return (
+            (*parts, Text(text[end:])) if end < len(text) or not parts else tuple(parts)
+        )
 
     def words(self, text: str) -> str:
         """A rendered text where no medium can stand: a mark is the word for its kind, as in `[image]`."""
@@ -57,7 +61,9 @@ class Shown:
 
     def _unescaped(self, text: str) -> str:
         """Marks that were printed as a part of a list or of JSON are words: no medium can stand there."""
-        return _ESCAPED.sub(self._word, text) if self.media and "\\ufdd0" in text else text
+        return (
+            _ESCAPED.sub(self._word, text) if self.media and "\\ufdd0" in text else text
+        )
 
     def _word(self, found: re.Match[str]) -> str:
         number = int(found[1])
@@ -66,7 +72,11 @@ class Shown:
     def only(self, text: str) -> Media | None:
         """The medium that a text is the mark of."""
         found = _MARK.fullmatch(text.strip())
-        return self.media[int(found[1])] if found and int(found[1]) < len(self.media) else None
+        return (
+            self.media[int(found[1])]
+            if found and int(found[1]) < len(self.media)
+            else None
+        )
 
 
 def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
@@ -89,8 +99,23 @@ def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     """The sample as a dictionary: its columns, and over them its own parts."""
     columns = plain_value(sample.fields, media)
-    names = ("id", "input", "target", "targets", "choices", "media", "tags", "group", "cluster", "turns")
-    return {**columns, **{name: plain_value(getattr(sample, name), media) for name in names}, "fields": columns}
+    names = (
+        "id",
+        "input",
+        "target",
+        "targets",
+        "choices",
+        "media",
+        "tags",
+        "group",
+        "cluster",
+        "turns",
+    )
+    return {
+        **columns,
+        **{name: plain_value(getattr(sample, name), media) for name in names},
+        "fields": columns,
+    }
 
 
 def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
@@ -102,15 +127,24 @@ def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return {plain_key(key): plain_value(inner, media, depth + 1) for key, inner in value.items()}
+        return {
+            plain_key(key): plain_value(inner, media, depth + 1)
+            for key, inner in value.items()
+        }
     if isinstance(value, Message):
         parts = [plain_value(part, media, depth + 1) for part in value.parts or ()]
-        return {"role": str(value.role), "content": value.text if not value.media else parts, "text": value.text}
+        return {
+            "role": str(value.role),
+            "content": value.text if not value.media else parts,
+            "text": value.text,
+        }
     if isinstance(value, Text):
         return str(value.text)
     if isinstance(value, AllOf):
         return plain_value(value.parts, media, depth + 1)
-    if isinstance(value, (list, tuple, set, frozenset)) and not hasattr(value, "_fields"):
+    if isinstance(value, (list, tuple, set, frozenset)) and not hasattr(
+        value, "_fields"
+    ):
         items = [plain_value(inner, media, depth + 1) for inner in value]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -124,9 +158,15 @@ def _plain_object(value: Any, media: Shown, depth: int) -> Any:
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         return str.__str__(value) if isinstance(value, str) else kind(value)
     if hasattr(value, "_fields"):
-        return {str(name): plain_value(getattr(value, name), media, depth + 1) for name in value._fields}
+        return {
+            str(name): plain_value(getattr(value, name), media, depth + 1)
+            for name in value._fields
+        }
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain_value(getattr(value, f.name), media, depth + 1) for f in fields(value)}
+        return {
+            f.name: plain_value(getattr(value, f.name), media, depth + 1)
+            for f in fields(value)
+        }
     if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
         return plain_value(value.tolist(), media, depth + 1)
     text = str(value)
@@ -139,6 +179,8 @@ def plain_key(key: Any) -> Any:
     return key if type(key) in _EXACT else str(key)
 
 
-def plain_values(values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None) -> Any:
+def plain_values(
+    values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None
+) -> Any:
     """Rows or messages of a guest as templates see them."""
     return plain_value(values, media or Shown())

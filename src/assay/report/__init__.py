@@ -14,7 +14,20 @@ from .table import (
 )
 
 __all__ = [
-    "LineProgress", "LiveProgress", "format_interval", "format_value", "group_lines", "group_tables", "html_grid",
-    "html_table", "markdown_grid", "markdown_table", "markdown_text", "plain_table", "printable", "result_names",
-    "show_table", "text_grid",
-]  # fmt: skip
+    "LineProgress",
+    "LiveProgress",
+    "format_interval",
+    "format_value",
+    "group_lines",
+    "group_tables",
+    "html_grid",
+    "html_table",
+    "markdown_grid",
+    "markdown_table",
+    "markdown_text",
+    "plain_table",
+    "printable",
+    "result_names",
+    "show_table",
+    "text_grid",
+]

@@ -14,12 +14,16 @@ class Markup(str):
     __slots__ = ()
 
 
-def text_grid(headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = "") -> list[str]:
+def text_grid(
+    headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = ""
+) -> list[str]:
     """Lines whose columns are aligned; those in `right` at their right end, as numbers are."""
     from rich.cells import cell_len
 
     table = [[printable(cell) for cell in row] for row in (headings, *rows)]
-    widths = [max(cell_len(row[column]) for row in table) for column in range(len(headings))]
+    widths = [
+        max(cell_len(row[column]) for row in table) for column in range(len(headings))
+    ]
     lines = []
     for row in table:
         cells = []
@@ -40,7 +44,10 @@ def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
 def html_grid(headings: Sequence[str], rows: Rows) -> str:
     """A table for a notebook; everything escaped but drawings."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -58,5 +65,10 @@ def printable(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return "".join(
-        c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text
+        c
+        if c.isprintable()
+        and not "\u202a" <= c <= "\u202e"
+        and not "\u2066" <= c <= "\u2069"
+        else "�"
+        for c in text
     )

@@ -28,8 +28,13 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
         cells.setdefault((result.task, result.model), []).append(result)
     tables = []
     for (task, model), cell_results in cells.items():
-        whose = " · ".join([task] * (len({t for t, _ in cells}) > 1) + [models[model]] * (len(models) > 1))
-        for tag in dict.fromkeys(tag for result in cell_results for tag in result.groups):
+        whose = " · ".join(
+            [task] * (len({t for t, _ in cells}) > 1)
+            + [models[model]] * (len(models) > 1)
+        )
+        for tag in dict.fromkeys(
+            tag for result in cell_results for tag in result.groups
+        ):
             if table := _table(whose, tag, cell_results):
                 tables.append(table)
     return tables
@@ -48,8 +53,14 @@ def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
         groups = result.groups.get(tag)
-        found = {name: _result(group) for name, group in groups.items()} if isinstance(groups, Mapping) else {}
-        by_name = {str(name): group for name, group in found.items() if group is not None}
+        found = (
+            {name: _result(group) for name, group in groups.items()}
+            if isinstance(groups, Mapping)
+            else {}
+        )
+        by_name = {
+            str(name): group for name, group in found.items() if group is not None
+        }
         if by_name:
             columns[_short(result)] = by_name
     names = list(dict.fromkeys(name for groups in columns.values() for name in groups))
@@ -59,7 +70,10 @@ def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None
     rows = []
     for name in names:
         first = next(groups[name] for groups in columns.values() if name in groups)
-        cells = [_number(groups[name]) if name in groups else "" for groups in first_columns.values()]
+        cells = [
+            _number(groups[name]) if name in groups else ""
+            for groups in first_columns.values()
+        ]
         rows.append((name, str(first.n), *cells))
     more = len(columns) - len(first_columns)
     title = whose + (f" ({more} more numbers in summary.json)" if more else "")

@@ -38,19 +38,27 @@ class Pace:
         return max(answered, min(float(cell.meter.ended), float(cell.meter.begun)))
 
     def _tokens_a_second(self, cell: Any, now: float) -> float:
-        counted = cell.meter.tokens or sum(cell.tokens.get(name, 0) for name in ("input_tokens", "output_tokens"))
+        counted = cell.meter.tokens or sum(
+            cell.tokens.get(name, 0) for name in ("input_tokens", "output_tokens")
+        )
         self._tokens.append((now, counted))
         while len(self._tokens) > 2 and self._tokens[1][0] <= now - WINDOW_SECONDS:
             self._tokens.popleft()
         since, before = self._tokens[0]
-        return (counted - before) / (now - since) if now - since >= SURE_SECONDS else 0.0
+        return (
+            (counted - before) / (now - since) if now - since >= SURE_SECONDS else 0.0
+        )
 
     def _left(self, cell: Any, ended: float, now: float) -> float | None:
         assert self._started is not None
         worked = ended - self._ended_before
         if cell.expected is None or worked <= 0 or now - self._started < SURE_SECONDS:
             return None
-        return max(0.0, float(cell.expected - cell.reused) - ended) * (now - self._started) / worked
+        return (
+            max(0.0, float(cell.expected - cell.reused) - ended)
+            * (now - self._started)
+            / worked
+        )
 
 
 def duration(seconds: float) -> str:

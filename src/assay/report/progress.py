@@ -46,7 +46,11 @@ class LiveProgress(_Watching):
         """Draws the bars."""
         super().start(cells)
         for cell in cells:
-            self._ids.append(self._bars.add_task(_label(cell), total=cell.expected, note="", start=False))
+            self._ids.append(
+                self._bars.add_task(
+                    _label(cell), total=cell.expected, note="", start=False
+                )
+            )
         self._bars.start()
 
     def update(self) -> None:
@@ -56,7 +60,12 @@ class LiveProgress(_Watching):
             if cell.state != "waiting":
                 self._bars.start_task(bar)
             total = cell.done if cell.state == "finished" else cell.expected
-            self._bars.update(bar, completed=cell.done, total=total, note=_note(cell, pace.note(cell, now)))
+            self._bars.update(
+                bar,
+                completed=cell.done,
+                total=total,
+                note=_note(cell, pace.note(cell, now)),
+            )
 
     def say(self, line: str) -> None:
         """A line above the bars."""
@@ -80,7 +89,10 @@ class LineProgress(_Watching):
     def update(self) -> None:
         """A line every half minute."""
         now = time.monotonic()
-        notes = [pace.note(cell, now) for cell, pace in zip(self._cells, self._paces, strict=True)]
+        notes = [
+            pace.note(cell, now)
+            for cell, pace in zip(self._cells, self._paces, strict=True)
+        ]
         if now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             self._report(notes)
@@ -99,7 +111,9 @@ class LineProgress(_Watching):
                 self.say(f"{_label(cell)}: loading the model")
             elif cell.state == "running":
                 note = _note(cell, pace)
-                self.say(f"{_label(cell)}: {cell.done} / {cell.expected or '?'}{', ' if note else ''}{note}")
+                self.say(
+                    f"{_label(cell)}: {cell.done} / {cell.expected or '?'}{', ' if note else ''}{note}"
+                )
 
 
 def _replicas(states: Mapping[int, str], restarts: int) -> str:
@@ -119,7 +133,9 @@ def _label(cell: Any) -> str:
 
 
 def _note(cell: Any, pace: str) -> str:
-    failures = {name: count for name, count in cell.outcomes.items() if name != "scored"}
+    failures = {
+        name: count for name, count in cell.outcomes.items() if name != "scored"
+    }
     parts = [f"{count} {name}" for name, count in sorted(failures.items())]
     if cell.reused:
         parts.append(f"{cell.reused} kept")

@@ -7,7 +7,14 @@ from typing import Any
 from .grid import Markup, printable
 
 INK, MUTED, LINE, BED, CARD = "#20262b", "#5a646d", "#e3e0da", "#eceae5", "#ffffff"
-GOOD, BAD, MID, PURPLE, DOT, CI = "#1c6b45", "#a8361f", "#7d5a06", "#6b4fa0", "#12605c", "#a9cfca"
+GOOD, BAD, MID, PURPLE, DOT, CI = (
+    "#1c6b45",
+    "#a8361f",
+    "#7d5a06",
+    "#6b4fa0",
+    "#12605c",
+    "#a9cfca",
+)
 FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
 PAINT: Mapping[str, Mapping[str, str]] = {
     "track": {"stroke": LINE, "stroke-width": "1.2"},
@@ -24,7 +31,12 @@ PAINT: Mapping[str, Mapping[str, str]] = {
     "frame": {"fill": "none", "stroke": LINE},
     "diagonal": {"stroke": MUTED, "stroke-dasharray": "3 4", "opacity": "0.7"},
     "tick": {"fill": MUTED, "font-size": "11", "font-family": FONT},
-    "tick strong": {"fill": INK, "font-size": "11", "font-family": FONT, "font-weight": "600"},
+    "tick strong": {
+        "fill": INK,
+        "font-size": "11",
+        "font-family": FONT,
+        "font-weight": "600",
+    },
     "o-scored": {"fill": CI},
     "o-unparsed": {"fill": MID},
     "o-refused": {"fill": PURPLE},
@@ -34,11 +46,21 @@ PAINT: Mapping[str, Mapping[str, str]] = {
 """What each kind of mark looks like: the classes and the light colours of the app's style sheet."""
 
 
-def element(tag: str, look: str = "", children: Sequence[str] = (), text: str = "", **attributes: Any) -> Markup:
+def element(
+    tag: str,
+    look: str = "",
+    children: Sequence[str] = (),
+    text: str = "",
+    **attributes: Any,
+) -> Markup:
     """One element; `_` in the name of an attribute is `-`, and text is escaped."""
-    named = {name.replace("_", "-"): _number(value) for name, value in attributes.items()}
+    named = {
+        name.replace("_", "-"): _number(value) for name, value in attributes.items()
+    }
     painted = {**named, **PAINT.get(look, {})}
-    pairs = "".join(f' {name}="{escape(printable(value))}"' for name, value in painted.items())
+    pairs = "".join(
+        f' {name}="{escape(printable(value))}"' for name, value in painted.items()
+    )
     inside = "".join(children) + escape(printable(text))
     return Markup(f"<{tag}{pairs}>{inside}</{tag}>" if inside else f"<{tag}{pairs}/>")
 
@@ -46,12 +68,21 @@ def element(tag: str, look: str = "", children: Sequence[str] = (), text: str = 
 def drawing(width: float, height: float, label: str, children: Sequence[str]) -> Markup:
     """A drawing with its name for those who cannot see it."""
     return element(
-        "svg", "", children, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {_number(width)} {_number(height)}",
-        role="img", aria_label=label, width=width, height=height,
-    )  # fmt: skip
+        "svg",
+        "",
+        children,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_number(width)} {_number(height)}",
+        role="img",
+        aria_label=label,
+        width=width,
+        height=height,
+    )
 
 
-def tick(x: float, y: float, text: str, anchor: str = "middle", look: str = "tick") -> Markup:
+def tick(
+    x: float, y: float, text: str, anchor: str = "middle", look: str = "tick"
+) -> Markup:
     """A word beside an axis."""
     return element("text", look, text=text, x=x, y=y, text_anchor=anchor)
 
@@ -62,4 +93,8 @@ def titled(tag: str, look: str, title: str, **attributes: Any) -> Markup:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return (
+        f"{value:.2f}".rstrip("0").rstrip(".")
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -9,7 +9,16 @@ from .grid import html_grid, markdown_grid, printable
 
 LONGEST_NAME = 40
 """Of a model, in a terminal; longer ones lose their middle."""
-HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
+HEADINGS = (
+    "Task",
+    "Model",
+    "Metric",
+    "",
+    "Value",
+    "95 % interval",
+    "n / expected",
+    "Failures",
+)
 NUMBERS = (3, 4, 5, 6)
 """The columns that stay whole however narrow the terminal is."""
 REASON = "n" * 16
@@ -47,7 +56,11 @@ def format_value(value: float | None) -> str:
 def format_interval(result: Result) -> str:
     """`[0.61, 0.78]`, or why there is none."""
     if result.ci is None:
-        reason = result.interval.partition(":")[2].strip() if result.interval.startswith("none") else ""
+        reason = (
+            result.interval.partition(":")[2].strip()
+            if result.interval.startswith("none")
+            else ""
+        )
         return f"none ({reason})" if reason else "n/a"
     low, high = result.ci
     return f"[{format_value(low)}, {format_value(high)}]"
@@ -55,7 +68,11 @@ def format_interval(result: Result) -> str:
 
 def format_failures(result: Result) -> str:
     """`3 unparsed, 1 model_error`; with the bounds and a flag where samples are unresolved."""
-    counts = [f"{count} {name}" for name, count in result.outcomes.items() if name != "scored" and count]
+    counts = [
+        f"{count} {name}"
+        for name, count in result.outcomes.items()
+        if name != "scored" and count
+    ]
     text = ", ".join(counts) or "none"
     if result.bounds is not None:
         text += f" → {format_value(result.bounds[0])}…{format_value(result.bounds[1])}"
@@ -70,16 +87,33 @@ def show_table(results: Sequence[Result], console: Any) -> None:
 
     names = short_names({result.model for result in results})
     rows = [
-        tuple(Text(printable(cell)) for cell in (task, names[model], *rest)) for task, model, *rest in rows_of(results)
+        tuple(Text(printable(cell)) for cell in (task, names[model], *rest))
+        for task, model, *rest in rows_of(results)
     ]
-    natural = [max([len(heading), *(row[i].cell_len for row in rows)]) for i, heading in enumerate(HEADINGS)]
+    natural = [
+        max([len(heading), *(row[i].cell_len for row in rows)])
+        for i, heading in enumerate(HEADINGS)
+    ]
     is_narrow = sum(natural) + 2 * (len(HEADINGS) - 1) > console.width
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0) if is_narrow else (0, 1))
+    table = Table(
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+        padding=(0, 1, 0, 0) if is_narrow else (0, 1),
+    )
     for position, heading in enumerate(HEADINGS):
         cells = [row[position].plain for row in rows]
         # Half a number is none: where the terminal is narrow, blanks, headings, names and reasons give way to them.
-        whole = [piece for cell in cells for piece in ([*cell.split(), REASON] if " (" in cell else [cell])]
-        width = max([1, *map(cell_len, [*heading.split(), *whole])]) if is_narrow and position in NUMBERS else None
+        whole = [
+            piece
+            for cell in cells
+            for piece in ([*cell.split(), REASON] if " (" in cell else [cell])
+        ]
+        width = (
+            max([1, *map(cell_len, [*heading.split(), *whole])])
+            if is_narrow and position in NUMBERS
+            else None
+        )
         justify: Literal["left", "right"] = "right" if position in (4, 6) else "left"
         table.add_column(heading, justify=justify, overflow="fold", width=width)
     for row in rows:
@@ -91,7 +125,10 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
     """Long paths by their ends, `hf/…/weights.gguf`, as long as no two models then read alike."""
     models = sorted(models)
     short = {name: _shortened(name) for name in models}
-    return {name: name if list(short.values()).count(short[name]) > 1 else short[name] for name in models}
+    return {
+        name: name if list(short.values()).count(short[name]) > 1 else short[name]
+        for name in models
+    }
 
 
 def _shortened(name: str) -> str:
@@ -107,7 +144,9 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    show_table(results, Console(file=buffer, width=width, no_color=True, highlight=False))
+    show_table(
+        results, Console(file=buffer, width=width, no_color=True, highlight=False)
+    )
     return buffer.getvalue().rstrip()
 
 
@@ -119,8 +158,15 @@ def html_table(results: Sequence[Result]) -> str:
     for result, cells in zip(results, rows_of(results), strict=True):
         alike = [other for other in results if other.metric == result.metric]
         scale = result.details.get("scale")
-        domain = domain_of([r.value for r in alike], [r.ci for r in alike], None if scale is None else tuple(scale))
-        drawings = (interval_dot(result.value, result.ci, domain), outcome_strip(result.outcomes))
+        domain = domain_of(
+            [r.value for r in alike],
+            [r.ci for r in alike],
+            None if scale is None else tuple(scale),
+        )
+        drawings = (
+            interval_dot(result.value, result.ci, domain),
+            outcome_strip(result.outcomes),
+        )
         rows.append((*cells[:6], drawings[0], *cells[6:], drawings[1]))
     return html_grid((*HEADINGS[:6], "", *HEADINGS[6:], ""), rows)
 
@@ -134,4 +180,7 @@ def result_names(results: Sequence[Result]) -> list[str]:
     """`task.metric` of each result; with several models, whose it is, too."""
     models = short_names({result.model for result in results})
     several = len(models) > 1
-    return [f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "") for r in results]
+    return [
+        f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "")
+        for r in results
+    ]

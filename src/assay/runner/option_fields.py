@@ -4,7 +4,18 @@ variables and the page of options are all made from this."""
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-Reads = Literal["text", "integer", "number", "seed", "batch_size", "switch", "truth", "list", "names", "pairs"]
+Reads = Literal[
+    "text",
+    "integer",
+    "number",
+    "seed",
+    "batch_size",
+    "switch",
+    "truth",
+    "list",
+    "names",
+    "pairs",
+]
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "guests", "trust")
 """The parts of the help, in their order."""
 TYPED_ONLY = ("fresh",)
@@ -40,7 +51,9 @@ class Flag:
         return tuple(flag[2:] for flag in self.flags if flag.startswith("--"))
 
 
-def option(default: Any, group: str, help: str, *flags: str, factory: Any = None, **more: Any) -> Any:
+def option(
+    default: Any, group: str, help: str, *flags: str, factory: Any = None, **more: Any
+) -> Any:
     """A field of `RunOptions`; without a long flag among `flags` it is `--` and the field's own name."""
     declared = {"group": group, "help": help, "flags": flags, **more}
     if factory is not None:

@@ -16,7 +16,15 @@ SEVERAL = ("list", "names", "pairs")
 """Kinds of options that hold several values."""
 CLOSE_KEY = 0.7
 """How alike two keys are when one may be a slip for the other."""
-OF_MODELS = ("device", "dtype", "revision", "base_url", "pretrained", "adapter", "chat_template")
+OF_MODELS = (
+    "device",
+    "dtype",
+    "revision",
+    "base_url",
+    "pretrained",
+    "adapter",
+    "chat_template",
+)
 """What people write beside the options of a run, and is one of a model's."""
 REFERRING = ("base_url", "body", "headers")
 """Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
@@ -35,143 +43,338 @@ class RunOptions:
     """What to run, on what, and how."""
 
     tasks: tuple[str, ...] = option(
-        (), "what", "task names, data files, YAML or Python files (space or comma)", "-t", "--tasks", "--datasets",
-        reads="names", metavar="TASK,…",
+        (),
+        "what",
+        "task names, data files, YAML or Python files (space or comma)",
+        "-t",
+        "--tasks",
+        "--datasets",
+        reads="names",
+        metavar="TASK,…",
     )
     models: tuple[str, ...] = option(
-        (), "what", "scheme/name, file.py:fn, or a name; repeat for several (default: the task's own, else smollm2)",
-        "-M", "--model", "--models", reads="list", metavar="MODEL",
+        (),
+        "what",
+        "scheme/name, file.py:fn, or a name; repeat for several (default: the task's own, else smollm2)",
+        "-M",
+        "--model",
+        "--models",
+        reads="list",
+        metavar="MODEL",
     )
     model_args: Mapping[str, Any] = option(
-        None, "what", "options of the model", "-a", factory=lambda: EMPTY, reads="pairs", metavar="K=V,…"
-    )
-    judges: Mapping[str, str] = option(
-        None, "what", "a model for a scorer, by its role: judge=openai/…", "--judge", "--judges",
-        factory=lambda: EMPTY, reads="pairs", metavar="[ROLE=]MODEL",
-    )
-    judge_args: Mapping[str, Any] = option(
-        None, "what", "options of these models; ROLE.name=value for one of them", factory=lambda: EMPTY, reads="pairs",
+        None,
+        "what",
+        "options of the model",
+        "-a",
+        factory=lambda: EMPTY,
+        reads="pairs",
         metavar="K=V,…",
     )
-    data: str | None = option(None, "data", "a file or folder in place of the task's own data")
-    split: str | None = option(None, "data", "the part of the data: test, validation, …")
-    limit: str | int | float | None = option(
-        None, "data", "how many samples: a number, a fraction, or a range a-b", "-L", "--limit", "--max_samples"
+    judges: Mapping[str, str] = option(
+        None,
+        "what",
+        "a model for a scorer, by its role: judge=openai/…",
+        "--judge",
+        "--judges",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="[ROLE=]MODEL",
     )
-    ids: tuple[str, ...] = option((), "data", "only these samples", "--sample_id", "--ids", reads="list", metavar="ID")
-    shuffle: bool = option(False, "data", "in an order drawn from --seed", reads="switch")
+    judge_args: Mapping[str, Any] = option(
+        None,
+        "what",
+        "options of these models; ROLE.name=value for one of them",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="K=V,…",
+    )
+    data: str | None = option(
+        None, "data", "a file or folder in place of the task's own data"
+    )
+    split: str | None = option(
+        None, "data", "the part of the data: test, validation, …"
+    )
+    limit: str | int | float | None = option(
+        None,
+        "data",
+        "how many samples: a number, a fraction, or a range a-b",
+        "-L",
+        "--limit",
+        "--max_samples",
+    )
+    ids: tuple[str, ...] = option(
+        (),
+        "data",
+        "only these samples",
+        "--sample_id",
+        "--ids",
+        reads="list",
+        metavar="ID",
+    )
+    shuffle: bool = option(
+        False, "data", "in an order drawn from --seed", reads="switch"
+    )
     shuffle_choices: int | None = option(
-        None, "data", "the options of each question in an order drawn from SEED (default 0)", reads="integer",
-        metavar="SEED", alone=0,
+        None,
+        "data",
+        "the options of each question in an order drawn from SEED (default 0)",
+        reads="integer",
+        metavar="SEED",
+        alone=0,
     )
     tags: tuple[str, ...] = option(
-        (), "data", "break results down by columns, beside the task's own", reads="names", metavar="COLUMN,…"
+        (),
+        "data",
+        "break results down by columns, beside the task's own",
+        reads="names",
+        metavar="COLUMN,…",
     )
-    shard: str | None = option(None, "data", "this part of N, counted from 1", metavar="I/N")
+    shard: str | None = option(
+        None, "data", "this part of N, counted from 1", metavar="I/N"
+    )
     columns: Mapping[str, str] = option(
-        None, "data", "input=…, target=…, choices=…, id=…", factory=lambda: EMPTY, reads="pairs", metavar="PART=COLUMN"
+        None,
+        "data",
+        "input=…, target=…, choices=…, id=…",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="PART=COLUMN",
     )
     on_duplicate: Literal["error", "first", "suffix"] = option(
-        "error", "data", "what to do with an id that two samples have", choices=("error", "first", "suffix")
+        "error",
+        "data",
+        "what to do with an id that two samples have",
+        choices=("error", "first", "suffix"),
     )
     on_data_error: Literal["continue", "stop"] = option(
-        "continue", "data", "stop: refuse before anything is written", choices=("continue", "stop")
+        "continue",
+        "data",
+        "stop: refuse before anything is written",
+        choices=("continue", "stop"),
     )
-    num_fewshot: int | None = option(None, "prompt", "how many examples come first", "-f", reads="integer")
+    num_fewshot: int | None = option(
+        None, "prompt", "how many examples come first", "-f", reads="integer"
+    )
     fewshot_data: str | None = option(None, "prompt", "where examples come from")
     fewshot_as_multiturn: bool | None = option(
-        None, "prompt", "examples as turns of a chat, or as one text before the question", reads="truth", alone=True
+        None,
+        "prompt",
+        "examples as turns of a chat, or as one text before the question",
+        reads="truth",
+        alone=True,
     )
     apply_chat_template: bool | None = option(
-        None, "prompt", "every prompt as a chat, or none (default: as the task has it)", reads="truth", alone=True
+        None,
+        "prompt",
+        "every prompt as a chat, or none (default: as the task has it)",
+        reads="truth",
+        alone=True,
     )
-    template: str | None = option(None, "prompt", "in place of the task's: a name, Jinja text or file, or file.py:fn")
+    template: str | None = option(
+        None,
+        "prompt",
+        "in place of the task's: a name, Jinja text or file, or file.py:fn",
+    )
     system: str | None = option(
-        None, "prompt", "the system text in place of the task's; an empty one takes that away", "--system",
-        "--system_instruction", "--system_message",
+        None,
+        "prompt",
+        "the system text in place of the task's; an empty one takes that away",
+        "--system",
+        "--system_instruction",
+        "--system_message",
     )
     scorers: tuple[str, ...] = option(
-        (), "prompt", "in place of the task's own", "--scorer", "--scorers", reads="list", metavar="SCORER"
+        (),
+        "prompt",
+        "in place of the task's own",
+        "--scorer",
+        "--scorers",
+        reads="list",
+        metavar="SCORER",
     )
     measure: str | None = option(
-        None, "prompt", "choices by letter_likelihood, text_likelihood, first_token or letter (default: the best of the"
+        None,
+        "prompt",
+        "choices by letter_likelihood, text_likelihood, first_token or letter (default: the best of the"
         " model's)",
     )
     generation: Mapping[str, Any] = option(
-        None, "generation", "options over those of the task: temperature=0,max_tokens=64", "--gen_kwargs",
-        "--generation_config", "--generation", factory=lambda: EMPTY, reads="pairs", metavar="K=V,…",
+        None,
+        "generation",
+        "options over those of the task: temperature=0,max_tokens=64",
+        "--gen_kwargs",
+        "--generation_config",
+        "--generation",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="K=V,…",
     )
     epochs: int | None = option(
-        None, "generation", "how many times each sample is asked", "--epochs", "--repeats", reads="integer"
+        None,
+        "generation",
+        "how many times each sample is asked",
+        "--epochs",
+        "--repeats",
+        reads="integer",
     )
-    reducer: str | None = option(None, "generation", "what becomes of several answers: mean, majority, max")
+    reducer: str | None = option(
+        None, "generation", "what becomes of several answers: mean, majority, max"
+    )
     seed: int | None = option(
-        None, "generation", "whatever is drawn depends on it, the sample and the epoch", reads="seed", metavar="N"
+        None,
+        "generation",
+        "whatever is drawn depends on it, the sample and the epoch",
+        reads="seed",
+        metavar="N",
     )
     batch_size: int | Literal["auto"] | None = option(
-        None, "work", "requests in one batch; auto: what memory has room for", "-b", reads="batch_size",
-        metavar="N|auto", is_spread=True,
+        None,
+        "work",
+        "requests in one batch; auto: what memory has room for",
+        "-b",
+        reads="batch_size",
+        metavar="N|auto",
+        is_spread=True,
     )
     concurrency: int | None = option(
-        None, "work", "requests in flight at once", "--concurrency", "--max_connections", reads="integer",
+        None,
+        "work",
+        "requests in flight at once",
+        "--concurrency",
+        "--max_connections",
+        reads="integer",
         is_spread=True,
     )
     replicas: int | None = option(
-        None, "work", "copies of the model, each in a process of its own", reads="integer", is_spread=True
+        None,
+        "work",
+        "copies of the model, each in a process of its own",
+        reads="integer",
+        is_spread=True,
     )
     executor: Literal["local", "ray"] | None = option(
-        None, "work", "where copies run: processes of this machine, or actors of a Ray cluster",
-        choices=("local", "ray"), is_spread=True,
+        None,
+        "work",
+        "where copies run: processes of this machine, or actors of a Ray cluster",
+        choices=("local", "ray"),
+        is_spread=True,
     )
     gpus_per_replica: float | None = option(
-        None, "work", "GPUs of each copy on a Ray cluster", reads="number", is_spread=True
+        None,
+        "work",
+        "GPUs of each copy on a Ray cluster",
+        reads="number",
+        is_spread=True,
     )
     address: str | None = option(
-        None, "work", "of a Ray cluster: HOST:PORT or auto (default: one started here)", is_spread=True
+        None,
+        "work",
+        "of a Ray cluster: HOST:PORT or auto (default: one started here)",
+        is_spread=True,
     )
-    on_error: str = option("0.05", "work", "the error budget: stop, continue, a fraction or a count")
+    on_error: str = option(
+        "0.05", "work", "the error budget: stop, continue, a fraction or a count"
+    )
     until: str | None = option(
-        None, "work", "stop early, by intervals that hold at every look: ci=0.02, or decided (with --baseline)",
-        metavar="RULE", is_spread=True,
+        None,
+        "work",
+        "stop early, by intervals that hold at every look: ci=0.02, or decided (with --baseline)",
+        metavar="RULE",
+        is_spread=True,
     )
     budget: str | None = option(
-        None, "work", "stop asking when so much is spent, earlier runs in the folder counted: 5usd, 10min, 200k_tokens",
-        metavar="AMOUNT", is_spread=True,
+        None,
+        "work",
+        "stop asking when so much is spent, earlier runs in the folder counted: 5usd, 10min, 200k_tokens",
+        metavar="AMOUNT",
+        is_spread=True,
     )
     scorer_seconds: float = option(
-        30.0, "work", "CPU time a scorer may take for one answer; 0 sets no limit", reads="number"
+        30.0,
+        "work",
+        "CPU time a scorer may take for one answer; 0 sets no limit",
+        reads="number",
     )
     give_up_after: float = option(
-        30.0, "work", "an endpoint that gives only wrong replies from the first on ends the run", reads="number",
-        metavar="SECONDS", is_spread=True,
+        30.0,
+        "work",
+        "an endpoint that gives only wrong replies from the first on ends the run",
+        reads="number",
+        metavar="SECONDS",
+        is_spread=True,
     )
     cache: str | None = option(
-        None, "work", "share answers between runs", alone="~/.cache/assay/responses", metavar="DIR", is_spread=True
+        None,
+        "work",
+        "share answers between runs",
+        alone="~/.cache/assay/responses",
+        metavar="DIR",
+        is_spread=True,
     )
     output: str | None = option(
-        None, "output", "the run's folder", "-o", "--output", "--output_path", "--log_dir", "--work_dir", metavar="DIR",
+        None,
+        "output",
+        "the run's folder",
+        "-o",
+        "--output",
+        "--output_path",
+        "--log_dir",
+        "--work_dir",
+        metavar="DIR",
         is_spread=True,
     )
     baseline: str | None = option(
-        None, "output", "compare with an earlier run, sample by sample", metavar="RUN", is_spread=True
+        None,
+        "output",
+        "compare with an earlier run, sample by sample",
+        metavar="RUN",
+        is_spread=True,
     )
     predict_only: bool = option(
-        False, "output", "ask and keep the answers; `assay score` scores them", reads="switch", is_spread=True
+        False,
+        "output",
+        "ask and keep the answers; `assay score` scores them",
+        reads="switch",
+        is_spread=True,
     )
-    fresh: bool = option(False, "output", "forget what this folder holds", reads="switch", is_spread=True)
+    fresh: bool = option(
+        False, "output", "forget what this folder holds", reads="switch", is_spread=True
+    )
     dialect: str | None = option(
-        None, "guests", "which toolkit files were written for: testbed, vlmeval, pipeline, televal or ulmeval"
+        None,
+        "guests",
+        "which toolkit files were written for: testbed, vlmeval, pipeline, televal or ulmeval",
     )
-    register: tuple[str, ...] = option((), "guests", "a guest file to load first", reads="list", metavar="FILE")
+    register: tuple[str, ...] = option(
+        (), "guests", "a guest file to load first", reads="list", metavar="FILE"
+    )
     trust_code: bool = option(
-        False, "trust", "run the code that a run.json of somebody else names; never kept", reads="switch"
+        False,
+        "trust",
+        "run the code that a run.json of somebody else names; never kept",
+        reads="switch",
     )
-    trust_pickle: bool = option(False, "trust", "read pickles, which may run code", reads="switch")
-    trust_remote_code: bool = option(False, "trust", "run the code that a model or dataset brings", reads="switch")
-    allow_private_urls: bool = option(False, "trust", "fetch media from addresses of this network, too", reads="switch")
-    allow_urls: bool = option(False, "trust", "fetch media that rows name by URL", reads="switch")
+    trust_pickle: bool = option(
+        False, "trust", "read pickles, which may run code", reads="switch"
+    )
+    trust_remote_code: bool = option(
+        False, "trust", "run the code that a model or dataset brings", reads="switch"
+    )
+    allow_private_urls: bool = option(
+        False,
+        "trust",
+        "fetch media from addresses of this network, too",
+        reads="switch",
+    )
+    allow_urls: bool = option(
+        False, "trust", "fetch media that rows name by URL", reads="switch"
+    )
     media_root: str | None = option(
-        None, "trust", "a folder that holds the media which rows name, in place of the data's own", metavar="DIR"
+        None,
+        "trust",
+        "a folder that holds the media which rows name, in place of the data's own",
+        metavar="DIR",
     )
 
     def but(self, **changes: Any) -> "RunOptions":
@@ -183,7 +386,12 @@ class RunOptions:
         kept under it. Names in `objects` stand for objects and stay."""
         return replace(
             self,
-            models=tuple(dict.fromkeys(name if name in objects else _one_spelling(name) for name in self.models)),
+            models=tuple(
+                dict.fromkeys(
+                    name if name in objects else _one_spelling(name)
+                    for name in self.models
+                )
+            ),
             judges={role: _one_spelling(name) for role, name in self.judges.items()},
             scorers=tuple(_one_spelling(name) for name in self.scorers),
         )
@@ -213,7 +421,11 @@ class RunOptions:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         return {
-            name: dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple) else value
+            name: dict(value)
+            if isinstance(value, Mapping)
+            else list(value)
+            if isinstance(value, tuple)
+            else value
             for name, value in plain.items()
             if value != defaults[name] or name in ("tasks", "models")
         }
@@ -222,9 +434,12 @@ class RunOptions:
         """What was set, as `run.json` has it: the run can be repeated from it, given its secrets again."""
         # Only the options of models are named after what they hold: a column may well be called `key`.
         return {
-            name: veiled(value) if name in ("model_args", "judge_args") or not isinstance(value, Mapping) else value
+            name: veiled(value)
+            if name in ("model_args", "judge_args") or not isinstance(value, Mapping)
+            else value
             for name, value in self.to_plain().items()
-            if name != "trust_code"  # whoever reads `run.json` must agree for themselves
+            if name
+            != "trust_code"  # whoever reads `run.json` must agree for themselves
         }
 
     @classmethod
@@ -232,7 +447,10 @@ class RunOptions:
         """Options from a config file; raises `PartlyRead`, with the nearest known key for each that is unknown."""
         names = {f.name for f in fields(cls)}
         values = {str(name).replace("-", "_"): value for name, value in plain.items()}
-        for alias, name in [("task", "tasks"), *((key, name) for name, flag in FLAGS.items() for key in flag.keys)]:
+        for alias, name in [
+            ("task", "tasks"),
+            *((key, name) for name, flag in FLAGS.items() for key in flag.keys),
+        ]:
             if alias in values and alias not in names and name not in values:
                 values[name] = values.pop(alias)
         faults: list[AssayError] = []
@@ -244,7 +462,11 @@ class RunOptions:
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}
-        several = {name: flag.reads != "pairs" for name, flag in FLAGS.items() if flag.reads in SEVERAL}
+        several = {
+            name: flag.reads != "pairs"
+            for name, flag in FLAGS.items()
+            if flag.reads in SEVERAL
+        }
         for name, is_list in several.items():
             if name not in values:
                 continue
@@ -252,10 +474,18 @@ class RunOptions:
             if value is None:
                 del values[name]
             elif is_list and isinstance(value, (str, Sequence)):
-                values[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+                values[name] = (
+                    (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+                )
             elif is_list or not isinstance(value, Mapping):
                 wanted = "a name, or a list of them" if is_list else "keys and values"
-                faults.append(UsageError(f"key {name!r} holds {shorten(value)}", where=where, fix=f"write {wanted}"))
+                faults.append(
+                    UsageError(
+                        f"key {name!r} holds {shorten(value)}",
+                        where=where,
+                        fix=f"write {wanted}",
+                    )
+                )
                 del values[name]
         options = cls(**values)
         if faults:
@@ -264,7 +494,11 @@ class RunOptions:
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""
-        spread = {name: getattr(_DEFAULTS, name) for name, flag in FLAGS.items() if flag.is_spread}
+        spread = {
+            name: getattr(_DEFAULTS, name)
+            for name, flag in FLAGS.items()
+            if flag.is_spread
+        }
         bare = replace(self, **{**spread, "models": self.models or (DEFAULT_MODEL,)})
         return digest_of(bare.kept())[:8]
 
@@ -281,9 +515,13 @@ def check_secrets(args: Mapping[str, Any], flag: str) -> None:
     options = list(dict.fromkeys(place.partition(".")[0] for place in places))
     fix = f"give {'them' if len(places) > 1 else 'it'} again: {' '.join(f'{flag} {option}=…' for option in options)}"
     if any(option in REFERRING for option in options):
-        fix += "; ${env:NAME} in place of a secret is read from the environment, and kept"
+        fix += (
+            "; ${env:NAME} in place of a secret is read from the environment, and kept"
+        )
     what = "are secrets" if len(places) > 1 else "is a secret"
-    raise UsageError(f"{', '.join(places)} {what}, which run.json does not keep", where=flag, fix=fix)
+    raise UsageError(
+        f"{', '.join(places)} {what}, which run.json does not keep", where=flag, fix=fix
+    )
 
 
 FLAGS = flags_of(RunOptions)

@@ -37,12 +37,20 @@ class RunResult(Sequence[Result]):
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
-    def value(self, metric: str, task: str | None = None, model: str | None = None) -> float | None:
+    def value(
+        self, metric: str, task: str | None = None, model: str | None = None
+    ) -> float | None:
         """The value of a metric; the first that fits."""
         for r in self.results:
-            if r.metric == metric and task in (None, r.task) and model in (None, r.model):
+            if (
+                r.metric == metric
+                and task in (None, r.task)
+                and model in (None, r.model)
+            ):
                 return r.value
-        raise KeyError(f"no metric {metric!r}; there are {', '.join(sorted({r.metric for r in self.results}))}")
+        raise KeyError(
+            f"no metric {metric!r}; there are {', '.join(sorted({r.metric for r in self.results}))}"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """The document of `--json` and `summary.json`."""

@@ -46,7 +46,9 @@ def run(
     return _in_loop(lambda: _run(chosen, objects, watcher or Silent()))
 
 
-def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any) -> RunResult:
+def score(
+    folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
+) -> RunResult:
     """Scores a run again from its journal, without asking the model; `scorers=` replaces the task's own."""
     recorded = recorded_run(folder, settings)
     options, models, ways = recorded.options, recorded.models, recorded.ways
@@ -54,7 +56,17 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
     is_own = options.trust_code or recorded.gate is None
     with guarded(recorded.gate):
-        return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways, is_own))
+        return _in_loop(
+            lambda: _run(
+                options,
+                models,
+                watcher or Silent(),
+                False,
+                may_have_unused,
+                ways,
+                is_own,
+            )
+        )
 
 
 def _options(
@@ -64,10 +76,18 @@ def _options(
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
-        entries = [tasks] if isinstance(tasks, str) or not isinstance(tasks, (list, tuple)) else list(tasks)
+        entries = (
+            [tasks]
+            if isinstance(tasks, str) or not isinstance(tasks, (list, tuple))
+            else list(tasks)
+        )
         chosen = chosen.but(tasks=tuple(entries))
     if model is not None:
-        entries = [model] if isinstance(model, str) or not isinstance(model, (list, tuple)) else list(model)
+        entries = (
+            [model]
+            if isinstance(model, str) or not isinstance(model, (list, tuple))
+            else list(model)
+        )
         names = []
         for entry in entries:
             if isinstance(entry, str):
@@ -76,7 +96,11 @@ def _options(
             from ..models import adapt_model
 
             adapted = adapt_model(entry)
-            name = str(getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__)
+            name = str(
+                getattr(entry, "name", None)
+                or getattr(entry, "__name__", None)
+                or type(entry).__name__
+            )
             objects[name] = adapted
             names.append(name)
         chosen = chosen.but(models=tuple(names))
@@ -104,17 +128,27 @@ async def _run(
 ) -> RunResult:
     options, naming_notes = name_models(options, objects)
     if options.until is not None and not options.shuffle:
-        options = options.but(shuffle=True)  # an early stop is valid only where any sample may come next
+        options = options.but(
+            shuffle=True
+        )  # an early stop is valid only where any sample may come next
     for line in naming_notes:
         watcher.say(line)
     if options.output:
         refuse_foreign(run_folder(options))  # before any of the work that a plan takes
-    redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
+    redactor = Redactor.of(
+        options.model_args,
+        options.judge_args,
+        {"data": [options.data, options.fewshot_data]},
+    )
     try:
-        cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)
+        cells = make_plan(
+            options, objects, may_have_unused=may_have_unused, recorded=recorded
+        )
         return await _planned_run(options, cells, watcher, redactor, ask_model, is_own)
     except Exception as error:
-        redactor.hide(error)  # a model that could not be built may say what it was built with
+        redactor.hide(
+            error
+        )  # a model that could not be built may say what it was built with
         raise
 
 
@@ -133,17 +167,29 @@ async def _planned_run(
     if ask_model:
         check_spread(options, cells)
     with nullcontext() if ask_model else suppress(UsageError, StoreError):
-        prepare_until(options, cells)  # what is only scored again was fit for it when it was asked
-    ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
-    folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+        prepare_until(
+            options, cells
+        )  # what is only scored again was fit for it when it was asked
+    ErrorBudget(
+        options.on_error
+    )  # a wrong policy is a fault before anything is written
+    folder = run_folder(
+        options, tuple(dict.fromkeys(cell.model_name for cell in cells))
+    )
     _refuse_own_data(folder, cells)
     for cell in cells:
         if hasattr(cell.model, "write_under"):
             cell.model.write_under(folder)
-    cache = ResponseCache(options.cache, redactor) if options.cache and ask_model else None
+    cache = (
+        ResponseCache(options.cache, redactor) if options.cache and ask_model else None
+    )
     try:
-        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own) as writer:
-            return await Session(options, cells, writer, watcher, ask_model, cache).run()
+        with RunWriter(
+            folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own
+        ) as writer:
+            return await Session(
+                options, cells, writer, watcher, ask_model, cache
+            ).run()
     finally:
         if cache is not None:
             cache.close()
@@ -157,8 +203,14 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
     if options.output:
         return Path(options.output).expanduser()
     models = options.models or planned or (DEFAULT_MODEL,)
-    names = [safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks]
-    label = "+".join(names)[:48] + "--" + safe_name(Path(models[0].partition(":")[0]).stem, 24)
+    names = [
+        safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks
+    ]
+    label = (
+        "+".join(names)[:48]
+        + "--"
+        + safe_name(Path(models[0].partition(":")[0]).stem, 24)
+    )
     return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
 
 
@@ -166,7 +218,11 @@ def _refuse_own_data(folder: Path, cells: Sequence[Cell]) -> None:
     """A run that reads what it writes would never end, or judge its own records."""
     layout = Layout(folder.resolve())
     for file in (file.resolve() for cell in cells for file in cell.samples.files):
-        if file in (layout.journal, layout.summary, layout.manifest) or file.is_relative_to(layout.media):
+        if file in (
+            layout.journal,
+            layout.summary,
+            layout.manifest,
+        ) or file.is_relative_to(layout.media):
             raise UsageError(
                 f"{file.name} is written by this run, and it is also its data",
                 where=str(folder),

@@ -6,6 +6,17 @@ from .limits import Execution, Limits
 from .verdict import FunctionTests, TestsError, Verdict, judge_functions
 
 __all__ = [
-    "Choice", "Engine", "Execution", "FunctionTests", "Limits", "Sandbox", "SandboxError", "TestsError", "Tier",
-    "Verdict", "best_tier", "choose", "judge_functions",
-]  # fmt: skip
+    "Choice",
+    "Engine",
+    "Execution",
+    "FunctionTests",
+    "Limits",
+    "Sandbox",
+    "SandboxError",
+    "TestsError",
+    "Tier",
+    "Verdict",
+    "best_tier",
+    "choose",
+    "judge_functions",
+]

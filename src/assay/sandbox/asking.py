@@ -39,7 +39,10 @@ class ToRun:
         if self.tests is not None:
             plain["tests"] = asdict(self.tests)
         else:
-            plain |= {"cases": [asdict(case) for case in self.cases], "language": self.language}
+            plain |= {
+                "cases": [asdict(case) for case in self.cases],
+                "language": self.language,
+            }
         return json.dumps(plain, sort_keys=True)
 
     @classmethod
@@ -48,7 +51,13 @@ class ToRun:
         plain = json.loads(text)
         tests = FunctionTests(**plain["tests"]) if "tests" in plain else None
         cases = tuple(Case(**case) for case in plain.get("cases", ()))
-        return cls(plain["program"], tests, cases, plain.get("language", "python"), plain["limits"])
+        return cls(
+            plain["program"],
+            tests,
+            cases,
+            plain.get("language", "python"),
+            plain["limits"],
+        )
 
 
 def perform(tier: Tier, execution: ToRun) -> Verdict:
@@ -69,11 +78,19 @@ def _judge_cases(tier: Tier, execution: ToRun, limits: Limits) -> Verdict:
             seconds += done.seconds
             printed = done.stdout.decode("utf-8", "replace")
             if not done.succeeded:
-                ended = f"ended with code {done.returncode}" if done.ending == "exited" else f"ended by {done.ending}"
-                reason = ": ".join(filter(None, (f"case {number}", ended, last_line(done.stderr))))
+                ended = (
+                    f"ended with code {done.returncode}"
+                    if done.ending == "exited"
+                    else f"ended by {done.ending}"
+                )
+                reason = ": ".join(
+                    filter(None, (f"case {number}", ended, last_line(done.stderr)))
+                )
                 return Verdict(False, reason[:2000], seconds, printed)
             if done.truncated or not same_output(printed, case.stdout):
-                return Verdict(False, f"case {number}: printed something else", seconds, printed)
+                return Verdict(
+                    False, f"case {number}: printed something else", seconds, printed
+                )
     return Verdict(True, "", seconds, printed)
 
 

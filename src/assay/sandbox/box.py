@@ -1,8 +1,8 @@
 """A sandbox: commands run one after another, each in a fresh file system, each within limits.
 
-    with Sandbox(best_tier()) as box:
-        box.write("main.py", code)
-        done = box.exec(["python", "main.py"], stdin="3 4", timeout=5)
+with Sandbox(best_tier()) as box:
+    box.write("main.py", code)
+    done = box.exec(["python", "main.py"], stdin="3 4", timeout=5)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,10 @@ class Sandbox:
     def read(self, name: str) -> bytes:
         """A file that the last command left, of those it was told to keep."""
         if name not in self._kept:
-            raise UsageError(f"the last command left no file {name!r}", fix=f"exec(…, keep=[{name!r}])")
+            raise UsageError(
+                f"the last command left no file {name!r}",
+                fix=f"exec(…, keep=[{name!r}])",
+            )
         return self._kept[name]
 
     def exec(
@@ -67,7 +70,11 @@ class Sandbox:
 
         Of the files it leaves, those to `keep` can be read afterwards; everything else is gone.
         """
-        limits = self.limits if timeout is None else replace(self.limits, wall_seconds=timeout)
+        limits = (
+            self.limits
+            if timeout is None
+            else replace(self.limits, wall_seconds=timeout)
+        )
         names = tuple(map(_checked, keep))
         with Pipes() as pipes:
             pipe = pipes.new() if names else None
@@ -76,7 +83,9 @@ class Sandbox:
             with self._started(command, limits, as_bytes(stdin)) as done:
                 watched = pipe.reading if pipe is not None else None
                 pipes.close_all_but(watched)
-                heard = attend([done], done.started + limits.wall_seconds, watched, to_the_end=True)
+                heard = attend(
+                    [done], done.started + limits.wall_seconds, watched, to_the_end=True
+                )
                 execution = done.finished()
         self._kept = dict(_handed_out(heard, names))
         return execution
@@ -88,7 +97,9 @@ class Sandbox:
         inherits = (command.keep.pipe,) if command.keep.names else ()
         return Running(launch, launch.first + stdin, limits, inherits=inherits)
 
-    def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
+    def _command(
+        self, argv: Sequence[str], env: Mapping[str, str], keep: Keep
+    ) -> Command:
         # A file of Python is run by the interpreter that sets the limits, unless options for another are given.
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
         role: Role = "script" if is_script else "program"
@@ -102,7 +113,9 @@ class Sandbox:
 
 def _checked(name: str) -> str:
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
-        raise UsageError(f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py")
+        raise UsageError(
+            f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py"
+        )
     return name
 
 
@@ -111,7 +124,9 @@ def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes
     while heard:
         head, _, heard = heard.partition(b"\n")
         words = head.split()
-        if len(words) != 2 or not all(word.isdigit() and len(word) < 12 for word in words):
+        if len(words) != 2 or not all(
+            word.isdigit() and len(word) < 12 for word in words
+        ):
             return
         number, length = map(int, words)
         if number >= len(names) or length > len(heard):

@@ -14,8 +14,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
-from .launch import ENVIRONMENT, IMPORTED, Command, Launch, Role, fresh_uid, settings_of, started_by
+from .interpreters import (
+    SYSTEM_LIBRARIES,
+    own_python,
+    program_of,
+    readable_for,
+    resolved,
+)
+from .launch import (
+    ENVIRONMENT,
+    IMPORTED,
+    Command,
+    Launch,
+    Role,
+    fresh_uid,
+    settings_of,
+    started_by,
+)
 from .limits import Limits
 from .seccomp import clone_number, filter_program
 
@@ -53,15 +68,28 @@ class Bubblewrap:
         """The command that runs another inside, with what must stay open for it."""
         launch = Launch()
         program = program_of(command)
-        words = [self.program, *self._namespaces(), "--die-with-parent", *_environment(command.env)]
+        words = [
+            self.program,
+            *self._namespaces(),
+            "--die-with-parent",
+            *_environment(command.env),
+        ]
         words += _file_system(program, limits.disk_mb << 20)
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in command.files.items():
-            words += ["--perms", "0444", "--file", str(launch.hold(data)), f"{HOME}/{name}"]
+            words += [
+                "--perms",
+                "0444",
+                "--file",
+                str(launch.hold(data)),
+                f"{HOME}/{name}",
+            ]
         words += ["--remount-ro", "/", "--chdir", HOME]
         if (calls := filter_program()) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
-        settings = settings_of(resolved(command), limits, uid=fresh_uid() if self._is_root else None)
+        settings = settings_of(
+            resolved(command), limits, uid=fresh_uid() if self._is_root else None
+        )
         launch.argv = [*words, "--", *started_by(own_python(), launch, settings)]
         return launch
 
@@ -69,7 +97,9 @@ class Bubblewrap:
     def can_fork(self) -> bool:
         """Whether forks could be kept apart: by a filter, and by a /tmp of their own that hides no interpreter."""
         needed = readable_for(own_python())
-        return filter_program() is not None and not any(path.is_relative_to("/tmp") for path in needed)
+        return filter_program() is not None and not any(
+            path.is_relative_to("/tmp") for path in needed
+        )
 
     def launch_server(self, control: int, side: Role) -> Launch:
         """The command that starts the process which forks one side of verdicts, asked over this descriptor.
@@ -78,19 +108,40 @@ class Bubblewrap:
         thread that starts it, but ends when nobody can ask it any more.
         """
         launch = Launch()
-        words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
+        words = [
+            self.program,
+            *self._namespaces(forks=True),
+            *_environment(ENVIRONMENT),
+        ]
         words += _file_system(own_python(), _SERVER_DISK)
-        settings: dict[str, Any] = {"role": "server", "side": side, "control": control, "imports": IMPORTED}
+        settings: dict[str, Any] = {
+            "role": "server",
+            "side": side,
+            "control": control,
+            "imports": IMPORTED,
+        }
         settings |= {"calls": filter_program(), "clone": clone_number()}
-        launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
+        launch.argv = [
+            *words,
+            "--remount-ro",
+            "/",
+            "--",
+            *started_by(own_python(), launch, settings),
+        ]
         return launch
 
-    def fork_settings(self, command: Command, limits: Limits, links: Sequence[str]) -> dict[str, Any]:
+    def fork_settings(
+        self, command: Command, limits: Limits, links: Sequence[str]
+    ) -> dict[str, Any]:
         """What a fork must do before it becomes the command."""
         more = {
-            "env": dict(command.env), "files": dict(command.files), "home": HOME, "links": list(links),
-            "disk": limits.disk_mb << 20, "shared": SHARED_MEMORY_MB << 20,
-        }  # fmt: skip
+            "env": dict(command.env),
+            "files": dict(command.files),
+            "home": HOME,
+            "links": list(links),
+            "disk": limits.disk_mb << 20,
+            "shared": SHARED_MEMORY_MB << 20,
+        }
         return settings_of(command, limits, None, **more)
 
     def fork_uid(self) -> int:
@@ -98,13 +149,22 @@ class Bubblewrap:
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
-        yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+        yield from (
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        )
         yield from ("--cap-drop", "ALL", "--hostname", "sandbox")
         if self._is_root:
             # What the launcher needs to become somebody else; it has no capability after that.
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
             if forks:
-                yield from ("--cap-add", "CAP_SYS_ADMIN")  # for one mount, then it is dropped
+                yield from (
+                    "--cap-add",
+                    "CAP_SYS_ADMIN",
+                )  # for one mount, then it is dropped
         else:
             yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
             if not forks:
@@ -130,7 +190,15 @@ def _host_files(program: Path) -> tuple[str, ...]:
     for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
         words += [*_parents(path), "--ro-bind", str(path), str(path)]
     words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    return (*words, "--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm")
+    return (
+        *words,
+        "--perms",
+        "1777",
+        "--size",
+        str(SHARED_MEMORY_MB << 20),
+        "--tmpfs",
+        "/dev/shm",
+    )
 
 
 def _parents(path: Path) -> Iterator[str]:
@@ -146,4 +214,12 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", os.readlink(place), place)
         elif os.path.isdir(place):
             yield from (*_parents(Path(place)), "--ro-bind", place, place)
-    yield from ("--perms", "0755", "--dir", "/etc", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache")
+    yield from (
+        "--perms",
+        "0755",
+        "--dir",
+        "/etc",
+        "--ro-bind-try",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.cache",
+    )

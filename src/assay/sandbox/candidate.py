@@ -19,7 +19,9 @@ def serve(program: bytes, link: Link) -> None:
     sys.modules[MODULE] = module
     scope = module.__dict__
     scope["__builtins__"] = builtins
-    link.send({"ready": True})  # what goes wrong from here on is the program's own doing
+    link.send(
+        {"ready": True}
+    )  # what goes wrong from here on is the program's own doing
     try:
         text = program.decode("utf-8", "surrogateescape")
         exec(compile(text, "program.py", "exec"), scope)  # noqa: S102 - what the sandbox is for
@@ -41,13 +43,21 @@ def _answer(request: dict, scope: dict, handles: Handles) -> dict:  # type: igno
     thing_of = lambda number, _: handles[number]  # noqa: E731
     verb = request["verb"]
     if verb == "name":
-        return {"value": encoded(scope[request["name"]], handles), "callable": callable(scope[request["name"]])}
+        return {
+            "value": encoded(scope[request["name"]], handles),
+            "callable": callable(scope[request["name"]]),
+        }
     thing = scope[request["name"]] if "name" in request else handles[request["handle"]]
     if verb == "call":
         args = [decoded(one, thing_of) for one in request["args"]]
-        kwargs = {name: decoded(one, thing_of) for name, one in request["kwargs"].items()}
+        kwargs = {
+            name: decoded(one, thing_of) for name, one in request["kwargs"].items()
+        }
         value = thing(*args, **kwargs)
-        return {"value": encoded(value, handles), "args": [encoded(one, handles) for one in args]}
+        return {
+            "value": encoded(value, handles),
+            "args": [encoded(one, handles) for one in args],
+        }
     if verb == "set":
         setattr(thing, request["attribute"], decoded(request["value"], thing_of))
         value = None

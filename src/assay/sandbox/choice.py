@@ -16,13 +16,28 @@ from .selftest import why_not
 TIERS = ("bubblewrap", "landlock", "container", "none")
 _FIXES = (
     ("bwrap is not installed", "pip install 'assay[sandbox]'"),
-    ("Unknown option", "pip install 'assay[sandbox]' brings a bubblewrap that is new enough"),
-    ("namespace", "sysctl user.max_user_namespaces=999 kernel.unprivileged_userns_clone=1, or Linux 6.12 for landlock"),
-    ("uid map", "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or Linux 6.12 for landlock"),
-    ("no Landlock", "Linux 6.12 or newer with Landlock on, or bubblewrap: pip install 'assay[sandbox]'"),
+    (
+        "Unknown option",
+        "pip install 'assay[sandbox]' brings a bubblewrap that is new enough",
+    ),
+    (
+        "namespace",
+        "sysctl user.max_user_namespaces=999 kernel.unprivileged_userns_clone=1, or Linux 6.12 for landlock",
+    ),
+    (
+        "uid map",
+        "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or Linux 6.12 for landlock",
+    ),
+    (
+        "no Landlock",
+        "Linux 6.12 or newer with Landlock on, or bubblewrap: pip install 'assay[sandbox]'",
+    ),
     ("of Landlock", "Linux 6.12 or newer, or bubblewrap: pip install 'assay[sandbox]'"),
     ("temporary folder", "set TMPDIR to a folder that can be written"),
-    ("does not answer", "start the engine's service, or name another: --judge_args sandbox.engine=podman"),
+    (
+        "does not answer",
+        "start the engine's service, or name another: --judge_args sandbox.engine=podman",
+    ),
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
     ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
 )
@@ -56,7 +71,9 @@ class Choice:
     @property
     def fix(self) -> str:
         """What helps the best of the refused tiers that can be helped."""
-        found = [fix for _, why in self.refused for words, fix in _FIXES if words in why]
+        found = [
+            fix for _, why in self.refused for words, fix in _FIXES if words in why
+        ]
         return "; ".join([*found[:1], _ELSE])
 
 
@@ -72,7 +89,9 @@ def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
 
 def _chosen(wanted: str, engine: Engine) -> Choice:
     if (wanted, engine) not in _choices:
-        _choices[wanted, engine] = _best(engine) if wanted == "auto" else _choose(wanted, engine)
+        _choices[wanted, engine] = (
+            _best(engine) if wanted == "auto" else _choose(wanted, engine)
+        )
     return _choices[wanted, engine]
 
 
@@ -80,7 +99,11 @@ def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
     """The tier, where one holds."""
     choice = choose(wanted, engine)
     if choice.tier is None:
-        what = "no sandbox holds on this machine" if wanted == "auto" else f"the sandbox {wanted} does not hold here"
+        what = (
+            "no sandbox holds on this machine"
+            if wanted == "auto"
+            else f"the sandbox {wanted} does not hold here"
+        )
         raise SandboxError(f"{what} ({choice.reasons})", fix=choice.fix)
     return choice.tier
 
@@ -98,7 +121,9 @@ def _best(engine: Engine) -> Choice:
 
 def _choose(name: str, engine: Engine) -> Choice:
     if name not in TIERS:
-        raise UsageError(f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}")
+        raise UsageError(
+            f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
+        )
     if name == "none":
         return Choice(Unconfined())
     tiers = list(_candidates(name, engine))
@@ -116,7 +141,9 @@ def _tried(tier: Tier) -> tuple[str, Choice | None]:
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
         of_forks = beside.submit(why_not, forking) if forking is not tier else None
-        why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(tier)
+        why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(
+            tier
+        )
     if why:
         return why, None
     no_forks = of_forks.result() if of_forks is not None else ""

@@ -18,7 +18,11 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 class _Rules(ctypes.Structure):
-    _fields_ = [("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64)]
+    _fields_ = [
+        ("files", ctypes.c_uint64),
+        ("network", ctypes.c_uint64),
+        ("scopes", ctypes.c_uint64),
+    ]
 
 
 class _Beneath(ctypes.Structure):
@@ -35,7 +39,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def landlock_version() -> int:
     """Which Landlock the kernel has; 0 for none."""
-    return max(0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
+    return max(
+        0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    )
 
 
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
@@ -50,9 +56,19 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
 
 def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
-    ruleset = _checked(_libc.syscall(_CREATE, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0))
+    ruleset = _checked(
+        _libc.syscall(
+            _CREATE, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0
+        )
+    )
     for path in readable:
-        _allow(ruleset, path, _READ_FILE | _READ_FOLDER | (_WRITE_DEVICE if path.startswith("/dev/") else 0))
+        _allow(
+            ruleset,
+            path,
+            _READ_FILE
+            | _READ_FOLDER
+            | (_WRITE_DEVICE if path.startswith("/dev/") else 0),
+        )
     for path in writable:
         # Neither devices nor sockets are made there.
         _allow(ruleset, path, _FILES & ~(1 << 6 | 1 << 9 | 1 << 11))
@@ -64,7 +80,9 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
     folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):
         allowed &= 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-    _checked(_libc.syscall(_ADD, ruleset, 1, ctypes.byref(_Beneath(allowed, folder)), 0))
+    _checked(
+        _libc.syscall(_ADD, ruleset, 1, ctypes.byref(_Beneath(allowed, folder)), 0)
+    )
     os.close(folder)
 
 

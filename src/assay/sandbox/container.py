@@ -63,13 +63,15 @@ class Container:
     def __post_init__(self) -> None:
         if not self.template and self._kind not in TEMPLATES:
             raise UsageError(
-                f"the container engine {self.engine!r} is not known", fix=f"{', '.join(TEMPLATES)}, or a template"
+                f"the container engine {self.engine!r} is not known",
+                fix=f"{', '.join(TEMPLATES)}, or a template",
             )
         try:
             _filled(self.template or TEMPLATES[self._kind], _EXAMPLE, {})
         except (KeyError, ValueError, IndexError) as error:
             raise UsageError(
-                f"the template of the container has a fault: {error}", fix="names in braces: " + ", ".join(_EXAMPLE)
+                f"the template of the container has a fault: {error}",
+                fix="names in braces: " + ", ".join(_EXAMPLE),
             ) from error
 
     @property
@@ -79,17 +81,33 @@ class Container:
     def launch(self, command: Command, limits: Limits) -> Launch:
         """The engine's command that runs another in a container."""
         if command.keep.names:
-            raise UsageError("the sandbox tier container hands out no files", fix="print them to standard output")
+            raise UsageError(
+                "the sandbox tier container hands out no files",
+                fix="print them to standard output",
+            )
         name = f"assay-{os.getpid()}-{secrets.token_hex(6)}"
         values = {
-            "engine": self.engine, "name": name, "image": self.image, "memory_mb": limits.memory_mb,
-            "disk_mb": limits.disk_mb, "processes": limits.processes + _OF_THE_ENGINE,
-        }  # fmt: skip
-        launch = Launch(env=dict(os.environ))  # the engine's own, as where its service listens; not the container's
+            "engine": self.engine,
+            "name": name,
+            "image": self.image,
+            "memory_mb": limits.memory_mb,
+            "disk_mb": limits.disk_mb,
+            "processes": limits.processes + _OF_THE_ENGINE,
+        }
+        launch = Launch(
+            env=dict(os.environ)
+        )  # the engine's own, as where its service listens; not the container's
         calls = filter_program()
         more = {"calls": calls} if calls is not None else {}
         settings = settings_of(
-            command, limits, None, **more, stdio=True, by_name=True, home=HOME, files=dict(command.files)
+            command,
+            limits,
+            None,
+            **more,
+            stdio=True,
+            by_name=True,
+            home=HOME,
+            files=dict(command.files),
         )
         words = _filled(self.template or TEMPLATES[self._kind], values, command.env)
         launch.argv = [*words, "python3", *started_over_stdin(launch, settings)]
@@ -104,18 +122,32 @@ class Container:
         if words := _refusal([self.engine, "version"]):
             return f"{self.engine} does not answer ({words}): start its service, or use another engine"
         if self._kind not in _HAS_IMAGE:
-            return "" if os.path.exists(self.image) or "://" in self.image else f"there is no image {self.image}"
+            return (
+                ""
+                if os.path.exists(self.image) or "://" in self.image
+                else f"there is no image {self.image}"
+            )
         if _refusal([self.engine, *_HAS_IMAGE[self._kind], self.image]):
             return f"{self.engine} has no image {self.image}: {self.engine} pull {self.image}"
         return ""
 
 
 _EXAMPLE: Mapping[str, object] = MappingProxyType(
-    {"engine": "", "name": "", "image": "", "memory_mb": 0, "disk_mb": 0, "processes": 0, "env": ""}
+    {
+        "engine": "",
+        "name": "",
+        "image": "",
+        "memory_mb": 0,
+        "disk_mb": 0,
+        "processes": 0,
+        "env": "",
+    }
 )
 
 
-def find_containers(engine: str = "", image: str = "", template: str = "") -> Iterator[Container]:
+def find_containers(
+    engine: str = "", image: str = "", template: str = ""
+) -> Iterator[Container]:
     """The engine that is named, or each that is installed."""
     named = {"image": image or default_image(), "template": template}
     if engine:
@@ -126,7 +158,9 @@ def find_containers(engine: str = "", image: str = "", template: str = "") -> It
             yield Container(program, **named)
 
 
-def _filled(template: str, values: Mapping[str, object], env: Mapping[str, str]) -> list[str]:
+def _filled(
+    template: str, values: Mapping[str, object], env: Mapping[str, str]
+) -> list[str]:
     """The words of a template; `{env}` is as many as there are variables."""
     words: list[str] = []
     for word in shlex.split(template):
@@ -141,7 +175,12 @@ def _filled(template: str, values: Mapping[str, object], env: Mapping[str, str])
 def _refusal(argv: list[str]) -> str:
     """Empty where the engine did what it was asked; else its last words."""
     try:
-        done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS_TO_ANSWER)
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS_TO_ANSWER,
+        )
     except subprocess.TimeoutExpired:
         return f"nothing in {_SECONDS_TO_ANSWER} s"
     except OSError as error:

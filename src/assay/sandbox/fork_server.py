@@ -41,7 +41,11 @@ class _ServerEndedError(_NotForkedError):
 
 
 def forked(
-    tier: object, command: Command, limits: Limits, stdin: bytes = b"", links: Mapping[str, int] | None = None
+    tier: object,
+    command: Command,
+    limits: Limits,
+    stdin: bytes = b"",
+    links: Mapping[str, int] | None = None,
 ) -> "Forked | None":
     """The execution in a fork, where the tier has forks and this can be one; else it is to be started by itself.
 
@@ -67,13 +71,25 @@ def why_no_fork(tier: object) -> str:
     if not tier.can_fork:
         return "the interpreter lies in /tmp, or the system calls of this machine are not known"
     try:
-        with _fork(tier, Command(["main.py"], "script", files={"main.py": b""}), Limits(), b"", {}) as fork:
+        with _fork(
+            tier,
+            Command(["main.py"], "script", files={"main.py": b""}),
+            Limits(),
+            b"",
+            {},
+        ) as fork:
             return "" if fork.exit_code() == 0 else "a fork does not end well"
     except (_NotForkedError, SandboxError) as error:
         return str(error)
 
 
-def _fork(tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]) -> "Forked":
+def _fork(
+    tier: Bubblewrap,
+    command: Command,
+    limits: Limits,
+    stdin: bytes,
+    links: Mapping[str, int],
+) -> "Forked":
     server = server_for(tier, command.role)
     try:
         return Forked(server, tier, command, limits, stdin, links)
@@ -153,7 +169,9 @@ class Forked(Attended):
         self._said: bytes | None = None
         settings = marshal.dumps(tier.fork_settings(command, limits, tuple(links)))
         with ExitStack() as failing, ExitStack() as theirs:
-            self._reply, reply = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._reply, reply = socket.socketpair(
+                socket.AF_UNIX, socket.SOCK_SEQPACKET
+            )
             theirs.callback(reply.close)
             failing.callback(self._close_descriptors)
             memory = os.memfd_create("assay")
@@ -168,7 +186,9 @@ class Forked(Attended):
                 theirs.callback(os.close, writing)
                 self.outputs = {**self.outputs, reading: output}
                 ends.append(writing)
-            server.ask(tier.fork_uid(), (memory, reply.fileno(), *ends, *links.values()))
+            server.ask(
+                tier.fork_uid(), (memory, reply.fileno(), *ends, *links.values())
+            )
             theirs.close()
             self._take_hold()
             failing.pop_all()
@@ -182,7 +202,9 @@ class Forked(Attended):
             if not message:
                 raise _ServerEndedError("the process that forks has ended")
             if not numbers:
-                raise _NotForkedError(message.removeprefix(b"!").decode("utf-8", "replace"))
+                raise _NotForkedError(
+                    message.removeprefix(b"!").decode("utf-8", "replace")
+                )
             self.pidfd = numbers[0]
             self.pid = _pid_of(self.pidfd)
             watch_group(self.pid)
@@ -213,7 +235,9 @@ class Forked(Attended):
         self._wait()
         status = self._status(0)
         if status is not None and status.startswith(b"!"):
-            raise SandboxError(f"the sandbox could not be started: {status[1:].decode('utf-8', 'replace')}")
+            raise SandboxError(
+                f"the sandbox could not be started: {status[1:].decode('utf-8', 'replace')}"
+            )
         return int(status) if status is not None and status.isdigit() else None
 
     def was_lost(self) -> bool:
@@ -249,7 +273,9 @@ def _is_ready(number: int, seconds: float | None) -> bool:
 def _pid_of(pidfd: int) -> int:
     """The number of a process behind a descriptor, as this process knows it."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
-        pid = next((int(line.split()[1]) for line in file if line.startswith("Pid:")), -1)
+        pid = next(
+            (int(line.split()[1]) for line in file if line.startswith("Pid:")), -1
+        )
     if pid <= 0:
         raise _NotForkedError("it has ended already")
     return pid
@@ -272,7 +298,9 @@ def server_for(tier: Bubblewrap, role: Role) -> ForkServer:
                 return _servers[key]
             _servers[key].close()
         if _starts.get(key, 0) >= _MOST_STARTS:
-            raise _NotForkedError(f"the process that forks has ended {_MOST_STARTS} times")
+            raise _NotForkedError(
+                f"the process that forks has ended {_MOST_STARTS} times"
+            )
         _starts[key] = _starts.get(key, 0) + 1
         try:
             _servers[key] = ForkServer(tier, side)

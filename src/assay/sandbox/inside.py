@@ -58,12 +58,21 @@ def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
     with open(pipe, "wb") as out:
         for number, name in enumerate(names):
             try:
-                with open(posix.open(name, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK), "rb") as file:
+                with open(
+                    posix.open(
+                        name, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK
+                    ),
+                    "rb",
+                ) as file:
                     data = file.read(settings["file"])
             except OSError:
                 continue
             out.write(b"%d %d\n" % (number, len(data)) + data)
-    posix._exit(posix.WEXITSTATUS(status) if posix.WIFEXITED(status) else 128 + posix.WTERMSIG(status))
+    posix._exit(
+        posix.WEXITSTATUS(status)
+        if posix.WIFEXITED(status)
+        else 128 + posix.WTERMSIG(status)
+    )
 
 
 for module in settings["modules"]:
@@ -79,9 +88,16 @@ if "files" in settings:
 if settings["uid"] is not None:
     posix.setgroups([])
     steps.become_user(settings["uid"])
-steps.set_limits(settings, tasks_of(posix.getuid()) if settings.get("shares_uid") and settings["uid"] is None else 0)
+steps.set_limits(
+    settings,
+    tasks_of(posix.getuid())
+    if settings.get("shares_uid") and settings["uid"] is None
+    else 0,
+)
 if "calls" in settings:
-    sys.modules["confine"].confine(settings.get("readable"), settings.get("writable"), settings["calls"])
+    sys.modules["confine"].confine(
+        settings.get("readable"), settings.get("writable"), settings["calls"]
+    )
 if settings["keep"]:
     run_and_hand_out(settings["keep"], settings["pipe"])
 if settings["role"] == "program" and settings.get("by_name"):

@@ -46,7 +46,10 @@ def find_program(name: str) -> Path:
         return own_python()
     found = shutil.which(name)
     if found is None:
-        raise UsageError(f"there is no interpreter {name!r} on this machine", fix=f"install {name}, or name its path")
+        raise UsageError(
+            f"there is no interpreter {name!r} on this machine",
+            fix=f"install {name}, or name its path",
+        )
     return Path(os.path.realpath(found))
 
 
@@ -66,8 +69,14 @@ def resolved(command: Command) -> Command:
 def _linked(program: Path) -> Sequence[Path]:
     """Shared libraries outside the system's folders that a program is linked with."""
     try:
-        listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=10).stdout
+        listed = subprocess.run(
+            ["ldd", str(program)], capture_output=True, text=True, timeout=10
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ()
     paths = (Path(word) for word in listed.split() if word.startswith("/"))
-    return tuple(path for path in paths if path.exists() and not str(path).startswith(SYSTEM_LIBRARIES))
+    return tuple(
+        path
+        for path in paths
+        if path.exists() and not str(path).startswith(SYSTEM_LIBRARIES)
+    )

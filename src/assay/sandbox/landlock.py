@@ -13,7 +13,13 @@ from typing import Any
 
 from ..core import UsageError
 from .confine import OLDEST, landlock_version
-from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
+from .interpreters import (
+    SYSTEM_LIBRARIES,
+    own_python,
+    program_of,
+    readable_for,
+    resolved,
+)
 from .launch import Command, Launch, fresh_uid, settings_of, started_by
 from .limits import Limits
 from .running import SandboxError
@@ -32,18 +38,39 @@ class Landlock:
         """The command that runs another inside, in a folder of its own."""
         if (version := landlock_version()) < OLDEST:
             has = f"has version {version} of Landlock" if version else "has no Landlock"
-            raise SandboxError(f"this kernel {has}, version {OLDEST} is needed", fix="use the tier bubblewrap")
+            raise SandboxError(
+                f"this kernel {has}, version {OLDEST} is needed",
+                fix="use the tier bubblewrap",
+            )
         calls = filter_program(beside_others=True)
         if calls is None:
-            raise SandboxError("the system calls of this machine are not known", fix="use the tier bubblewrap")
-        needed = (*readable_for(own_python()), *readable_for(program_of(command)), *map(Path, SYSTEM_LIBRARIES))
-        readable = [str(path) for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES)) if path.exists()]
+            raise SandboxError(
+                "the system calls of this machine are not known",
+                fix="use the tier bubblewrap",
+            )
+        needed = (
+            *readable_for(own_python()),
+            *readable_for(program_of(command)),
+            *map(Path, SYSTEM_LIBRARIES),
+        )
+        readable = [
+            str(path)
+            for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES))
+            if path.exists()
+        ]
         uid = fresh_uid() if os.geteuid() == 0 else None
         if uid is not None and (closed := _closed(own_python())) is not None:
-            raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="do not be root")
+            raise SandboxError(
+                f"as root, code runs as another user, who may not enter {closed}",
+                fix="do not be root",
+            )
         launch = Launch(folder=_folder(command.files, uid))
         rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls}
-        return _completed(launch, command, settings_of(resolved(command), limits, uid, **rules, shares_uid=True))
+        return _completed(
+            launch,
+            command,
+            settings_of(resolved(command), limits, uid, **rules, shares_uid=True),
+        )
 
 
 @dataclass(frozen=True)
@@ -54,21 +81,39 @@ class Unconfined:
 
     def __post_init__(self) -> None:
         if os.geteuid() == 0:
-            raise UsageError("model-written code is never run as root without a sandbox", fix="run as another user")
+            raise UsageError(
+                "model-written code is never run as root without a sandbox",
+                fix="run as another user",
+            )
 
     def launch(self, command: Command, limits: Limits) -> Launch:
         """The command as it is, in a folder of its own."""
         launch = Launch(folder=_folder(command.files, None))
-        return _completed(launch, command, settings_of(resolved(command), limits, None, shares_uid=True))
+        return _completed(
+            launch,
+            command,
+            settings_of(resolved(command), limits, None, shares_uid=True),
+        )
 
 
 def _closed(path: Path) -> Path | None:
     """A folder on the way to a file that others may not enter."""
-    return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
+    return next(
+        (
+            folder
+            for folder in reversed(path.parents)
+            if not folder.stat().st_mode & 0o001
+        ),
+        None,
+    )
 
 
 def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) -> Launch:
-    launch.env = {**command.env, "HOME": str(launch.folder), "TMPDIR": str(launch.folder)}
+    launch.env = {
+        **command.env,
+        "HOME": str(launch.folder),
+        "TMPDIR": str(launch.folder),
+    }
     launch.argv = started_by(own_python(), launch, settings)
     return launch
 
@@ -82,10 +127,14 @@ def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
             path.write_bytes(data)
             path.chmod(0o444)
         if uid is not None:
-            for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+            for place in (
+                folder,
+                *(path for path in folder.rglob("*") if path.is_dir()),
+            ):
                 os.chown(place, uid, uid)
     except OSError as error:
         raise SandboxError(
-            f"no temporary folder can be made: {error.strerror}", fix="set TMPDIR to a folder that can be written"
+            f"no temporary folder can be made: {error.strerror}",
+            fix="set TMPDIR to a folder that can be written",
         ) from error
     return folder

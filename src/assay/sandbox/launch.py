@@ -18,12 +18,20 @@ from typing import Any, Literal
 from ..core import EMPTY
 from .limits import Limits
 
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp/work",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 FOLDER = Path(__file__).resolve().parent
 Role = Literal["program", "script", "candidate", "tester", "server"]
 """A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict; the
 process that forks all of them but the first."""
-_SIDES: Mapping[Role, tuple[str, ...]] = {"candidate": ("values", "candidate"), "tester": ("values", "tester")}
+_SIDES: Mapping[Role, tuple[str, ...]] = {
+    "candidate": ("values", "candidate"),
+    "tester": ("values", "tester"),
+}
 IMPORTED = ("typing", "math", "_sitebuiltins")
 """What most programs and tests import, and a fork finds there."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
@@ -102,7 +110,14 @@ class Launch:
         """Ends what runs outside the process that was started."""
         if self.ends:
             quiet = subprocess.DEVNULL
-            subprocess.run(self.ends, stdin=quiet, stdout=quiet, stderr=quiet, timeout=60, check=False)
+            subprocess.run(
+                self.ends,
+                stdin=quiet,
+                stdout=quiet,
+                stderr=quiet,
+                timeout=60,
+                check=False,
+            )
 
     def remove_folder(self) -> None:
         """Takes away what the command left on the host."""
@@ -137,7 +152,9 @@ def write_all(number: int, data: bytes) -> None:
         view = view[os.write(number, view) :]
 
 
-def settings_of(command: Command, limits: Limits, uid: int | None, **more: object) -> dict[str, Any]:
+def settings_of(
+    command: Command, limits: Limits, uid: int | None, **more: object
+) -> dict[str, Any]:
     """What the program inside must do before it becomes the command."""
     return {
         "argv": list(command.argv),
@@ -167,7 +184,9 @@ def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]
     return ["-I", "-S", "-c", _FROM_STDIN]
 
 
-def _programs(settings: Mapping[str, Any], read: Callable[[str], Any]) -> dict[str, Any]:
+def _programs(
+    settings: Mapping[str, Any], read: Callable[[str], Any]
+) -> dict[str, Any]:
     names = ["steps", *(("confine",) if "calls" in settings else ())]
     names += _SIDES.get(settings.get("side", settings["role"]), ())
     names += ["namespaces", "serving"] if settings["role"] == "server" else []

@@ -7,7 +7,10 @@ process that forks them. All of it is made by a user without rights, in a user n
 import ctypes
 import posix
 
-_USER, _ALL_OTHERS = 0x10000000, 0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000
+_USER, _ALL_OTHERS = (
+    0x10000000,
+    0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000,
+)
 """Mounts, processes, System V IPC, network, host name, control groups."""
 _ENDS_WITH = 17
 """The signal to the parent when it ends, SIGCHLD."""
@@ -51,15 +54,34 @@ def fork_apart(clone: int) -> int:
 def name_user(pid: int, uid: int) -> None:
     """Who a process in a user namespace of its own is outside: this uid, and no other can be had there."""
     _checked(pid)
-    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {uid} 1")):
+    for name, line in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{NOBODY} {uid} 1"),
+        ("gid_map", f"{NOBODY} {uid} 1"),
+    ):
         _write(f"/proc/{pid}/{name}", line)
 
 
 def furnish(disk: int, shared: int) -> None:
     """Whatever can be written to, fresh: /tmp and /dev/shm of bounded size, terminals, a /proc of these processes."""
-    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},nr_inodes={_FILES},mode=1777")
-    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},nr_inodes={_FILES},mode=1777")
-    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, f"newinstance,ptmxmode=0666,mode=620,max={_TERMINALS}")
+    _mount(
+        "tmpfs",
+        "/tmp",
+        _NO_SUID | _NO_DEVICES,
+        f"size={disk},nr_inodes={_FILES},mode=1777",
+    )
+    _mount(
+        "tmpfs",
+        "/dev/shm",
+        _NO_SUID | _NO_DEVICES,
+        f"size={shared},nr_inodes={_FILES},mode=1777",
+    )
+    _mount(
+        "devpts",
+        "/dev/pts",
+        _NO_SUID | _NO_PROGRAMS,
+        f"newinstance,ptmxmode=0666,mode=620,max={_TERMINALS}",
+    )
     _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
     _write("/proc/sys/user/max_user_namespaces", "0")
 
@@ -89,7 +111,15 @@ def _keep_capabilities(these: int) -> None:
 
 
 def _mount(kind: str, place: str, flags: int, options: str = "") -> None:
-    _checked(_libc.mount(kind.encode(), place.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode() or None))
+    _checked(
+        _libc.mount(
+            kind.encode(),
+            place.encode(),
+            kind.encode(),
+            ctypes.c_ulong(flags),
+            options.encode() or None,
+        )
+    )
 
 
 def _write(path: str, line: str) -> None:

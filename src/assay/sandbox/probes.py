@@ -28,7 +28,9 @@ def lists_host_folder(facts: dict) -> bool:  # type: ignore[type-arg]
 
 def reads_environment(facts: dict) -> bool:  # type: ignore[type-arg]
     """A secret of the host's environment."""
-    return facts["secret"] in os.environ.values() or _can_read(f"/proc/{facts['parent']}/environ")
+    return facts["secret"] in os.environ.values() or _can_read(
+        f"/proc/{facts['parent']}/environ"
+    )
 
 
 def writes_host(facts: dict) -> bool:  # type: ignore[type-arg]
@@ -51,12 +53,18 @@ def connects_tcp(facts: dict) -> bool:  # type: ignore[type-arg]
 
 def sends_udp(facts: dict) -> bool:  # type: ignore[type-arg]
     """A datagram to this machine; whether it came is for the other side to say."""
-    return _does(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"probe", ("127.0.0.1", facts["udp"])))
+    return _does(
+        lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
+            b"probe", ("127.0.0.1", facts["udp"])
+        )
+    )
 
 
 def connects_abstract(facts: dict) -> bool:  # type: ignore[type-arg]
     """A socket of the host without a file."""
-    return _does(lambda: socket.socket(socket.AF_UNIX).connect("\0" + facts["abstract"]))
+    return _does(
+        lambda: socket.socket(socket.AF_UNIX).connect("\0" + facts["abstract"])
+    )
 
 
 def starts_io_uring(facts: dict) -> bool:  # type: ignore[type-arg]
@@ -71,7 +79,9 @@ def becomes_root(facts: dict) -> bool:  # type: ignore[type-arg]
 
 def mounts(facts: dict) -> bool:  # type: ignore[type-arg]
     """A file system of its own."""
-    return bool(LIBC.mount(b"none", tempfile.gettempdir().encode(), b"tmpfs", 0, None) == 0)
+    return bool(
+        LIBC.mount(b"none", tempfile.gettempdir().encode(), b"tmpfs", 0, None) == 0
+    )
 
 
 def makes_namespace(facts: dict) -> bool:  # type: ignore[type-arg]
@@ -104,7 +114,9 @@ def writes_large_file(facts: dict) -> bool:  # type: ignore[type-arg]
     """A file larger than its limit."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with tempfile.TemporaryFile(buffering=0) as file:
-        return _does(lambda: file.write(b"x" * facts["file"])) and _does(lambda: file.write(b"x"))
+        return _does(lambda: file.write(b"x" * facts["file"])) and _does(
+            lambda: file.write(b"x")
+        )
 
 
 def forks_on(facts: dict) -> bool:  # type: ignore[type-arg]
@@ -149,10 +161,24 @@ def _does(attack: object) -> bool:
 
 
 PROBES = (
-    reads_host_file, lists_host_folder, reads_environment, writes_host, connects_tcp, sends_udp, connects_abstract,
-    starts_io_uring, becomes_root, mounts, makes_namespace, traces, signals_parent, limits_parent, takes_memory,
-    writes_large_file, forks_on,
-)  # fmt: skip
+    reads_host_file,
+    lists_host_folder,
+    reads_environment,
+    writes_host,
+    connects_tcp,
+    sends_udp,
+    connects_abstract,
+    starts_io_uring,
+    becomes_root,
+    mounts,
+    makes_namespace,
+    traces,
+    signals_parent,
+    limits_parent,
+    takes_memory,
+    writes_large_file,
+    forks_on,
+)
 
 if __name__ == "__main__":
     facts = json.loads(sys.argv[1])

@@ -137,14 +137,26 @@ class Attended(ABC):
         """The limit that all its processes and files together are past."""
         if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
-        return "disk" if self.folder is not None and is_full(str(self.folder), self.limits.disk_mb << 20) else None
+        return (
+            "disk"
+            if self.folder is not None
+            and is_full(str(self.folder), self.limits.disk_mb << 20)
+            else None
+        )
 
     def finished(self) -> Execution:
         """What came of it, with all it started ended."""
         code = self.exit_code()
         ending, returncode = (self.stopped, None) if self.stopped else _ending(code)
         seconds = time.monotonic() - self.started
-        return Execution(ending, returncode, bytes(self.stdout), bytes(self.stderr), seconds, self.truncated)
+        return Execution(
+            ending,
+            returncode,
+            bytes(self.stdout),
+            bytes(self.stderr),
+            seconds,
+            self.truncated,
+        )
 
 
 class Running(Attended):
@@ -178,7 +190,8 @@ class Running(Attended):
         except OSError as error:
             launch.remove_folder()
             raise SandboxError(
-                f"the sandbox could not be started: {error.strerror}", fix="`assay doctor` says what is missing"
+                f"the sandbox could not be started: {error.strerror}",
+                fix="`assay doctor` says what is missing",
             ) from error
         finally:
             launch.close()
@@ -190,7 +203,10 @@ class Running(Attended):
     def end(self) -> None:
         """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
         if self.process.returncode is None:
-            goes_on = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            goes_on = (
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                is None
+            )
             try:
                 os.killpg(self.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -219,7 +235,11 @@ class Running(Attended):
 
 
 def attend(
-    processes: Sequence[Attended], deadline: float, watched: int | None = None, *, to_the_end: bool = False
+    processes: Sequence[Attended],
+    deadline: float,
+    watched: int | None = None,
+    *,
+    to_the_end: bool = False,
 ) -> bytes:
     """Feeds and drains processes until all have ended and closed their outputs, or their time is up.
 

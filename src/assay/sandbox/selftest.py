@@ -24,7 +24,9 @@ from .launch import FOLDER
 from .limits import Execution, Limits, last_line
 from .running import SandboxError
 
-TRIED = Limits(wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4)
+TRIED = Limits(
+    wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4
+)
 _LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
 _ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
 _FILL = """
@@ -48,7 +50,11 @@ def why_not(tier: Tier) -> str:
         return why
     try:
         with ThreadPoolExecutor(4) as threads:
-            found = list(threads.map(lambda test: test(tier), (_attacked, _late, _flooded, _filled)))
+            found = list(
+                threads.map(
+                    lambda test: test(tier), (_attacked, _late, _flooded, _filled)
+                )
+            )
     except SandboxError as error:
         return str(error.what)
     except OSError as error:
@@ -66,14 +72,20 @@ def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
 
 def _attacked(tier: Tier) -> str:
     with _facts() as (facts, heard):
-        done = _run(tier, TRIED, (FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts))
+        done = _run(
+            tier, TRIED, (FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts)
+        )
         try:
             succeeded = json.loads(done.stdout)
         except ValueError:
             return f"it does not start: {last_line(done.stderr) or done.ending}"
         if heard():
             succeeded.append("reaches the network")
-    return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}" if succeeded else ""
+    return (
+        f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}"
+        if succeeded
+        else ""
+    )
 
 
 def _late(tier: Tier) -> str:
@@ -81,17 +93,35 @@ def _late(tier: Tier) -> str:
     done = _run(tier, _LATE, "while True: pass")
     orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
     if done.ending != "wall_time" or time.monotonic() - started > 20:
-        return f"code past its time is not ended ({done.ending}, {last_line(done.stderr)})"
-    return "" if orphan.ending == "exited" else "code that goes on in the background is not ended"
+        return (
+            f"code past its time is not ended ({done.ending}, {last_line(done.stderr)})"
+        )
+    return (
+        ""
+        if orphan.ending == "exited"
+        else "code that goes on in the background is not ended"
+    )
 
 
 def _flooded(tier: Tier) -> str:
-    done = _run(tier, Limits(wall_seconds=8, memory_mb=256, output_bytes=1000), "print('x' * 3_000_000)")
-    return "" if done.truncated and len(done.stdout) == 1000 else "a flood of output is not cut"
+    done = _run(
+        tier,
+        Limits(wall_seconds=8, memory_mb=256, output_bytes=1000),
+        "print('x' * 3_000_000)",
+    )
+    return (
+        ""
+        if done.truncated and len(done.stdout) == 1000
+        else "a flood of output is not cut"
+    )
 
 
 def _filled(tier: Tier) -> str:
-    return "code inside fills the disk" if b"filled" in _run(tier, TRIED, _FILL).stdout else ""
+    return (
+        "code inside fills the disk"
+        if b"filled" in _run(tier, TRIED, _FILL).stdout
+        else ""
+    )
 
 
 @contextmanager
@@ -104,7 +134,11 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
         secret.write_text(secrets.token_hex())
         tcp, udp, abstract = (
             stack.enter_context(socket.socket(*kind))
-            for kind in ((socket.AF_INET,), (socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_UNIX,))
+            for kind in (
+                (socket.AF_INET,),
+                (socket.AF_INET, socket.SOCK_DGRAM),
+                (socket.AF_UNIX,),
+            )
         )
         name = f"assay-{secrets.token_hex(8)}"
         tcp.bind(("127.0.0.1", 0))
@@ -117,7 +151,10 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
         facts = {
             "files": [str(secret), "/etc/passwd", "/etc/hostname"],
             "own": folder,
-            "folders": {path: _names(path) for path in (folder, str(Path.home()), f"/proc/{os.getpid()}/fd")},
+            "folders": {
+                path: _names(path)
+                for path in (folder, str(Path.home()), f"/proc/{os.getpid()}/fd")
+            },
             "secret": values[0] if values else "",
             "parent": os.getpid() if os.getpid() > 8 else 1 << 22,
             "tcp": tcp.getsockname()[1],
@@ -132,9 +169,15 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
 
 def _names(folder: str) -> list[str]:
     """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
-    ways = {way for place in (own_python(), FOLDER, Path("/tmp/work")) for way in (place, *place.parents)}
+    ways = {
+        way
+        for place in (own_python(), FOLDER, Path("/tmp/work"))
+        for way in (place, *place.parents)
+    }
     try:
-        return [name for name in os.listdir(folder) if Path(folder, name) not in ways][:1000]
+        return [name for name in os.listdir(folder) if Path(folder, name) not in ways][
+            :1000
+        ]
     except OSError:
         return []
 

@@ -45,8 +45,13 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
 def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
     """Whose an execution is, and its descriptors: what it is told, a socket to the host, its streams and links."""
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
-    data = b"".join(content for level, kind, content in extra if kind == _socket.SCM_RIGHTS)
-    numbers = [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
+    data = b"".join(
+        content for level, kind, content in extra if kind == _socket.SCM_RIGHTS
+    )
+    numbers = [
+        int.from_bytes(data[at : at + 4], sys.byteorder)
+        for at in range(0, len(data), 4)
+    ]
     return (int(message), numbers) if message else (0, [])
 
 
@@ -55,10 +60,21 @@ def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
     try:
         namespaces.name_user(first, uid)
         number = posix.pidfd_open(first)
-        host.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
+        host.sendmsg(
+            [b"pidfd"],
+            [
+                (
+                    _socket.SOL_SOCKET,
+                    _socket.SCM_RIGHTS,
+                    number.to_bytes(4, sys.byteorder),
+                )
+            ],
+        )
         posix.close(number)
     except OSError as error:
-        _say(host, f"!{error}")  # what was forked, if anything, hears no word to go on, and ends
+        _say(
+            host, f"!{error}"
+        )  # what was forked, if anything, hears no word to go on, and ends
 
 
 def _say(host: _socket.socket, text: str) -> None:
@@ -118,7 +134,9 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
 
 def _end_with(child: int, host: _socket.socket) -> None:
     """Waits for all that ends here, until it is the program; whatever is left then ends with this process."""
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which the first process of a namespace does not hear
+    _signal.signal(
+        _signal.SIGINT, _signal.SIG_DFL
+    )  # which the first process of a namespace does not hear
     posix.closerange(0, host.fileno())
     posix.closerange(host.fileno() + 1, steps.OPEN_FILES)
     while True:
@@ -149,7 +167,10 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
     if settings["role"] == "script":
         steps.become_script(settings["argv"])
         return
-    facts = {**settings["facts"], **{name: 3 + place for place, name in enumerate(settings["links"])}}
+    facts = {
+        **settings["facts"],
+        **{name: 3 + place for place, name in enumerate(settings["links"])},
+    }
     try:
         sys.modules[settings["role"]].main(facts)
         sys.stdout.flush()

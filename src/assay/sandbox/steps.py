@@ -64,7 +64,13 @@ def become_script(argv: list) -> None:  # type: ignore[type-arg]
     sys.path.insert(0, posix.getcwd())
     scope = sys.modules["__main__"].__dict__
     scope.clear()
-    scope.update(__name__="__main__", __builtins__=builtins, __file__=argv[0], __doc__=None, __package__=None)
+    scope.update(
+        __name__="__main__",
+        __builtins__=builtins,
+        __file__=argv[0],
+        __doc__=None,
+        __package__=None,
+    )
     with open(argv[0], "rb") as file:
         code = compile(file.read(), argv[0], "exec")
     exec(code, scope)  # noqa: S102 - what the sandbox is for

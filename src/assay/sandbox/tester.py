@@ -39,7 +39,11 @@ class Remote:
     def __call__(self, *args: object, **kwargs: object) -> object:
         handles = Handles()
         plain = [_encoded(one, handles) for one in args]
-        reply = self._ask("call", args=plain, kwargs={name: _encoded(one, handles) for name, one in kwargs.items()})
+        reply = self._ask(
+            "call",
+            args=plain,
+            kwargs={name: _encoded(one, handles) for name, one in kwargs.items()},
+        )
         for one, before, after in zip(args, plain, reply.get("args", ()), strict=False):
             if before != after:
                 restore(one, _decoded(self._link, after))
@@ -85,7 +89,9 @@ def _encoded(value: object, handles: Handles) -> object:
         return {"handle": value._where["handle"], "type": value._kind}
     plain = encoded(value, handles)
     if isinstance(plain, dict) and "handle" in plain:
-        raise TypeError(f"a {type(value).__name__} of the tests cannot be handed to the program")
+        raise TypeError(
+            f"a {type(value).__name__} of the tests cannot be handed to the program"
+        )
     return plain
 
 
@@ -102,7 +108,9 @@ def _asked(link: Link, message: dict) -> dict:  # type: ignore[type-arg]
     if "raised" in reply:
         kind = getattr(builtins, str(reply["raised"]), None)
         is_usual = isinstance(kind, type) and issubclass(kind, Exception)
-        raise (kind if is_usual else ProgramError)(f"{reply['raised']}: {reply.get('message', '')}")  # type: ignore[misc]
+        raise (kind if is_usual else ProgramError)(
+            f"{reply['raised']}: {reply.get('message', '')}"
+        )  # type: ignore[misc]
     return dict(reply)
 
 
@@ -146,7 +154,9 @@ def run(prepared: tuple, link: Link) -> str:  # type: ignore[type-arg]
     except Gone:
         return "the program ended while it was loaded"
     if "raised" in first:
-        return f"the program does not load: {first['raised']}: {first.get('message', '')}"
+        return (
+            f"the program does not load: {first['raised']}: {first.get('message', '')}"
+        )
     scope, codes, names = prepared
     for name in names:
         scope[name] = Remote(link, {"name": name})
@@ -168,7 +178,11 @@ def prepare(tests: dict) -> tuple:  # type: ignore[type-arg]
 def main(facts: dict) -> None:  # type: ignore[type-arg]
     """Runs the tests and writes two lines: that the program's process stands, and the verdict."""
     getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
-    verdict, nonce, link = facts["verdict"], facts["nonce"], Link(facts["reading"], facts["writing"])
+    verdict, nonce, link = (
+        facts["verdict"],
+        facts["nonce"],
+        Link(facts["reading"], facts["writing"]),
+    )
     posix.set_inheritable(verdict, False)
     try:
         link.receive()
@@ -186,7 +200,9 @@ def main(facts: dict) -> None:  # type: ignore[type-arg]
         passed = not reason
     except BaseException as error:  # noqa: BLE001 - a test that fails, in whatever way
         reason = _described(error)
-    _say(verdict, {"nonce": nonce, "passed": passed, "reason": reason, "gone": link.gone})
+    _say(
+        verdict, {"nonce": nonce, "passed": passed, "reason": reason, "gone": link.gone}
+    )
 
 
 def _described(error: BaseException) -> str:

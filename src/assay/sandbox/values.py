@@ -32,7 +32,9 @@ def _codec() -> "tuple[Any, Any]":
         import json
 
         return json.dumps, json.loads
-    encoder = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", False, False, True)  # type: ignore[arg-type]
+    encoder = make_encoder(
+        None, None, encode_basestring_ascii, None, ":", ",", False, False, True
+    )  # type: ignore[arg-type]
     scanner = make_scanner(_Reading)  # type: ignore[arg-type]
 
     def written(value: "Any") -> str:
@@ -118,7 +120,12 @@ class Handles:
         return self._things[number]
 
 
-_SEQUENCES: "tuple[tuple[str, Any], ...]" = (("list", list), ("tuple", tuple), ("set", set), ("frozenset", frozenset))
+_SEQUENCES: "tuple[tuple[str, Any], ...]" = (
+    ("list", list),
+    ("tuple", tuple),
+    ("set", set),
+    ("frozenset", frozenset),
+)
 
 
 def encoded(value: "Any", handles: Handles) -> "Any":
@@ -142,7 +149,11 @@ def encoded(value: "Any", handles: Handles) -> "Any":
         if isinstance(value, base):
             return {name: [encoded(item, handles) for item in base.__iter__(value)]}
     if isinstance(value, dict):
-        return {"dict": [[encoded(k, handles), encoded(v, handles)] for k, v in dict.items(value)]}
+        return {
+            "dict": [
+                [encoded(k, handles), encoded(v, handles)] for k, v in dict.items(value)
+            ]
+        }
     if isinstance(value, deque):
         return {"list": [encoded(item, handles) for item in deque.__iter__(value)]}
     return {"handle": handles.number(value), "type": type(value).__name__}

@@ -52,16 +52,22 @@ class Verdict:
     """What the program printed; never read for the verdict."""
 
 
-def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limits = Limits()) -> Verdict:
+def judge_functions(
+    tier: Tier, program: str, tests: FunctionTests, limits: Limits = Limits()
+) -> Verdict:
     """The verdict of tests on a program; `SandboxError` where there is none for a reason of our own."""
     verdict = _judged(tier, program, tests, limits)
     if verdict is None:
         # Brought down while the program ran: chance may do that once, a program that means to does it again.
         verdict = _judged(tier, program, tests, limits)
-    return verdict or Verdict(False, "the tests were brought down while the program ran")
+    return verdict or Verdict(
+        False, "the tests were brought down while the program ran"
+    )
 
 
-def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> Verdict | None:
+def _judged(
+    tier: Tier, program: str, tests: FunctionTests, limits: Limits
+) -> Verdict | None:
     started = time.monotonic()
     nonce = secrets.token_hex(16)
     with Pipes() as pipes:
@@ -69,11 +75,19 @@ def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> V
         told_tester = {"tests": asdict(tests), "nonce": nonce}
         # The tests first: over standard streams each is told what to do before the other may say a word.
         with (
-            _started(tier, "tester", told_tester, limits, answers, asks, verdict) as tester,
-            _started(tier, "candidate", {"program": as_bytes(program)}, limits, asks, answers) as candidate,
+            _started(
+                tier, "tester", told_tester, limits, answers, asks, verdict
+            ) as tester,
+            _started(
+                tier, "candidate", {"program": as_bytes(program)}, limits, asks, answers
+            ) as candidate,
         ):
             pipes.close_all_but(verdict.reading)
-            heard = attend([candidate, tester], time.monotonic() + limits.wall_seconds, verdict.reading)
+            heard = attend(
+                [candidate, tester],
+                time.monotonic() + limits.wall_seconds,
+                verdict.reading,
+            )
             return _read(heard, nonce, candidate, tester, time.monotonic() - started)
 
 
@@ -87,7 +101,11 @@ def _started(
     tells: Pipe | None = None,
 ) -> Attended:
     """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
-    links = {"reading": hears.reading, "writing": says.writing, **({"verdict": tells.writing} if tells else {})}
+    links = {
+        "reading": hears.reading,
+        "writing": says.writing,
+        **({"verdict": tells.writing} if tells else {}),
+    }
     command = Command(role=role, facts={**facts, **links}, env=ENVIRONMENT)
     if (fork := forked(tier, command, limits, links=links)) is not None:
         return fork
@@ -103,23 +121,44 @@ def _started(
     return running
 
 
-def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float) -> Verdict | None:
+def _read(
+    heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float
+) -> Verdict | None:
     """What the tests said; `None` where they stood and said nothing, or the program was ended by none of us."""
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
-    lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
+    lines = [
+        line
+        for line in map(_line, heard.splitlines())
+        if secrets.compare_digest(str(line.get("nonce")), nonce)
+    ]
     if not lines:
-        words = _last_words(candidate, tester) or last_line(heard) or "nothing was said of why"
-        raise SandboxError(f"the tests did not start: {words}", fix="try `assay doctor`")
+        words = (
+            _last_words(candidate, tester)
+            or last_line(heard)
+            or "nothing was said of why"
+        )
+        raise SandboxError(
+            f"the tests did not start: {words}", fix="try `assay doctor`"
+        )
     if "fault" in lines[-1]:
-        raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
+        raise TestsError(
+            f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON],
+            fix="correct the data's tests",
+        )
     if lines[-1].get("gone") and candidate.stopped is None and candidate.was_lost():
         return None
     if isinstance(passed := lines[-1].get("passed"), bool):
-        return Verdict(passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed)
+        return Verdict(
+            passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed
+        )
     if candidate.stopped == "memory":
-        return Verdict(False, f"held more than {candidate.limits.memory_mb} MB", seconds, printed)
+        return Verdict(
+            False, f"held more than {candidate.limits.memory_mb} MB", seconds, printed
+        )
     if tester.stopped == "wall_time":
-        return Verdict(False, f"timed out after {tester.limits.wall_seconds:g} s", seconds, printed)
+        return Verdict(
+            False, f"timed out after {tester.limits.wall_seconds:g} s", seconds, printed
+        )
     return None
 
 

@@ -11,7 +11,10 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     if not weights or not weights[0]:
         return []
     if len(weights) > len(weights[0]):
-        return sorted((row, column) for column, row in best_pairs(list(zip(*weights, strict=True))))
+        return sorted(
+            (row, column)
+            for column, row in best_pairs(list(zip(*weights, strict=True)))
+        )
     return sorted(_pair_all_rows(weights))
 
 
@@ -31,7 +34,11 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
             for other in range(1, n_columns + 1):
                 if done[other]:
                     continue
-                cost = -weights[current - 1][other - 1] - row_price[current] - column_price[other]
+                cost = (
+                    -weights[current - 1][other - 1]
+                    - row_price[current]
+                    - column_price[other]
+                )
                 if cost < least[other]:
                     least[other], came_from[other] = cost, column
                 if least[other] < step:
@@ -45,4 +52,8 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
             column = following
         while column:
             row_of[column], column = row_of[came_from[column]], came_from[column]
-    return [(row_of[column] - 1, column - 1) for column in range(1, n_columns + 1) if row_of[column]]
+    return [
+        (row_of[column] - 1, column - 1)
+        for column in range(1, n_columns + 1)
+        if row_of[column]
+    ]

@@ -55,7 +55,11 @@ class KillableWorker:
             self._kill()
 
     def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        if self._process is None or self._owner != os.getpid() or self._served >= _REQUESTS_PER_PROCESS:
+        if (
+            self._process is None
+            or self._owner != os.getpid()
+            or self._served >= _REQUESTS_PER_PROCESS
+        ):
             self._start()
         self._served += 1
         line = self._exchange(message, self.seconds)
@@ -80,7 +84,9 @@ class KillableWorker:
         line = self._exchange(setup, _START_SECONDS)
         if not line:
             self._kill()
-            raise RuntimeError(f"the helper process {self.script.name} ended or hung while it started")
+            raise RuntimeError(
+                f"the helper process {self.script.name} ended or hung while it started"
+            )
         if not json.loads(line).get("ready"):
             self._kill()
             raise WorkerUnready(self.script.name)
@@ -88,7 +94,11 @@ class KillableWorker:
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
         """The next line out after a line in: `None` past the deadline, empty when the process is gone."""
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert (
+            process is not None
+            and process.stdin is not None
+            and process.stdout is not None
+        )
         deadline = time.monotonic() + seconds
         try:
             process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
@@ -96,7 +106,9 @@ class KillableWorker:
         except BrokenPipeError:
             return b""
         while b"\n" not in self._pending:
-            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select(
+                [process.stdout], [], [], max(0.0, deadline - time.monotonic())
+            )
             if not ready:
                 return None
             chunk = os.read(process.stdout.fileno(), 65536)

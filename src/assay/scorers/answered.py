@@ -7,7 +7,12 @@ from ..registry import scorers
 @scorers.register("answered")
 def answered(sample: Sample, output: Output) -> Score:
     """1 where the model gave text, media or likelihoods; 0 for an empty answer."""
-    has_answer = output.likelihoods or output.media or output.text.strip() or output.json is not None
+    has_answer = (
+        output.likelihoods
+        or output.media
+        or output.text.strip()
+        or output.json is not None
+    )
     return Score(float(bool(has_answer)), answer=output.text or None)
 
 

@@ -25,7 +25,11 @@ def accepted(sample: Sample) -> tuple[str, ...]:
         return ()
     texts = [_text(one) for one in targets]
     # A table makes 3.0 of a whole number as soon as one cell of its column is empty: `3` is right too.
-    whole = (str(int(one)) for one in targets if isinstance(one, float) and one.is_integer() and abs(one) < 1e15)
+    whole = (
+        str(int(one))
+        for one in targets
+        if isinstance(one, float) and one.is_integer() and abs(one) < 1e15
+    )
     return (*texts, *whole)
 
 
@@ -42,14 +46,18 @@ def is_text(targets: Iterable[object]) -> bool:
 def shown(sample: Sample) -> tuple[str, ...]:
     """The accepted answers as a judge is shown them: a structure as JSON."""
     return tuple(
-        json.dumps(one, ensure_ascii=False, default=str) if isinstance(one, Mapping) else _text(one)
+        json.dumps(one, ensure_ascii=False, default=str)
+        if isinstance(one, Mapping)
+        else _text(one)
         for one in without_nulls(sample)
     )
 
 
 def _text(target: object) -> str:
     if isinstance(target, AllOf):
-        return " ".join(part if isinstance(part, str) else part[0] for part in target.parts)
+        return " ".join(
+            part if isinstance(part, str) else part[0] for part in target.parts
+        )
     return target if isinstance(target, str) else str(target)
 
 
@@ -68,7 +76,9 @@ def was_filtered(output: Output) -> bool:
     """Whether a content filter left nothing of the answer. What it left, text, medium or structure, is an answer."""
     return bool(output.candidates) and all(
         candidate.stop_reason == "content_filter"
-        and not (candidate.text.strip() or candidate.media or candidate.json is not None)
+        and not (
+            candidate.text.strip() or candidate.media or candidate.json is not None
+        )
         for candidate in output.candidates
     )
 
@@ -87,7 +97,9 @@ def no_target(sample: Sample, what: str = "target") -> Score:
     """The score of a sample that has nothing to compare with."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
-        reason = f"the target of sample {sample.id!r} is not text: {shorten(sample.target)}"
+        reason = (
+            f"the target of sample {sample.id!r} is not text: {shorten(sample.target)}"
+        )
     return data_error(reason)
 
 

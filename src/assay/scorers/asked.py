@@ -63,10 +63,17 @@ class Asked(GivenModels, LikeInner):
     def __post_init__(self) -> None:
         check_option("asked", "wants", self.wants, ("json", "text", "lines"))
         if isinstance(self.scorer, (str, Mapping, Spec)):
-            built = scorers.build(Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'")
+            built = scorers.build(
+                Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'"
+            )
             object.__setattr__(self, "scorer", built)
-        if not callable(self.scorer) or inspect.iscoroutinefunction(getattr(self.scorer, "__call__", None)):  # noqa: B004
-            raise UsageError("scorer 'asked' needs an inner scorer that answers at once", fix="as scorer: OcrText()")
+        if not callable(self.scorer) or inspect.iscoroutinefunction(
+            getattr(self.scorer, "__call__", None)
+        ):  # noqa: B004
+            raise UsageError(
+                "scorer 'asked' needs an inner scorer that answers at once",
+                fix="as scorer: OcrText()",
+            )
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -81,7 +88,11 @@ class Asked(GivenModels, LikeInner):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         medium = next((one for one in output.media if one.kind == self.expects), None)
         if medium is None:
-            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
+            return Score(
+                0.0,
+                Outcome.UNPARSED,
+                details={"reason": f"no {self.expects} in the output"},
+            )
         try:
             reply = await self._reply(sample, medium)
         except ModelError as error:
@@ -89,20 +100,31 @@ class Asked(GivenModels, LikeInner):
         with_reply = replace(output, details={**output.details, self.entry: reply})
         # What the model wrote beside the image must not pass for the specialist's words.
         score = as_score(self.scorer(sample, only_media(with_reply)))
-        return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
+        return replace(
+            score, details={**score.details, "shown": medium.digest, self.entry: reply}
+        )
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
         text = self.request(sample) if callable(self.request) else self.request
         parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
-        reply = await ask_specialist(self.models, self.role, parts, "json" if self.wants == "json" else "text")
+        reply = await ask_specialist(
+            self.models, self.role, parts, "json" if self.wants == "json" else "text"
+        )
         if self.wants != "json":
             return reply.text if self.wants == "text" else reply.text.splitlines()
         found = structure_of(reply)
-        return found[self.entry] if isinstance(found, Mapping) and self.entry in found else found
+        return (
+            found[self.entry]
+            if isinstance(found, Mapping) and self.entry in found
+            else found
+        )
 
 
 async def ask_specialist(
-    models: Mapping[str, Any], role: str, parts: tuple[Part, ...], produces: str = "json"
+    models: Mapping[str, Any],
+    role: str,
+    parts: tuple[Part, ...],
+    produces: str = "json",
 ) -> Output:
     """What the model under a role replies to some parts; `ModelError` where it gives no answer."""
     prompt = Prompt((Message("user", parts),), produces=(produces,))
@@ -117,5 +139,8 @@ def structure_of(reply: Output) -> Any:
 def only_media(output: Output) -> Output:
     """The output with nothing but its media: neither text nor structure of the model's own."""
     kinds = (Image, Audio, Video)
-    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kinds))) for one in output.candidates)
+    candidates = (
+        replace(one, parts=tuple(p for p in one.parts if isinstance(p, kinds)))
+        for one in output.candidates
+    )
     return replace(output, candidates=tuple(candidates))

@@ -38,7 +38,12 @@ class Edits(NamedTuple):
 
     def details(self) -> dict[str, int]:
         """The counts under the names a summarizer pools: S, D, I, N."""
-        return {"S": self.substitutions, "D": self.deletions, "I": self.insertions, "N": self.reference}
+        return {
+            "S": self.substitutions,
+            "D": self.deletions,
+            "I": self.insertions,
+            "N": self.reference,
+        }
 
 
 def error_rate(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
@@ -61,15 +66,23 @@ def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
     size, length = len(reference), len(hypothesis)
     surplus = length - size
     if size * length <= _SHORT:
-        errors, substitutions = divmod(Levenshtein.distance(reference, hypothesis, weights=_WEIGHTS), _EDIT)
+        errors, substitutions = divmod(
+            Levenshtein.distance(reference, hypothesis, weights=_WEIGHTS), _EDIT
+        )
         is_open = substitutions != errors - abs(surplus)
     else:
         errors = Levenshtein.distance(reference, hypothesis)
         substitutions = errors - abs(surplus)
         # Such a pair instead of two substitutions keeps one token more in common.
-        is_open = substitutions > 1 and LCSseq.similarity(reference, hypothesis) > min(size, length) - substitutions
+        is_open = (
+            substitutions > 1
+            and LCSseq.similarity(reference, hypothesis)
+            > min(size, length) - substitutions
+        )
     if is_open:
         path = Levenshtein.editops(reference, hypothesis).as_list()
         substitutions = [edit[0] for edit in path].count("replace")
     insertions = (errors - substitutions + surplus) // 2
-    return _edits((substitutions, errors - substitutions - insertions, insertions, size))
+    return _edits(
+        (substitutions, errors - substitutions - insertions, insertions, size)
+    )

@@ -53,11 +53,17 @@ class HfMetric:
         with TemporaryDirectory() as folder:
             metric = self._metric_class()(keep_in_memory=True, cache_dir=folder)
             metric.download_and_prepare()
-            computed = metric.compute(predictions=predictions, references=references, **self.options) or {}
+            computed = (
+                metric.compute(
+                    predictions=predictions, references=references, **self.options
+                )
+                or {}
+            )
         return {
             str(name): float(number)
             for name, number in computed.items()
-            if isinstance(number, numbers.Real) or (hasattr(number, "item") and getattr(number, "size", 0) == 1)
+            if isinstance(number, numbers.Real)
+            or (hasattr(number, "item") and getattr(number, "size", 0) == 1)
         }
 
     def _metric_class(self) -> Any:
@@ -65,11 +71,14 @@ class HfMetric:
         evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
         classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
-        metrics = [thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)]
+        metrics = [
+            thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)
+        ]
         candidates = [thing for thing in metrics if thing.__module__ == module.__name__]
         if len(candidates) != 1:
             raise UsageError(
-                f"expected one class derived from evaluate.Metric, found {len(candidates)}", where=str(self._file())
+                f"expected one class derived from evaluate.Metric, found {len(candidates)}",
+                where=str(self._file()),
             )
         return candidates[0]
 
@@ -79,7 +88,9 @@ class HfMetric:
 
     def _reference(self, sample: Sample) -> Any:
         # Two spellings of one number are one reference.
-        targets = list(dict.fromkeys(self._cast(str(target), sample) for target in sample.targets))
+        targets = list(
+            dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)
+        )
         return targets[0] if len(targets) == 1 else targets
 
     def _cast(self, text: str, sample: Sample) -> Any:

@@ -32,7 +32,10 @@ def strip_reasoning(text: str) -> str:
         if tag["final"]:
             if not inside:
                 spoken.append(text[start : tag.start()])
-            start, inside = (tag.start() if "answer" in tag[0].lower() else tag.end()), False
+            start, inside = (
+                (tag.start() if "answer" in tag[0].lower() else tag.end()),
+                False,
+            )
         elif tag["close"] or tag["close2"] or tag["close3"] or tag["close4"]:
             if not inside:
                 spoken.clear()
@@ -50,5 +53,7 @@ def first_turn(text: str) -> str:
     if "<" not in text and "\n" not in text:
         return text
     begin = len(text) - len(text.lstrip())
-    end = next((end.start() for end in _TURN_END.finditer(text) if end.start() > begin), None)
+    end = next(
+        (end.start() for end in _TURN_END.finditer(text) if end.start() > begin), None
+    )
     return text if end is None else text[:end]

@@ -27,8 +27,14 @@ class SavedNumber:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         number = saved(sample, output, self.entry)
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or not math.isfinite(number)
+        ):
             return no_verdict(f"no number was saved as {self.entry!r}")
         if not self.low <= number <= self.high:
-            return no_verdict(f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}")
+            return no_verdict(
+                f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}"
+            )
         return Score(float(number))

@@ -10,14 +10,19 @@ MARKUP_CHARACTERS = 12
 """As far behind its words an answer may stand: `The answer is **B**`."""
 
 
-def evidence_span(text: str, evidence: str, answer: str, *, comes_first: bool = False) -> list[int] | None:
+def evidence_span(
+    text: str, evidence: str, answer: str, *, comes_first: bool = False
+) -> list[int] | None:
     """Where an answer stands among the words it was read by; these words come from a plainer form of the text.
 
     Of several places it is the last one, or the first where the answer `comes_first` and reasons follow.
     """
     if not evidence:
         return None
-    at, place = text.find(evidence), own_place(evidence, answer, comes_first=comes_first)
+    at, place = (
+        text.find(evidence),
+        own_place(evidence, answer, comes_first=comes_first),
+    )
     if place < 0:
         return None if at < 0 else [at, at + len(evidence)]
     if at >= 0:
@@ -27,7 +32,9 @@ def evidence_span(text: str, evidence: str, answer: str, *, comes_first: bool = 
     if at < 0:
         return None
     start = at + len(before)
-    place = own_place(text[start : start + len(answer) + MARKUP_CHARACTERS], answer, comes_first=True)
+    place = own_place(
+        text[start : start + len(answer) + MARKUP_CHARACTERS], answer, comes_first=True
+    )
     return None if place < 0 else [start + place, start + place + len(answer)]
 
 
@@ -55,9 +62,15 @@ def own_place(text: str, answer: str, *, comes_first: bool = False) -> int:
     length = len(answer)
     at = text.find(answer) if comes_first else text.rfind(answer)
     while at >= 0:
-        if not _is_word(text[max(0, at - 1) : at]) and not _is_word(text[at + length : at + length + 1]):
+        if not _is_word(text[max(0, at - 1) : at]) and not _is_word(
+            text[at + length : at + length + 1]
+        ):
             return at
-        at = text.find(answer, at + 1) if comes_first else text.rfind(answer, 0, at + length - 1)
+        at = (
+            text.find(answer, at + 1)
+            if comes_first
+            else text.rfind(answer, 0, at + length - 1)
+        )
     return -1
 
 

@@ -10,7 +10,24 @@ from .runs import RunReader, RunWriter, read_json, write_json
 from .secrets import Redactor
 
 __all__ = [
-    "Answered", "Blobs", "CellIndex", "FolderLock", "Index", "Journal", "Layout", "OutputLine", "Redactor", "Repair",
-    "RunReader", "RunWriter", "ScoreLine", "Scored", "Scores", "open_journal", "read_json", "safe_name", "write_json",
+    "Answered",
+    "Blobs",
+    "CellIndex",
+    "FolderLock",
+    "Index",
+    "Journal",
+    "Layout",
+    "OutputLine",
+    "Redactor",
+    "Repair",
+    "RunReader",
+    "RunWriter",
+    "ScoreLine",
+    "Scored",
+    "Scores",
+    "open_journal",
+    "read_json",
+    "safe_name",
+    "write_json",
     "write_whole",
-]  # fmt: skip
+]

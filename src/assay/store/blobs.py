@@ -10,10 +10,20 @@ from ..core.media import FORMATS
 from .layout import disk_error, write_whole
 
 _SUFFIX_KIND = {
-    "png": Image, "jpeg": Image, "gif": Image, "bmp": Image, "tiff": Image, "webp": Image,
-    "wav": Audio, "flac": Audio, "ogg": Audio, "mp3": Audio,
-    "mp4": Video, "webm": Video, "avi": Video,
-}  # fmt: skip
+    "png": Image,
+    "jpeg": Image,
+    "gif": Image,
+    "bmp": Image,
+    "tiff": Image,
+    "webp": Image,
+    "wav": Audio,
+    "flac": Audio,
+    "ogg": Audio,
+    "mp3": Audio,
+    "mp4": Video,
+    "webm": Video,
+    "avi": Video,
+}
 _SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
 
@@ -21,7 +31,9 @@ _NAME = re.compile("[0-9a-f]{64}")
 class Blobs(Mapping[str, Media]):
     """Media by digest; putting the same bytes twice stores them once."""
 
-    def __init__(self, folder: Path, may_replace: Callable[[str], bool] = lambda digest: True) -> None:
+    def __init__(
+        self, folder: Path, may_replace: Callable[[str], bool] = lambda digest: True
+    ) -> None:
         self.folder = folder
         self._may_replace = may_replace
         """Whether a file that has the name of a medium and not its bytes is one of ours that was damaged."""
@@ -48,7 +60,9 @@ class Blobs(Mapping[str, Media]):
     def __getitem__(self, digest: str) -> Media:
         found = self._files(digest)
         if not found:
-            raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
+            raise StoreError(
+                f"the run keeps no medium {digest[:12]}…", where=str(self.folder)
+            )
         return _SUFFIX_KIND.get(found[0].suffix[1:], Image)(found[0])
 
     def path(self, digest: str) -> Path | None:
@@ -72,7 +86,11 @@ class Blobs(Mapping[str, Media]):
                 folder.rmdir()
 
     def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in sorted(self.folder.glob("*/*")) if not path.name.startswith("."))
+        return (
+            path.stem
+            for path in sorted(self.folder.glob("*/*"))
+            if not path.name.startswith(".")
+        )
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -83,8 +101,14 @@ class Blobs(Mapping[str, Media]):
         folder = self.folder / digest[:2]
         if folder.is_symlink():
             return []
-        found = (path for path in sorted(folder.glob(f"{digest}.*")) if path.stem == digest)
-        return [path for path in found if path.suffix[1:] in _SUFFIXES and path.is_file() and not path.is_symlink()]
+        found = (
+            path for path in sorted(folder.glob(f"{digest}.*")) if path.stem == digest
+        )
+        return [
+            path
+            for path in found
+            if path.suffix[1:] in _SUFFIXES and path.is_file() and not path.is_symlink()
+        ]
 
 
 def _digest(path: Path) -> str:

@@ -34,10 +34,14 @@ class ResponseCache:
         with self._said():
             self._refuse_foreign()
             self._root.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._root / "responses.sqlite", timeout=PATIENCE, isolation_level=None)
+            self._database = sqlite3.connect(
+                self._root / "responses.sqlite", timeout=PATIENCE, isolation_level=None
+            )
             self._write_ahead()
             self._database.execute("pragma synchronous=normal")
-            self._database.execute("create table if not exists responses (key text primary key, output blob not null)")
+            self._database.execute(
+                "create table if not exists responses (key text primary key, output blob not null)"
+            )
         self._blobs = Blobs(self._root / "media")
 
     def _write_ahead(self) -> None:
@@ -60,7 +64,9 @@ class ResponseCache:
         # By its bytes: a connection to look inside would get in the way of another run that opens it right now.
         with path.open("rb") as file:
             begins = file.read(_LOOKED_INTO)
-        is_own = _TABLE in begins or b"CREATE TABLE" not in begins  # the table may still lie in the log beside it
+        is_own = (
+            _TABLE in begins or b"CREATE TABLE" not in begins
+        )  # the table may still lie in the log beside it
         if not begins.startswith(b"SQLite format 3\0") or not is_own:
             raise StoreError(
                 "responses.sqlite is there and is not a cache of assay's",
@@ -71,12 +77,21 @@ class ResponseCache:
     def get(self, key: str) -> Output | None:
         """The answer to a request, if it was ever given."""
         with self._said():
-            row = self._database.execute("select output from responses where key = ?", (key,)).fetchone()
+            row = self._database.execute(
+                "select output from responses where key = ?", (key,)
+            ).fetchone()
         if row is None or MARK.encode() in row[0]:
             return None  # one that may have lost a secret is no answer: asked again
         try:
             return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
-        except (msgspec.DecodeError, StoreError, AttributeError, KeyError, TypeError, ValueError):
+        except (
+            msgspec.DecodeError,
+            StoreError,
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ):
             return None  # a damaged entry, or one whose image was deleted: asked again, and replaced
 
     def put(self, key: str, output: Output) -> None:
@@ -91,7 +106,9 @@ class ResponseCache:
             for medium in candidate.media:
                 self._blobs.put(medium)
         with self._said():
-            self._database.execute("insert or replace into responses values (?, ?)", (key, plain))
+            self._database.execute(
+                "insert or replace into responses values (?, ?)", (key, plain)
+            )
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -104,5 +121,11 @@ class ResponseCache:
             yield
         except (OSError, sqlite3.Error) as error:
             kind = DiskFull if "full" in str(error) else StoreError
-            fix = "free some space" if kind is DiskFull else "choose another --cache folder"
-            raise kind(f"cannot use the cache: {error}", where=str(self._root), fix=fix) from error
+            fix = (
+                "free some space"
+                if kind is DiskFull
+                else "choose another --cache folder"
+            )
+            raise kind(
+                f"cannot use the cache: {error}", where=str(self._root), fix=fix
+            ) from error

@@ -39,7 +39,9 @@ class TextColumn:
     def __getitem__(self, number: int) -> str:
         if self._others and number in self._others:
             return self._others[number]
-        return self._packed[number * self._width : (number + 1) * self._width].decode("ascii")
+        return self._packed[number * self._width : (number + 1) * self._width].decode(
+            "ascii"
+        )
 
     def has(self, number: int, text: str) -> bool:
         """Whether the text of a number is this one."""
@@ -64,7 +66,14 @@ class TextColumn:
     def find(self, text: str, start: int = 0) -> int:
         """The first number from `start` on that has a text; -1 where none has."""
         if len(text) != self._width or not text.isascii():
-            return min((n for n, other in self._others.items() if other == text and n >= start), default=NOWHERE)
+            return min(
+                (
+                    n
+                    for n, other in self._others.items()
+                    if other == text and n >= start
+                ),
+                default=NOWHERE,
+            )
         encoded, width = text.encode(), self._width
         at = self._packed.find(encoded, start * width)
         while at >= 0 and at % width:
@@ -117,7 +126,11 @@ class Answers(ByPlace[Sequence[Answered | None]]):
 
     def __iter__(self) -> Iterator[Place]:
         places, later = self._places, self._later
-        return (places[number] for number, at in enumerate(self._offsets) if at >= 0 or number in later)
+        return (
+            places[number]
+            for number, at in enumerate(self._offsets)
+            if at >= 0 or number in later
+        )
 
     def get(self, place: Place, otherwise: Any = None) -> Any:
         """The rounds of a place; `otherwise` where it has none."""
@@ -163,7 +176,11 @@ class Answers(ByPlace[Sequence[Answered | None]]):
 
     def is_settled(self, number: int) -> bool:
         """Whether a place has one answer that came, of which there is nothing else to say."""
-        if number >= len(self._offsets) or self._offsets[number] < 0 or self._failed[number]:
+        if (
+            number >= len(self._offsets)
+            or self._offsets[number] < 0
+            or self._failed[number]
+        ):
             return False
         return number not in self._later and number not in self._cuts
 
@@ -185,14 +202,18 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             if offset >= 0 and not self._failed[number]:
                 yield self._keys[number], offset
         for rounds in self._later.values():
-            yield from ((a.key, a.offset) for a in rounds if a is not None and not a.failed)
+            yield from (
+                (a.key, a.offset) for a in rounds if a is not None and not a.failed
+            )
 
     def _first(self, number: int) -> Answered | None:
         offset = self._offsets[number]
         if offset < 0:
             return None
         cut, room = self._cuts.get(number, (None, None)) if self._cuts else (None, None)
-        return Answered(self._keys[number], offset, self._failed[number] == 1, cut, room)
+        return Answered(
+            self._keys[number], offset, self._failed[number] == 1, cut, room
+        )
 
 
 class Scored(ByPlace[tuple[int, str]]):
@@ -210,12 +231,17 @@ class Scored(ByPlace[tuple[int, str]]):
 
     def __iter__(self) -> Iterator[Place]:
         places = self._places
-        return (places[number] for number, offset in enumerate(self._offsets) if offset >= 0)
+        return (
+            places[number] for number, offset in enumerate(self._offsets) if offset >= 0
+        )
 
     def get(self, place: Place, otherwise: Any = None) -> Any:
         """Offset and digest of the line; `otherwise` where there is none."""
         number = self._places.find(*place)
-        if not 0 <= number < len(self._offsets) or (offset := self._offsets[number]) < 0:
+        if (
+            not 0 <= number < len(self._offsets)
+            or (offset := self._offsets[number]) < 0
+        ):
             return otherwise
         return offset, self._digests[number]
 
@@ -275,18 +301,30 @@ class CellIndex:
         return True
 
     def add_output(
-        self, id: str, epoch: int, round: int, key: str, offset: int, failed: bool, cut: Any = None, room: Any = None
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+        key: str,
+        offset: int,
+        failed: bool,
+        cut: Any = None,
+        room: Any = None,
     ) -> None:
         """Notes an answer; rounds may come again after a restart."""
         numbers = self.places.numbers
         number = numbers.setdefault((id, epoch) if epoch else id, len(numbers))
-        before = self.answers.put(number, round, Answered(key, offset, failed, cut, room))
+        before = self.answers.put(
+            number, round, Answered(key, offset, failed, cut, room)
+        )
         for scored in self.scores.values():
             scored.outdate(number)
         if before is not None and before.key != key and not before.failed:
             self.replaced.append((before.key, before.offset))
 
-    def add_score(self, scorer: str, id: str, epoch: int, offset: int, digest: str) -> None:
+    def add_score(
+        self, scorer: str, id: str, epoch: int, offset: int, digest: str
+    ) -> None:
         """Notes a verdict."""
         scored = self.scores.get(scorer)
         if scored is None:

@@ -16,34 +16,55 @@ def copy_run(layout: Layout, url: str) -> int:
     """
     files, root = _filesystem(url)
     _refuse_foreign(files, root, url)
-    media = sorted(path for path in layout.media.rglob("*") if path.is_file() and not path.name.startswith("."))
+    media = sorted(
+        path
+        for path in layout.media.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    )
     derived = [layout.journal, layout.summary, layout.manifest]
     sent = 0
     try:
         for path in [*media, *(path for path in derived if path.exists())]:
             there = f"{root.rstrip('/')}/{path.relative_to(layout.folder).as_posix()}"
-            if path in media and files.exists(there) and files.size(there) == path.stat().st_size:
+            if (
+                path in media
+                and files.exists(there)
+                and files.size(there) == path.stat().st_size
+            ):
                 continue  # named by its content
             files.makedirs(there.rpartition("/")[0], exist_ok=True)
             _send(files, path, there)
             sent += 1
     except OSError as error:
-        raise StoreError(f"cannot write there: {error.strerror or error}", where=url) from error
+        raise StoreError(
+            f"cannot write there: {error.strerror or error}", where=url
+        ) from error
     return sent
 
 
 def _refuse_foreign(files: Any, root: str, url: str) -> None:
     try:
-        names = {str(name).rstrip("/").rpartition("/")[2] for name in files.ls(root, detail=False)}
+        names = {
+            str(name).rstrip("/").rpartition("/")[2]
+            for name in files.ls(root, detail=False)
+        }
         if not names:
             return
-        plain = json.loads(files.cat_file(f"{root.rstrip('/')}/run.json")) if "run.json" in names else None
+        plain = (
+            json.loads(files.cat_file(f"{root.rstrip('/')}/run.json"))
+            if "run.json" in names
+            else None
+        )
     except (FileNotFoundError, NotADirectoryError):
         return  # nothing is there; what cannot be written to is said when it is tried
     except (OSError, ValueError):
         plain = None
     if not is_manifest_of_ours(plain):
-        raise UsageError("files that are not a run of assay's are there", where=url, fix="name a new or empty place")
+        raise UsageError(
+            "files that are not a run of assay's are there",
+            where=url,
+            fix="name a new or empty place",
+        )
 
 
 def _send(files: Any, path: Path, there: str) -> None:
@@ -57,13 +78,25 @@ def _send(files: Any, path: Path, there: str) -> None:
 
 def _filesystem(url: str) -> tuple[Any, str]:
     if "://" not in url:
-        raise UsageError("no URL", where=url, fix=f"file://{Path(url).absolute()}, or -o FILE for csv and the like")
-    url_to_fs = library("fsspec.core", "fsspec", "'assay[storage]'", where=url).url_to_fs
+        raise UsageError(
+            "no URL",
+            where=url,
+            fix=f"file://{Path(url).absolute()}, or -o FILE for csv and the like",
+        )
+    url_to_fs = library(
+        "fsspec.core", "fsspec", "'assay[storage]'", where=url
+    ).url_to_fs
     try:
         files, root = url_to_fs(url)
     except ImportError as error:
         scheme = url.partition(":")[0]
-        raise UsageError(f"fsspec needs another library for {scheme}: {error}", where=url) from error
+        raise UsageError(
+            f"fsspec needs another library for {scheme}: {error}", where=url
+        ) from error
     except ValueError as error:
-        raise UsageError(f"no place to write to: {error}", where=url, fix="a URL such as s3://bucket/run") from error
+        raise UsageError(
+            f"no place to write to: {error}",
+            where=url,
+            fix="a URL such as s3://bucket/run",
+        ) from error
     return files, str(root)

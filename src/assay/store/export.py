@@ -23,9 +23,22 @@ from .runs import RunReader
 
 NUMBER_COLUMNS = ("epoch", "value")
 COLUMNS = (
-    "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
-    "tags", "error", "protocol",
-)  # fmt: skip
+    "task",
+    "model",
+    "id",
+    "epoch",
+    "scorer",
+    "prompt",
+    "answer",
+    "extracted",
+    "target",
+    "outcome",
+    "value",
+    "values",
+    "tags",
+    "error",
+    "protocol",
+)
 """`answer` is what the model wrote, `extracted` what was compared; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
@@ -34,7 +47,10 @@ _ROWS_AT_ONCE = 1000
 def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
     """Every verdict that the last summary counted, with its question and its answer; an answer nobody scored has no
     scorer."""
-    protocols = {(row["task"], row["model"]): row.get("protocol") for row in reader.summary.get("results", ())}
+    protocols = {
+        (row["task"], row["model"]): row.get("protocol")
+        for row in reader.summary.get("results", ())
+    }
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # what a judge was asked is kept under `task#role`
@@ -45,14 +61,24 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
         for place in filter(view.__contains__, places_of(cell)):
             rounds = reader.rounds(task, model, place)
             verdicts = [scored[place][0] for scored in counted if place in scored]
-            common = {"task": task, "model": model, "id": place[0], "epoch": place[1], **_asked(rounds)}
+            common = {
+                "task": task,
+                "model": model,
+                "id": place[0],
+                "epoch": place[1],
+                **_asked(rounds),
+            }
             common["protocol"] = protocols.get((task, model))
             if not verdicts and not rounds:
                 continue  # a row that could not be asked, as another scorer has it
             if not verdicts:
                 yield {**dict.fromkeys(COLUMNS), **common}
             for offset in verdicts:
-                yield {**dict.fromkeys(COLUMNS), **common, **_verdict(reader.index.score(offset))}
+                yield {
+                    **dict.fromkeys(COLUMNS),
+                    **common,
+                    **_verdict(reader.index.score(offset)),
+                }
 
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
@@ -61,7 +87,10 @@ def places_of(cell: CellIndex) -> list[tuple[str, int]]:
 
 
 def _natural(id: str) -> list[tuple[int, str]]:
-    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d{1,18})", id)]
+    return [
+        (int(piece), "") if piece.isdecimal() else (-1, piece)
+        for piece in re.split(r"(\d{1,18})", id)
+    ]
 
 
 def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:
@@ -84,24 +113,32 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
         "outcome": record.outcome,
         "value": record.value,
         "values": json.dumps(dict(record.values), ensure_ascii=False),
-        "tags": json.dumps(dict(record.tags), ensure_ascii=False) if record.tags else None,
+        "tags": json.dumps(dict(record.tags), ensure_ascii=False)
+        if record.tags
+        else None,
     }
     if "error" in record.details:
         verdict["error"] = str(record.details["error"])
     return verdict
 
 
-def data_frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> Any:
+def data_frame(
+    rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None
+) -> Any:
     """A pandas data frame of some rows; who does not have pandas is told what to install."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
-    return pandas.DataFrame(list(rows), columns=None if columns is None else list(columns))
+    return pandas.DataFrame(
+        list(rows), columns=None if columns is None else list(columns)
+    )
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
     """The messages of a record as text; of a single user turn its words alone, media as `[image 1a2b3c…]`."""
     if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
         return content_text(prompt[0].get("content"))
-    return "\n".join(f"{turn.get('role')}: {content_text(turn.get('content'))}" for turn in prompt)
+    return "\n".join(
+        f"{turn.get('role')}: {content_text(turn.get('content'))}" for turn in prompt
+    )
 
 
 def content_text(content: Any) -> str:
@@ -126,19 +163,29 @@ def answer_text(output: Mapping[str, Any]) -> str:
     """What was answered; several candidates one under another, likelihoods as numbers."""
     if output.get("likelihoods"):
         return json.dumps([entry[0] for entry in output["likelihoods"]])
-    return "\n".join(candidate_text(candidate) for candidate in output.get("candidates", ()))
+    return "\n".join(
+        candidate_text(candidate) for candidate in output.get("candidates", ())
+    )
 
 
 def candidate_text(candidate: Mapping[str, Any]) -> str:
     """One answer as text, without what was thought aloud."""
     if "text" in candidate:
         return str(candidate["text"])
-    return "".join(part_text(part) for part in candidate.get("parts", ()) if part.get("type") != "reasoning")
+    return "".join(
+        part_text(part)
+        for part in candidate.get("parts", ())
+        if part.get("type") != "reasoning"
+    )
 
 
 def as_text(value: Any) -> str | None:
     """A value of a record as text: what is none as JSON."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return (
+        value
+        if value is None or isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=str)
+    )
 
 
 def safe_cell(text: str) -> str:
@@ -156,7 +203,10 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    writer.writerows(
+        [safe_cell(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in rows
+    )
     return out.getvalue()
 
 
@@ -165,7 +215,9 @@ def write_csv(reader: RunReader, path: Path) -> int:
 
     def write(draft: Path) -> int:
         count = 0
-        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        with draft.open(
+            "w", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
             # With any other line end a carriage return inside a cell would not be quoted, and start a row.
             writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(COLUMNS)
@@ -189,14 +241,18 @@ def write_parquet(reader: RunReader, path: Path) -> int:
     from pyarrow import parquet
 
     kinds = {"epoch": pyarrow.int64(), "value": pyarrow.float64()}
-    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    schema = pyarrow.schema(
+        [(name, kinds.get(name, pyarrow.string())) for name in COLUMNS]
+    )
 
     def write(draft: Path) -> int:
         count = 0
         rows = rows_of(reader)
         with parquet.ParquetWriter(draft, schema) as writer:
             while block := list(islice(rows, _ROWS_AT_ONCE)):
-                columns = {name: [_valid(row[name]) for row in block] for name in COLUMNS}
+                columns = {
+                    name: [_valid(row[name]) for row in block] for name in COLUMNS
+                }
                 writer.write_table(pyarrow.table(columns, schema=schema))
                 count += len(block)
         return count
@@ -206,7 +262,11 @@ def write_parquet(reader: RunReader, path: Path) -> int:
 
 def _valid(value: Any) -> Any:
     """Text without lone surrogates, which UTF-8 does not have."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+    return (
+        value.encode("utf-8", "backslashreplace").decode()
+        if isinstance(value, str)
+        else value
+    )
 
 
 def write_lm_eval(reader: RunReader, path: Path, model: str | None = None) -> int:

@@ -39,14 +39,21 @@ class FileLedger:
         try:
             if not self._knows(name):
                 if os.path.lexists(path):
-                    raise _taken(path, "is there, was not written by assay, and would be replaced")
+                    raise _taken(
+                        path,
+                        "is there, was not written by assay, and would be replaced",
+                    )
                 self.note(path)
             elif path.is_symlink():
                 path.unlink()  # what is written must not go to where a link leads by now
             elif digest := self._noted[name]:
                 if path.is_file() and file_digest(path) != digest:
-                    raise _taken(path, "has changed since assay wrote it, and would be replaced")
-                self.note(path)  # a kill while it is written again leaves what is neither
+                    raise _taken(
+                        path, "has changed since assay wrote it, and would be replaced"
+                    )
+                self.note(
+                    path
+                )  # a kill while it is written again leaves what is neither
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise disk_error(error, path) from error
@@ -63,10 +70,18 @@ class FileLedger:
         return self._knows(self._name(Path(path).expanduser().absolute()))
 
     def _name(self, path: Path) -> str:
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        return (
+            path.relative_to(self.root).as_posix()
+            if path.is_relative_to(self.root)
+            else str(path)
+        )
 
     def _knows(self, name: str) -> bool:
-        if name not in self._noted and self._path.is_file() and self._path.stat().st_size != self._read_bytes:
+        if (
+            name not in self._noted
+            and self._path.is_file()
+            and self._path.stat().st_size != self._read_bytes
+        ):
             text = self._path.read_bytes()
             self._read_bytes = len(text)
             lines = [json.loads(line) for line in text.split(b"\n") if is_whole(line)]
@@ -79,9 +94,15 @@ class FileLedger:
         digest = {"sha256": file_digest(path.expanduser())} if with_content else {}
         self.root.mkdir(parents=True, exist_ok=True)
         line = seal({"kind": "file", "path": name, **digest})
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        handle = os.open(
+            self._path,
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW,
+            0o644,
+        )
         try:
-            os.write(handle, b"\n" + line)  # what a kill has left of an earlier line ends here
+            os.write(
+                handle, b"\n" + line
+            )  # what a kill has left of an earlier line ends here
         finally:
             os.close(handle)
         self._noted[name] = digest.get("sha256", "")

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     _OutputHead = OutputRecord
     _ScoreHead = ScoreRecord
 else:
-    _OutputHead = part_of(OutputRecord, "task", "model", "id", "key", "epoch", "round", output=_Answer)
-    _ScoreHead = part_of(ScoreRecord, "task", "model", "id", "scorer", "digest", "outcome", "epoch")
+    _OutputHead = part_of(
+        OutputRecord, "task", "model", "id", "key", "epoch", "round", output=_Answer
+    )
+    _ScoreHead = part_of(
+        ScoreRecord, "task", "model", "id", "scorer", "digest", "outcome", "epoch"
+    )
 """What the index needs of a line: reading the rest would take most of the time."""
 
 _output_head = msgspec.json.Decoder(_OutputHead).decode
@@ -56,7 +60,11 @@ class AnswersByKey:
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
         self._index = index
         self._cells = cells
-        self._searches = SEARCHES if any(cell.replaced or cell.answers.is_dialogue for cell in cells) else 0
+        self._searches = (
+            SEARCHES
+            if any(cell.replaced or cell.answers.is_dialogue for cell in cells)
+            else 0
+        )
         self._table: HashTable | None = None
         self._offsets = array("q")
 
@@ -71,11 +79,15 @@ class AnswersByKey:
     def _search(self, key: str) -> int:
         self._searches += 1
         if self._table is None and self._searches <= SEARCHES:
-            return max((cell.answers.search(key) for cell in self._cells), default=NOWHERE)
+            return max(
+                (cell.answers.search(key) for cell in self._cells), default=NOWHERE
+            )
         if self._table is None:
             self._table = HashTable()
             for cell in self._cells:
-                for answer_key, offset in chain(cell.replaced, cell.answers.that_came()):
+                for answer_key, offset in chain(
+                    cell.replaced, cell.answers.that_came()
+                ):
                     self._table.add(hash(answer_key))
                     self._offsets.append(offset)
         found = self._table.find(hash(key))
@@ -110,7 +122,11 @@ class Index:
         """What is wrong with the lines, in one line; empty if nothing is."""
         if self.damaged_range is None:
             return ""
-        lines = "1 damaged line was" if self.damaged == 1 else f"{self.damaged} damaged lines were"
+        lines = (
+            "1 damaged line was"
+            if self.damaged == 1
+            else f"{self.damaged} damaged lines were"
+        )
         return f"records.jsonl: {lines} passed over (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
 
     def cell(self, task: str, model: str) -> CellIndex:
@@ -127,7 +143,9 @@ class Index:
     def by_key(self, task: str) -> AnswersByKey:
         """What was answered in a task by the keys of its requests; made when it is first asked for."""
         if task not in self._by_key:
-            cells = [cell for (cell_task, _), cell in self.cells.items() if cell_task == task]
+            cells = [
+                cell for (cell_task, _), cell in self.cells.items() if cell_task == task
+            ]
             self._by_key[task] = AnswersByKey(self, cells)
         return self._by_key[task]
 
@@ -167,7 +185,10 @@ class Index:
             cell.places.pack()
         if damaged:
             self.damaged = len(damaged)
-            self.damaged_range = damaged[0], damaged[-1] + len(self._line(damaged[-1])) + 1
+            self.damaged_range = (
+                damaged[0],
+                damaged[-1] + len(self._line(damaged[-1])) + 1,
+            )
 
     def _add_output(self, offset: int, line: bytes) -> None:
         try:
@@ -177,11 +198,17 @@ class Index:
         cell = self.cell(head.task, head.model)
         failed, cut, room = _facts(head)
         # Nearly every line of a long journal is the one answer of a new sample.
-        is_plain = not (failed or head.epoch or head.round) and cut is None and room is None
+        is_plain = (
+            not (failed or head.epoch or head.round) and cut is None and room is None
+        )
         if not is_plain or not cell.append(head.id, head.key, offset):
-            cell.add_output(head.id, head.epoch, head.round, head.key, offset, failed, cut, room)
+            cell.add_output(
+                head.id, head.epoch, head.round, head.key, offset, failed, cut, room
+            )
         if self._media_of or b'"sha256"' in line:
-            self._add_media(((head.task, head.model), head.id, head.epoch, head.round), line)
+            self._add_media(
+                ((head.task, head.model), head.id, head.epoch, head.round), line
+            )
 
     def _add_media(self, round: "Round", line: bytes) -> None:
         for digest in self._media_of.pop(round, ()):
@@ -205,7 +232,9 @@ class Index:
             head = decode_score(line)
         # A judge that failed is an infrastructure error: without a digest its line is stale, and it is asked again.
         digest = "" if head.outcome == "judge_error" else head.digest
-        self.cell(head.task, head.model).add_score(head.scorer, head.id, head.epoch, offset, digest)
+        self.cell(head.task, head.model).add_score(
+            head.scorer, head.id, head.epoch, offset, digest
+        )
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
@@ -226,7 +255,11 @@ def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
     output = head.output
     if output.details is None:
         return output.error is not None, None, None
-    return output.error is not None, output.details.truncated_tokens, output.details.answer_room
+    return (
+        output.error is not None,
+        output.details.truncated_tokens,
+        output.details.answer_room,
+    )
 
 
 def made_media(line: bytes) -> Iterator[str]:

@@ -32,12 +32,17 @@ def file_digest(path: Path) -> str:
 
 def journal_note(layout: Layout) -> dict[str, Any]:
     """What `run.json` says of a journal that is finished."""
-    return {"bytes": layout.journal.stat().st_size, "sha256": file_digest(layout.journal)}
+    return {
+        "bytes": layout.journal.stat().st_size,
+        "sha256": file_digest(layout.journal),
+    }
 
 
 def is_vouched(manifest: Mapping[str, Any]) -> bool:
     """Whether a run ended, and noted what it left."""
-    return isinstance(manifest.get("journal"), Mapping) and isinstance(manifest.get("summary"), Mapping)
+    return isinstance(manifest.get("journal"), Mapping) and isinstance(
+        manifest.get("summary"), Mapping
+    )
 
 
 def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
@@ -58,7 +63,9 @@ def summary_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
     if not layout.summary.exists():
         return "summary.json is missing"
     if file_digest(layout.summary) != manifest["summary"].get("sha256"):
-        return "summary.json has changed since the run wrote it: its numbers are not used"
+        return (
+            "summary.json has changed since the run wrote it: its numbers are not used"
+        )
     return ""
 
 
@@ -67,20 +74,31 @@ def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = readers.map(blobs.state, named)
-        return {digest: state for digest, state in zip(named, states, strict=True) if state != "whole"}
+        return {
+            digest: state
+            for digest, state in zip(named, states, strict=True)
+            if state != "whole"
+        }
 
 
 def media_damage(index: Index, broken: Mapping[str, str]) -> str:
     """What is wrong with the media, in one line; empty if nothing is."""
     if not broken:
         return ""
-    ids = dict.fromkeys(id for digest in broken for _, id, _, _ in sorted(index.media[digest]))
-    counts = {state: sum(found == state for found in broken.values()) for state in ("missing", "changed")}
+    ids = dict.fromkeys(
+        id for digest in broken for _, id, _, _ in sorted(index.media[digest])
+    )
+    counts = {
+        state: sum(found == state for found in broken.values())
+        for state in ("missing", "changed")
+    }
     words = " and ".join(f"{count} {state}" for state, count in counts.items() if count)
     return f"media: {words}, of {_samples(ids)}"
 
 
 def _samples(ids: Iterable[str]) -> str:
     listed = list(ids)
-    named = ", ".join(repr(id) for id in listed[:NAMED]) + (", …" if len(listed) > NAMED else "")
+    named = ", ".join(repr(id) for id in listed[:NAMED]) + (
+        ", …" if len(listed) > NAMED else ""
+    )
     return f"sample {named}" if len(listed) == 1 else f"{len(listed)} samples: {named}"

@@ -50,7 +50,13 @@ def seal(record: Any, redactor: Redactor | None = None) -> bytes:
     except (UnicodeEncodeError, OverflowError, TypeError):
         # Lone surrogates and huge integers: the slower encoder writes them as plain JSON.
         plain = record if isinstance(record, Mapping) else _members(record)
-        body = json.dumps(plain, ensure_ascii=True, default=as_plain, skipkeys=True, separators=(",", ":")).encode()
+        body = json.dumps(
+            plain,
+            ensure_ascii=True,
+            default=as_plain,
+            skipkeys=True,
+            separators=(",", ":"),
+        ).encode()
     if redactor is not None:
         body = redactor.line(body)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
@@ -60,8 +66,14 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
     """What the fast encoder writes of a line, for the slower one."""
     kind, members = type(line), msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
-    defaults = dict(zip(kind.__struct_fields__[required:], kind.__struct_defaults__, strict=True))
-    nondefault = {name: value for name, value in members.items() if name not in defaults or value is not defaults[name]}
+    defaults = dict(
+        zip(kind.__struct_fields__[required:], kind.__struct_defaults__, strict=True)
+    )
+    nondefault = {
+        name: value
+        for name, value in members.items()
+        if name not in defaults or value is not defaults[name]
+    }
     return {"kind": kind.__struct_config__.tag, **nondefault}
 
 
@@ -78,8 +90,14 @@ class Repair:
         if self.torn_bytes:
             parts.append(f"a torn last line of {self.torn_bytes} bytes was cut off")
         if self.damaged_lines:
-            where = " (bytes {} to {})".format(*self.damaged_range) if self.damaged_range else ""
-            parts.append(f"{self.damaged_lines} damaged lines were passed over and will be asked again{where}")
+            where = (
+                " (bytes {} to {})".format(*self.damaged_range)
+                if self.damaged_range
+                else ""
+            )
+            parts.append(
+                f"{self.damaged_lines} damaged lines were passed over and will be asked again{where}"
+            )
         return "; ".join(parts)
 
 
@@ -95,7 +113,11 @@ class Journal:
         self._unsynced = 0
         self._last_sync = time.monotonic()
         try:
-            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            self._handle = os.open(
+                path,
+                os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW,
+                0o644,
+            )
         except OSError as error:
             raise disk_error(error, path) from error
         self._end = os.fstat(self._handle).st_size
@@ -128,7 +150,10 @@ class Journal:
             self._buffer.clear()
             self._write(block)
             self._unsynced += lines
-        if self._unsynced and (self._unsynced >= SYNC_LINES or time.monotonic() - self._last_sync >= SYNC_SECONDS):
+        if self._unsynced and (
+            self._unsynced >= SYNC_LINES
+            or time.monotonic() - self._last_sync >= SYNC_SECONDS
+        ):
             self._sync_in_background()
 
     def close(self) -> None:
@@ -167,7 +192,9 @@ class Journal:
         self._raise_sync_error()
         self._unsynced = 0
         self._last_sync = time.monotonic()
-        self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
+        self._syncer = threading.Thread(
+            target=self._sync, name="journal-sync", daemon=True
+        )
         self._syncer.start()
 
     def _sync(self) -> None:
@@ -181,7 +208,9 @@ class Journal:
             raise disk_error(self._sync_error, self.path) from self._sync_error
 
 
-def open_journal(path: Path, redactor: Redactor | None = None) -> tuple[Journal, Repair]:
+def open_journal(
+    path: Path, redactor: Redactor | None = None
+) -> tuple[Journal, Repair]:
     """The journal ready for appending, its torn tail cut off; and what had to be repaired."""
     try:
         torn = _cut_torn_tail(path) if path.exists() else 0
@@ -218,24 +247,46 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
             body = line[:-1] if line[-1] == 10 else line
             # Written out, since this is most of what reading a long journal takes.
             sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
-            yield offset, body if sealed and b"%08x" % crc32(b"}", crc32(body[:-18])) == body[-10:-2] else None
+            yield (
+                offset,
+                body
+                if sealed and b"%08x" % crc32(b"}", crc32(body[:-18])) == body[-10:-2]
+                else None,
+            )
             offset += len(line)
 
 
 def part_of(record: type[Any], *names: str, **others: Any) -> Any:
     """A structure of some fields of a record, as declared there; `others` are read as a type of their own."""
-    hints, declared = get_type_hints(record), {field.name: field for field in fields(record)}
-    members: list[Any] = [(name, hints[name], *_default(declared[name])) for name in names]
-    members += [(name, kind, msgspec.field(default_factory=kind)) for name, kind in others.items()]
+    hints, declared = (
+        get_type_hints(record),
+        {field.name: field for field in fields(record)},
+    )
+    members: list[Any] = [
+        (name, hints[name], *_default(declared[name])) for name in names
+    ]
+    members += [
+        (name, kind, msgspec.field(default_factory=kind))
+        for name, kind in others.items()
+    ]
     return msgspec.defstruct(f"PartOf{record.__name__}", members, gc=False)
 
 
 def _line_of(record: type[Any]) -> Any:
     """The line of a record: its fields in the order of their declaration; what equals its default is left out."""
-    members = [(field.name, Any, *_default(field)) for field in fields(record) if field.name != "kind"]
+    members = [
+        (field.name, Any, *_default(field))
+        for field in fields(record)
+        if field.name != "kind"
+    ]
     kind = next(field.default for field in fields(record) if field.name == "kind")
     return msgspec.defstruct(
-        f"{record.__name__}Line", members, tag_field="kind", tag=str(kind), omit_defaults=True, gc=False
+        f"{record.__name__}Line",
+        members,
+        tag_field="kind",
+        tag=str(kind),
+        omit_defaults=True,
+        gc=False,
     )
 
 

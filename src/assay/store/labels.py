@@ -42,16 +42,24 @@ class Label:
 
     def line(self) -> dict[str, object]:
         """The label as a line."""
-        members = asdict(self) | {"by": self.by[:LONGEST_NAME], "note": self.note[:LONGEST_NOTE]}
+        members = asdict(self) | {
+            "by": self.by[:LONGEST_NAME],
+            "note": self.note[:LONGEST_NOTE],
+        }
         empty = [name for name in ("at", "by", "note") if members[name] == ""]
-        return {"kind": "label", **{name: value for name, value in members.items() if name not in empty}}
+        return {
+            "kind": "label",
+            **{name: value for name, value in members.items() if name not in empty},
+        }
 
 
 def add_labels(layout: Layout, labels: list[Label]) -> None:
     """Appends labels; they are on the disk when this returns."""
     if layout.labels.exists() and not _is_ours(layout):
         raise StoreError(
-            "labels.jsonl here was not written by assay", where=str(layout.folder), fix="move it away, then label again"
+            "labels.jsonl here was not written by assay",
+            where=str(layout.folder),
+            fix="move it away, then label again",
         )
     now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     journal: Journal
@@ -68,7 +76,9 @@ def read_labels(layout: Layout) -> list[Label]:
     return list(_labels(layout)) if layout.labels.exists() else []
 
 
-def standing_labels(labels: list[Label]) -> dict[tuple[str, str, str, int], dict[str, Label]]:
+def standing_labels(
+    labels: list[Label],
+) -> dict[tuple[str, str, str, int], dict[str, Label]]:
     """By answer and person: the last label, which is the one that counts."""
     found: dict[tuple[str, str, str, int], dict[str, Label]] = {}
     for label in labels:
@@ -80,7 +90,9 @@ def _labels(layout: Layout) -> Iterator[Label]:
     for _, line in read_lines(layout.labels):
         if line is not None and line.startswith(KIND):
             try:
-                yield msgspec.convert(json.loads(line), Label, strict=False)  # an id may hold lone surrogates
+                yield msgspec.convert(
+                    json.loads(line), Label, strict=False
+                )  # an id may hold lone surrogates
             except (msgspec.MsgspecError, ValueError):
                 continue
 

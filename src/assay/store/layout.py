@@ -63,7 +63,9 @@ def new_draft(path: Path) -> tuple[int, Path]:
     `tempfile` would make one that nobody but its owner may read.
     """
     draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), draft
+    return os.open(
+        draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+    ), draft
 
 
 def sync_folder(folder: Path) -> None:
@@ -80,10 +82,20 @@ def disk_error(error: OSError, path: Path) -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
         first = "check the disk" if error.errno == errno.EIO else "free some space"
         return DiskFull(
-            f"cannot write: {error.strerror}", where=str(path), fix=f"{first}, then run the same command again"
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            fix=f"{first}, then run the same command again",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StoreError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with -o")
+        return StoreError(
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            fix="choose another folder with -o",
+        )
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return StoreError("a run needs a folder, and this is a file", where=str(path), fix="choose a folder with -o")
+        return StoreError(
+            "a run needs a folder, and this is a file",
+            where=str(path),
+            fix="choose a folder with -o",
+        )
     return StoreError(f"cannot write: {error.strerror or error}", where=str(path))

@@ -52,7 +52,10 @@ class FolderLock:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._handle is not None:
             os.close(self._handle)
@@ -76,7 +79,11 @@ def is_locked(path: Path) -> bool:
 
 def _note() -> bytes:
     """Who writes here; always of one length, so that it is replaced by one write and never seen half."""
-    note = {"pid": os.getpid(), "host": socket.gethostname()[:80], "started": time.strftime("%Y-%m-%dT%H:%M:%S")}
+    note = {
+        "pid": os.getpid(),
+        "host": socket.gethostname()[:80],
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S"),
+    }
     return json.dumps(note).encode().ljust(NOTE_BYTES - 1) + b"\n"
 
 

@@ -35,7 +35,11 @@ def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
     _check_alike(readers)
     target = Path(folder)
     if target.exists() and any(target.iterdir()):
-        raise StoreError("the folder is not empty", where=str(folder), fix="-o a new folder for the merged run")
+        raise StoreError(
+            "the folder is not empty",
+            where=str(folder),
+            fix="-o a new folder for the merged run",
+        )
     lines = media = damaged = 0
     with RunWriter(target) as writer:
         for reader in readers:
@@ -79,4 +83,8 @@ def _check_alike(readers: Sequence[RunReader]) -> None:
             apart = [part for part in ALIKE if before.get(part) != digests.get(part)]
             if apart:
                 what = f"{name[0]} on {name[1]} was not asked as in {other}: {', '.join(apart)} differ"
-                raise StoreError(what, where=where, fix="merge parts of one command, with the same files and options")
+                raise StoreError(
+                    what,
+                    where=where,
+                    fix="merge parts of one command, with the same files and options",
+                )

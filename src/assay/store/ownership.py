@@ -26,7 +26,11 @@ STATUSES = (*FINISHED, "running")
 VIEW_INDEX = b"assay view index "
 """How the index that pages use begins; its version follows."""
 _DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock|view\.index)\.[0-9a-f]{16}")
-_DRAFT_BEGINS = {"run.json": b'{\n  "format":', "summary.json": b'{\n  "status":', ".lock": b'{"pid":'}
+_DRAFT_BEGINS = {
+    "run.json": b'{\n  "format":',
+    "summary.json": b'{\n  "status":',
+    ".lock": b'{"pid":',
+}
 _DRAFT_BEGINS["view.index"] = VIEW_INDEX
 _LINE_BEGINS = (b'{"kind":"output","task":', b'{"kind":"score","task":')
 _SEARCHED_BYTES = 1 << 20
@@ -43,7 +47,13 @@ def refuse_foreign(folder: Path) -> None:
     if not names:
         return
     layout = Layout(folder)
-    for path in (layout.manifest, layout.journal, layout.summary, layout.lock, layout.media):
+    for path in (
+        layout.manifest,
+        layout.journal,
+        layout.summary,
+        layout.lock,
+        layout.media,
+    ):
         _refuse_special(path, is_folder=path == layout.media)
     if not _holds_run(layout, names):
         first_names = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
@@ -56,7 +66,9 @@ def refuse_foreign(folder: Path) -> None:
         raise _foreign(layout.journal)
     if layout.summary.exists() and not _is_summary(layout):
         raise _foreign(layout.summary)
-    if layout.lock.exists() and not is_lock(layout.lock, may_be_empty=layout.manifest.exists()):
+    if layout.lock.exists() and not is_lock(
+        layout.lock, may_be_empty=layout.manifest.exists()
+    ):
         raise _foreign(layout.lock)
 
 
@@ -67,7 +79,13 @@ def _refuse_special(path: Path, *, is_folder: bool) -> None:
     except FileNotFoundError:
         return
     if not (stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)):
-        what = "a link" if stat.S_ISLNK(mode) else "not a folder" if is_folder else "not a file"
+        what = (
+            "a link"
+            if stat.S_ISLNK(mode)
+            else "not a folder"
+            if is_folder
+            else "not a file"
+        )
         raise UsageError(
             f"{path.name} is {what}, and a run would be written through it",
             where=str(path.parent),
@@ -96,7 +114,10 @@ def _holds_run(layout: Layout, names: list[str]) -> bool:
         return True
     if layout.journal.exists() and layout.journal.stat().st_size:
         return is_journal(layout.journal)
-    checks = {layout.lock.name: is_lock, layout.journal.name: lambda path: layout.lock.name in names}
+    checks = {
+        layout.lock.name: is_lock,
+        layout.journal.name: lambda path: layout.lock.name in names,
+    }
     return all(checks.get(name, is_draft)(layout.folder / name) for name in names)
 
 
@@ -117,7 +138,10 @@ def is_manifest_of_ours(plain: Any) -> bool:
     """Whether what a `run.json` holds has assay's mark."""
     if not isinstance(plain, Mapping) or plain.get("format") not in (1, FORMAT):
         return False
-    return plain == NEW_RUN or (plain.get("status") in STATUSES and {"config", "cells", "started"} <= plain.keys())
+    return plain == NEW_RUN or (
+        plain.get("status") in STATUSES
+        and {"config", "cells", "started"} <= plain.keys()
+    )
 
 
 def is_journal(path: Path) -> bool:
@@ -127,7 +151,9 @@ def is_journal(path: Path) -> bool:
         if not block or any(is_whole(line) for line in block.split(b"\n")):
             return True
         if b"\n" not in block.rstrip(b"\n"):
-            return block.startswith(_LINE_BEGINS) or any(begin.startswith(block) for begin in _LINE_BEGINS)
+            return block.startswith(_LINE_BEGINS) or any(
+                begin.startswith(block) for begin in _LINE_BEGINS
+            )
         return any(is_whole(line.rstrip(b"\n")) for line in file)
 
 
@@ -141,7 +167,10 @@ def _is_summary(layout: Layout) -> bool:
         found = json.loads(layout.summary.read_bytes())
     except ValueError:
         return False
-    return isinstance(found, dict) and {"status", "run", "results", "usage"} <= found.keys()
+    return (
+        isinstance(found, dict)
+        and {"status", "run", "results", "usage"} <= found.keys()
+    )
 
 
 def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
@@ -176,7 +205,11 @@ def is_draft(path: Path) -> bool:
     except ValueError:
         return True  # torn while it was written
     # A whole one has to be ours in all it holds: a name and a beginning alone may be anybody's.
-    checks = {"run.json": is_manifest_of_ours, "summary.json": _has_results, ".lock": _is_note}
+    checks = {
+        "run.json": is_manifest_of_ours,
+        "summary.json": _has_results,
+        ".lock": _is_note,
+    }
     return checks[named[1]](whole)
 
 

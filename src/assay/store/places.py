@@ -62,7 +62,16 @@ class HashTable:
 class Places:
     """Numbers for places, from 0 on, in the order in which they were first met; a dict until `pack` is called."""
 
-    __slots__ = ("_count", "_epochs", "_ids", "_last", "_searches", "_starts", "_table", "numbers")
+    __slots__ = (
+        "_count",
+        "_epochs",
+        "_ids",
+        "_last",
+        "_searches",
+        "_starts",
+        "_table",
+        "numbers",
+    )
 
     def __init__(self) -> None:
         self.numbers: dict[str | Place, int] = {}
@@ -81,7 +90,9 @@ class Places:
 
     def __getitem__(self, number: int) -> Place:
         text = self._ids[self._starts[number] : self._starts[number + 1] - 1]
-        return text.decode("utf-8", "surrogatepass"), self._epochs[number] if self._epochs is not None else 0
+        return text.decode("utf-8", "surrogatepass"), self._epochs[
+            number
+        ] if self._epochs is not None else 0
 
     def __iter__(self) -> Iterator[Place]:
         return (self[number] for number in range(self._count))
@@ -90,9 +101,14 @@ class Places:
         """Ends the reading: from now on a place takes a few bytes."""
         numbers, self.numbers = self.numbers, {}
         self._count = len(numbers)
-        if set(map(type, numbers)) == {str} and (joined := "\0".join(cast("dict[str, int]", numbers))).isascii():
+        if (
+            set(map(type, numbers)) == {str}
+            and (joined := "\0".join(cast("dict[str, int]", numbers))).isascii()
+        ):
             self._ids = b"\0%b\0" % joined.encode()
-            self._starts = array("Q", accumulate(map((1).__add__, map(len, numbers)), initial=1))
+            self._starts = array(
+                "Q", accumulate(map((1).__add__, map(len, numbers)), initial=1)
+            )
             return
         ids, epochs = bytearray(b"\0"), array("q")
         for place in numbers:
@@ -150,4 +166,6 @@ class Places:
         if epoch != (self._epochs[number] if self._epochs is not None else 0):
             return False
         starts = self._starts
-        return self._ids[starts[number] : starts[number + 1] - 1] == id.encode("utf-8", "surrogatepass")
+        return self._ids[starts[number] : starts[number + 1] - 1] == id.encode(
+            "utf-8", "surrogatepass"
+        )

@@ -45,7 +45,9 @@ class View:
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
-        return (self.ids is None or id in self.ids) and (not self.epochs or epoch < self.epochs)
+        return (self.ids is None or id in self.ids) and (
+            not self.epochs or epoch < self.epochs
+        )
 
     @classmethod
     def from_plain(cls, entry: Mapping[str, Any]) -> "View":
@@ -60,7 +62,11 @@ class RunReader:
     def __init__(self, folder: str | Path) -> None:
         self.layout = Layout(Path(folder))
         if not self.layout.manifest.exists() and not self.layout.journal.exists():
-            raise StoreError("not a run folder: no run.json", where=str(folder), fix="`assay run` makes one")
+            raise StoreError(
+                "not a run folder: no run.json",
+                where=str(folder),
+                fix="`assay run` makes one",
+            )
         self.blobs = Blobs(self.layout.media)
         self._views: dict[tuple[str, str], View] | None = None
         self._counted: dict[tuple[str, str], frozenset[str]] | None = None
@@ -104,18 +110,28 @@ class RunReader:
         if is_vouched(manifest):
             # With the digest that was noted, damaged lines are those that the run itself has met and mended.
             changed = journal_damage(self.layout, manifest)
-            lines = [changed and (self.index.damage or changed), summary_damage(self.layout, manifest)]
+            lines = [
+                changed and (self.index.damage or changed),
+                summary_damage(self.layout, manifest),
+            ]
         else:
             lines = [self.index.damage]
-        if self.layout.media.exists() or manifest.get("media", True):  # else no answer of the run named any
+        if self.layout.media.exists() or manifest.get(
+            "media", True
+        ):  # else no answer of the run named any
             lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
         """The damage for people, with how to mend it; and that it cannot be told, of a run of the first version."""
-        lines = [f"damaged: {line}; fix: `assay run` the same command again" for line in self.damage]
+        lines = [
+            f"damaged: {line}; fix: `assay run` the same command again"
+            for line in self.damage
+        ]
         if self.is_unverified:
-            lines.append("unverified: the run was written by the first version, which noted no digests")
+            lines.append(
+                "unverified: the run was written by the first version, which noted no digests"
+            )
         return lines
 
     @property
@@ -127,29 +143,49 @@ class RunReader:
     def results(self) -> list[Result]:
         """The numbers of the table; what another version noted beside them is left out."""
         fields, rows = Result.__dataclass_fields__, self.summary.get("results", ())
-        return [result_from_plain({name: value for name, value in row.items() if name in fields}) for row in rows]
+        return [
+            result_from_plain(
+                {name: value for name, value in row.items() if name in fields}
+            )
+            for row in rows
+        ]
 
-    def outputs(self, task: str | None = None, model: str | None = None) -> Iterator[OutputRecord]:
+    def outputs(
+        self, task: str | None = None, model: str | None = None
+    ) -> Iterator[OutputRecord]:
         """The output records, in the order of their samples' ids, rounds in order."""
         for (own_task, own_model), cell in self.index.cells.items():
             if task in (None, own_task) and model in (None, own_model):
                 for place in sorted(cell.answers):
-                    yield from (self.index.output(a) for a in cell.answers[place] if a is not None)
+                    yield from (
+                        self.index.output(a)
+                        for a in cell.answers[place]
+                        if a is not None
+                    )
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
         """The score records of one scorer that the last summary counted, in the order of the samples' ids."""
-        places: Mapping[Place, tuple[int, str]] = self.index.cell(task, model).scores.get(scorer, {})
+        places: Mapping[Place, tuple[int, str]] = self.index.cell(
+            task, model
+        ).scores.get(scorer, {})
         view = self.view(task, model)
-        return Scores(self.index, [places[place][0] for place in sorted(places) if place in view])
+        return Scores(
+            self.index, [places[place][0] for place in sorted(places) if place in view]
+        )
 
     def view(self, task: str, model: str) -> "View":
         """Which samples of a cell the last summary is about."""
         if self._views is None:
             entries = self.summary.get("counted", ())
-            self._views = {(entry["task"], entry["model"]): View.from_plain(entry) for entry in entries}
+            self._views = {
+                (entry["task"], entry["model"]): View.from_plain(entry)
+                for entry in entries
+            }
         return self._views.get((task, model), View())
 
-    def rounds(self, task: str, model: str, place: tuple[str, int]) -> list[OutputRecord]:
+    def rounds(
+        self, task: str, model: str, place: tuple[str, int]
+    ) -> list[OutputRecord]:
         """What was asked and answered at a sample and epoch, as far as the last summary counted it."""
         stored = self.index.cell(task, model).answers.get(place, ())
         counted = stored[: self.view(task, model).rounds.get(place)]
@@ -161,7 +197,9 @@ class RunReader:
         named = self._named_scorers().get((task, model))
         return [scorer for scorer in spoken if scorer in named] if named else spoken
 
-    def sample_values(self, result: Result, model: str = "") -> tuple[dict[str, float], dict[str, Hashable]]:
+    def sample_values(
+        self, result: Result, model: str = ""
+    ) -> tuple[dict[str, float], dict[str, Hashable]]:
         """One value for each sample id, reduced as a result says, of its model or another; and what each goes right or
         wrong together with: its cluster, else its group, else itself. Empty where the journal does not have them."""
         from ..summarizers.attempts import Attempts
@@ -169,11 +207,25 @@ class RunReader:
         from ..summarizers.sample_values import value_reader, values_by_sample
 
         task, model = result.task, model or result.model
-        scorers = [s for s in self.scorers(task, model) if result.metric == s or result.metric.startswith(f"{s}.")]
-        records = (record for scorer in scorers for record in Attempts(self.scores(task, model, scorer)))
-        unread = None if UNREAD_LEFT_OUT in result.flags else float(result.details.get("unread_counts_as", 0.0))
+        scorers = [
+            s
+            for s in self.scorers(task, model)
+            if result.metric == s or result.metric.startswith(f"{s}.")
+        ]
+        records = (
+            record
+            for scorer in scorers
+            for record in Attempts(self.scores(task, model, scorer))
+        )
+        unread = (
+            None
+            if UNREAD_LEFT_OUT in result.flags
+            else float(result.details.get("unread_counts_as", 0.0))
+        )
         try:
-            return values_by_sample(records, value_reader(result.metric, unread), result.reducer)
+            return values_by_sample(
+                records, value_reader(result.metric, unread), result.reducer
+            )
         except ValueError:
             return {}, {}
 
@@ -192,8 +244,15 @@ class RunReader:
         """The scorers of each cell of the last run; of one that judged by itself none are named."""
         if self._counted is None:
             cells = self.manifest_if_any.get("cells", ())
-            described = [cell for cell in cells if isinstance(cell, Mapping) and "task" in cell and "model" in cell]
-            self._counted = {(c["task"], c["model"]): frozenset(c.get("scorers") or ()) for c in described}
+            described = [
+                cell
+                for cell in cells
+                if isinstance(cell, Mapping) and "task" in cell and "model" in cell
+            ]
+            self._counted = {
+                (c["task"], c["model"]): frozenset(c.get("scorers") or ())
+                for c in described
+            }
             for result in self.results:
                 self._counted.setdefault((result.task, result.model), frozenset())
         return self._counted
@@ -203,7 +262,12 @@ class RunWriter:
     """A run folder open for writing; nobody else may write while it is."""
 
     def __init__(
-        self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None, signs: bool = True
+        self,
+        folder: str | Path,
+        *,
+        fresh: bool = False,
+        redactor: Redactor | None = None,
+        signs: bool = True,
     ) -> None:
         """`signs` says whether `run.json` is marked as this user's own: not where its settings are somebody else's."""
         self.layout = Layout(Path(folder))
@@ -216,12 +280,16 @@ class RunWriter:
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
         self._lock = FolderLock(self.layout.lock)
-        self.blobs = Blobs(self.layout.media, may_replace=lambda digest: digest in self.index.media)
+        self.blobs = Blobs(
+            self.layout.media, may_replace=lambda digest: digest in self.index.media
+        )
 
     def __enter__(self) -> "RunWriter":
         self._lock.__enter__()
         try:
-            refuse_foreign(self.layout.folder)  # again: nobody else writes a run here from now on
+            refuse_foreign(
+                self.layout.folder
+            )  # again: nobody else writes a run here from now on
             if self._fresh or not self.layout.manifest.exists():
                 write_json(self.layout.manifest, NEW_RUN)
             if self._fresh:
@@ -237,7 +305,10 @@ class RunWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         try:
             if self._index is not None:
@@ -273,7 +344,9 @@ class RunWriter:
         """What a model answered, as a line has it. Media that it made go to the blobs; those of the prompt lie in the
         dataset and are known by their digest."""
         for candidate in output.candidates:
-            if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
+            if len(candidate.parts) > 1 or (
+                candidate.parts and type(candidate.parts[0]) is not Text
+            ):
                 for medium in candidate.media:
                     self.blobs.put(medium)
                     medium.facts = described(medium)
@@ -326,7 +399,10 @@ class RunWriter:
         """What is not as an earlier run left it, each in one line; answers whose media are broken are forgotten."""
         lines = []
         if is_vouched(manifest):
-            lines += [journal_damage(self.layout, manifest), summary_damage(self.layout, manifest)]
+            lines += [
+                journal_damage(self.layout, manifest),
+                summary_damage(self.layout, manifest),
+            ]
         if self.layout.media.exists() or manifest.get("media"):
             broken = broken_media(self.index, self.blobs)
             lines.append(media_damage(self.index, broken))
@@ -378,7 +454,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
     except ValueError as error:
-        raise StoreError(f"not valid JSON: {error}", where=str(path), fix=again) from error
+        raise StoreError(
+            f"not valid JSON: {error}", where=str(path), fix=again
+        ) from error
     if not isinstance(value, dict):
         raise StoreError("expected a JSON object", where=str(path), fix=again)
     return value
@@ -386,4 +464,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """A JSON object to a file, whole or not at all."""
-    write_whole(path, (json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace"))
+    write_whole(
+        path,
+        (json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n").encode(
+            "utf-8", "replace"
+        ),
+    )

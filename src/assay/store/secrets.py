@@ -18,7 +18,16 @@ from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
 
 _WORD = re.compile(r"[a-z_]+")
 """A secret of this form stays in keys: there it is the name of a field or a metric, and records are read by it."""
-_WORDS = frozenset({"output", "reasoning", "content_filter", "tool_calls", *CHAT_ROLES, *map(str, Outcome)})
+_WORDS = frozenset(
+    {
+        "output",
+        "reasoning",
+        "content_filter",
+        "tool_calls",
+        *CHAT_ROLES,
+        *map(str, Outcome),
+    }
+)
 """Words of the record format, under these names: none of them is a secret, whatever some variable holds."""
 _WORDED = frozenset({"kind", "outcome", "role", "type", "stop_reason"})
 
@@ -26,7 +35,11 @@ _WORDED = frozenset({"kind", "outcome", "role", "type", "stop_reason"})
 class Redactor:
     """Takes known secrets out of what is about to be written."""
 
-    def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        secrets: frozenset[str] = frozenset(),
+        in_messages: frozenset[str] = frozenset(),
+    ) -> None:
         """`in_messages` are further ones, which prompts and answers may hold by chance."""
         self._own, self._own_in_messages = secrets, in_messages
         self._has_echoed = False
@@ -35,7 +48,9 @@ class Redactor:
         self._prepare()
 
     @classmethod
-    def of(cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> "Redactor":
+    def of(
+        cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    ) -> "Redactor":
         """For the secrets of this process's environment and of the given model options."""
         known.learn(*settings)
         return cls(frozenset(known.of_environment(environment)))
@@ -46,12 +61,20 @@ class Redactor:
 
     def _prepare(self) -> None:
         self._seen, secrets = known.remembered()
-        found = {secret for secret, is_sure in secrets.items() if _is_searched(secret, is_sure)}
+        found = {
+            secret
+            for secret, is_sure in secrets.items()
+            if _is_searched(secret, is_sure)
+        }
         others = {secret for secret in secrets if len(secret) >= SHORTEST_WORD}
         self._searched = self._own | found
         self._all = self._searched | self._own_in_messages | others
-        self._bytes = _shortest_only(spelled for form in self._searched for spelled in json_forms(form))
-        every = _shortest_only(spelled for form in forms_of(self._searched) for spelled in json_forms(form))
+        self._bytes = _shortest_only(
+            spelled for form in self._searched for spelled in json_forms(form)
+        )
+        every = _shortest_only(
+            spelled for form in forms_of(self._searched) for spelled in json_forms(form)
+        )
         self._encoded = [form for form in every if form not in self._bytes]
 
     def _look(self) -> None:
@@ -88,7 +111,11 @@ class Redactor:
             return body
         record = json.loads(body)
         copy = self._without(record)
-        if isinstance(record, dict) and record.get("kind") == "output" and copy["output"] != record["output"]:
+        if (
+            isinstance(record, dict)
+            and record.get("kind") == "output"
+            and copy["output"] != record["output"]
+        ):
             self.answers_changed += 1
             copy["details"] = {**copy.get("details", {}), "redacted": True}
         try:
@@ -99,10 +126,21 @@ class Redactor:
     def _without(self, value: Any, name: str = "") -> Any:
         """Part of a record, without the secrets; the words by which records are read stay."""
         if isinstance(value, str):
-            return value if name in _WORDED and value in _WORDS else cleared(value, self._searched)
+            return (
+                value
+                if name in _WORDED and value in _WORDS
+                else cleared(value, self._searched)
+            )
         if isinstance(value, dict):
-            return {cleared(key, _odd(self._searched)): self._without(entry, key) for key, entry in value.items()}
-        return [self._without(entry) for entry in value] if isinstance(value, list) else value
+            return {
+                cleared(key, _odd(self._searched)): self._without(entry, key)
+                for key, entry in value.items()
+            }
+        return (
+            [self._without(entry) for entry in value]
+            if isinstance(value, list)
+            else value
+        )
 
     def text(self, text: str) -> str:
         """A message, without the secrets and without what looks like one."""
@@ -115,20 +153,30 @@ class Redactor:
         if isinstance(value, str):
             return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
         if isinstance(value, Mapping):
-            return {self._plain_name(name): self.plain(entry) for name, entry in value.items()}
+            return {
+                self._plain_name(name): self.plain(entry)
+                for name, entry in value.items()
+            }
         if isinstance(value, (list, tuple)):
             return [self.plain(entry) for entry in value]
         return value
 
     def _plain_name(self, name: Any) -> Any:
-        return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN) if isinstance(name, str) else name
+        return (
+            hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
+            if isinstance(name, str)
+            else name
+        )
 
     def hide(self, error: Exception) -> None:
         """Takes secrets out of what an error says; what caused it is forgotten where it shows one."""
         if isinstance(error, AssayError):
             self._hide_lines(error)
         else:
-            error.args = tuple(self.text(value) if isinstance(value, str) else value for value in error.args)
+            error.args = tuple(
+                self.text(value) if isinstance(value, str) else value
+                for value in error.args
+            )
         cause = error.__cause__ or error.__context__
         while cause is not None:
             if self.plain(str(cause)) != str(cause):
@@ -156,7 +204,9 @@ def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
 
 def _is_searched(secret: str, is_sure: bool) -> bool:
     """Whether a secret is searched for in prompts and answers; a header's plain word is likely to be one of theirs."""
-    return len(secret) >= SHORTEST and (is_sure or not (secret.isalpha() and secret.islower()))
+    return len(secret) >= SHORTEST and (
+        is_sure or not (secret.isalpha() and secret.islower())
+    )
 
 
 def _odd(secrets: frozenset[str]) -> frozenset[str]:

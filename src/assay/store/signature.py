@@ -66,7 +66,11 @@ def _lack() -> str:
     except NoKey as error:
         return f" ({error})"
     folder = next((place for place in path.parents if place.exists()), path.parent)
-    return "" if path.exists() or os.access(folder, os.W_OK) else f" (no key can be kept: {folder} cannot be written)"
+    return (
+        ""
+        if path.exists() or os.access(folder, os.W_OK)
+        else f" (no key can be kept: {folder} cannot be written)"
+    )
 
 
 def _code(bare: Mapping[str, Any], key: bytes) -> str:
@@ -111,5 +115,7 @@ def _read_key(path: Path) -> bytes:
     if len(key) != _SIZE:
         raise NoKey(f"{path} is not a key; remove it, and the next run makes a new one")
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
-        raise NoKey(f"{path} can be read by others; remove it, and the next run makes a new one")
+        raise NoKey(
+            f"{path} can be read by others; remove it, and the next run makes a new one"
+        )
     return key

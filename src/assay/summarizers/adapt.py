@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core import UNRESOLVED, Result, ScoreRecord, Summarizer, SummarizerError, SummaryContext, blame, shorten
+from ..core import (
+    UNRESOLVED,
+    Result,
+    ScoreRecord,
+    Summarizer,
+    SummarizerError,
+    SummaryContext,
+    blame,
+    shorten,
+)
 from .units import reducer_flags, result_names
 
 
@@ -22,24 +31,46 @@ class Adapted:
     function: Callable[..., Any]
     takes_context: bool
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterable[Result]:
         """The results it gave, or its numbers as results."""
         with blame(SummarizerError, f"summarizer {self.name!r}"):
-            value = self.function(records, context) if self.takes_context else self.function(records)
+            value = (
+                self.function(records, context)
+                if self.takes_context
+                else self.function(records)
+            )
             if isinstance(value, Result):
                 return [value]
-            if not isinstance(value, Mapping) and isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+            if (
+                not isinstance(value, Mapping)
+                and isinstance(value, Iterable)
+                and not isinstance(value, (str, bytes))
+            ):
                 value = list(value)
-        if isinstance(value, list) and all(isinstance(result, Result) for result in value):
+        if isinstance(value, list) and all(
+            isinstance(result, Result) for result in value
+        ):
             return value
         numbers = dict(self._numbers(value, ""))
         outcomes = Counter(record.outcome for record in records)
-        judged = len({record.id for record in records if record.outcome not in UNRESOLVED})
+        judged = len(
+            {record.id for record in records if record.outcome not in UNRESOLVED}
+        )
         reducer = str(context.options.get("reducer", "mean"))
-        repeated = not self.takes_context and len({record.id for record in records}) < len(records)
+        repeated = not self.takes_context and len(
+            {record.id for record in records}
+        ) < len(records)
         reducers = reducer_flags(reducer, repeated=repeated)
-        unheard = [f"{flag} not applied: the summarizer was given every answer" for flag in reducers]
-        results = (self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items())
+        unheard = [
+            f"{flag} not applied: the summarizer was given every answer"
+            for flag in reducers
+        ]
+        results = (
+            self._result(metric, number, judged, outcomes, context)
+            for metric, number in numbers.items()
+        )
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
     def _numbers(self, value: Any, path: str) -> Iterator[tuple[str, float]]:
@@ -48,9 +79,17 @@ class Adapted:
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
             return
         # Numbers of numpy and torch know how to become Python's.
-        number = value.item() if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1 else value
+        number = (
+            value.item()
+            if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1
+            else value
+        )
         if not isinstance(number, (int, float)):
-            place = f"gave {shorten(value)} for {path!r}" if path else f"returned {shorten(value)}"
+            place = (
+                f"gave {shorten(value)} for {path!r}"
+                if path
+                else f"returned {shorten(value)}"
+            )
             raise SummarizerError(
                 f"{place}, which is not a number",
                 where=f"summarizer {self.name!r}",
@@ -59,7 +98,12 @@ class Adapted:
         yield path or self.name, float(number)
 
     def _result(
-        self, metric: str, number: float, n: int, outcomes: Mapping[str, int], context: SummaryContext
+        self,
+        metric: str,
+        number: float,
+        n: int,
+        outcomes: Mapping[str, int],
+        context: SummaryContext,
     ) -> Result:
         finite = math.isfinite(number)
         return Result(
@@ -84,9 +128,9 @@ def adapt_summarizer(thing: Any, name: str) -> Summarizer:
             where=f"summarizer {name!r}",
             fix="give a function `summarize(records)` or an object with `__call__`",
         )
-    if type(thing).__module__.startswith(f"{__package__}.") or getattr(thing, "__module__", "").startswith(
-        f"{__package__}."
-    ):
+    if type(thing).__module__.startswith(f"{__package__}.") or getattr(
+        thing, "__module__", ""
+    ).startswith(f"{__package__}."):
         return thing  # type: ignore[no-any-return]
     return Adapted(name, thing, _takes_context(thing, name))
 
@@ -94,10 +138,14 @@ def adapt_summarizer(thing: Any, name: str) -> Summarizer:
 def _takes_context(thing: Callable[..., Any], name: str) -> bool:
     """Whether a second argument can be given; one that has a default is the function's own option."""
     parameters = list(inspect.signature(thing).parameters.values())
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     required = [p for p in positional if p.default is p.empty]
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    demanded = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    demanded = [
+        p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty
+    ]
     if len(required) > 2 or demanded or not (positional or several):
         raise SummarizerError(
             f"takes ({', '.join(p.name for p in parameters)})",

@@ -81,8 +81,16 @@ _WHOLE = UNRESOLVED | {Outcome.REFUSED}
 
 def _width(records: Iterable[ScoreRecord], default: int) -> int:
     """How many answers a request gives, as the first that was answered says."""
-    answered = (record for record in records if record.candidates or record.outcome not in _WHOLE)
-    return max(1, len(first.candidates)) if (first := next(answered, None)) is not None else default
+    answered = (
+        record
+        for record in records
+        if record.candidates or record.outcome not in _WHOLE
+    )
+    return (
+        max(1, len(first.candidates))
+        if (first := next(answered, None)) is not None
+        else default
+    )
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
@@ -104,7 +112,11 @@ def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
 def _at(details: Mapping[str, Any], name: str, place: int, otherwise: Any) -> Any:
     """What was kept of one candidate under a name, or else what its place among the values says."""
     entries = details.get(name)
-    return entries[place] if isinstance(entries, Sequence) and place < len(entries) else otherwise
+    return (
+        entries[place]
+        if isinstance(entries, Sequence) and place < len(entries)
+        else otherwise
+    )
 
 
 def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:

@@ -49,7 +49,13 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
     else:
         fields = interval_of(estimate, flags)
     common = result_names(context, "auroc", higher_is_better=True)
-    yield Result(**common, n=len(ranks), n_expected=context.n_expected, outcomes=dict(outcomes), **fields)
+    yield Result(
+        **common,
+        n=len(ranks),
+        n_expected=context.n_expected,
+        outcomes=dict(outcomes),
+        **fields,
+    )
 
 
 def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:
@@ -72,22 +78,47 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     below = 1 - (ranks[~is_yes] - _midranks(no)) / len(yes)
     value = float(above.mean())
     if len(yes) < 2 or len(no) < 2:
-        return Estimate(value, None, None, None, len(values), None, "n/a: one sample of a class")
-    parts = [(float(placements.var(ddof=1)) / len(placements), placements) for placements in (above, below)]
+        return Estimate(
+            value, None, None, None, len(values), None, "n/a: one sample of a class"
+        )
+    parts = [
+        (float(placements.var(ddof=1)) / len(placements), placements)
+        for placements in (above, below)
+    ]
     variance = math.fsum(part for part, _ in parts)
     fewer = min(len(yes), len(no))
     if is_constant(1.0, 1.0 + math.sqrt(variance)):
         # No sample is on the wrong side, or all are: as many trials as the smaller class has.
-        return replace(without_spread(value, fewer, None, (0.0, 1.0), 0.95), n=len(values))
-    effective_units = [seen_units(((placements - placements.mean()) ** 2).tolist()) or 1.0 for _, placements in parts]
+        return replace(
+            without_spread(value, fewer, None, (0.0, 1.0), 0.95), n=len(values)
+        )
+    effective_units = [
+        seen_units(((placements - placements.mean()) ** 2).tolist()) or 1.0
+        for _, placements in parts
+    ]
     spread = Spread(
         variance,
         base=1 / (1 / len(yes) + 1 / len(no)),
-        seen=variance**2 / math.fsum(part**2 / units for (part, _), units in zip(parts, effective_units, strict=True)),
-        df=variance**2 / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
+        seen=variance**2
+        / math.fsum(
+            part**2 / units
+            for (part, _), units in zip(parts, effective_units, strict=True)
+        ),
+        df=variance**2
+        / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
     )
     low, high = limits(value, spread, (0.0, 1.0), 0.95)
-    return Estimate(value, math.sqrt(variance), low, high, len(values), None, "DeLong score", (0.0, 1.0), spread)
+    return Estimate(
+        value,
+        math.sqrt(variance),
+        low,
+        high,
+        len(values),
+        None,
+        "DeLong score",
+        (0.0, 1.0),
+        spread,
+    )
 
 
 def _midranks(values: "Floats") -> "Floats":
@@ -111,6 +142,10 @@ def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
         return None
     score = record.details.get("score")
     if score is None:
-        answer = record.answer if record.answer in ("yes", "no") else {"yes": "no", "no": "yes"}[gold]
+        answer = (
+            record.answer
+            if record.answer in ("yes", "no")
+            else {"yes": "no", "no": "yes"}[gold]
+        )
         score = float(answer == "yes")
     return float(score), gold == "yes"

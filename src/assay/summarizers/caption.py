@@ -30,7 +30,9 @@ Vector = tuple[list[dict[Gram, float]], list[float], int]
 
 @summarizers.register("caption")
 @pools
-def caption(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def caption(
+    records: Sequence[ScoreRecord], context: SummaryContext
+) -> Iterator[Result]:
     """BLEU-1 to 4, ROUGE-L and CIDEr from what the scorer `caption` kept of every sample."""
     for order in range(1, ORDERS + 1):
         recipe = Recipe("caption_bleu", "bleu", options={"order": order})
@@ -51,15 +53,28 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
     def value(record: ScoreRecord) -> Sequence[float] | None:
         if "tokens" not in record.details:
             return None
-        return cider(record.details["tokens"], record.details["references"], weights), 1.0
+        return cider(
+            record.details["tokens"], record.details["references"], weights
+        ), 1.0
 
     details = {"document_frequencies": f"of the references of {len(images)} images"}
-    return corpus_result(records, context, "cider", value, details=details, ends=POSITIVE)
+    return corpus_result(
+        records, context, "cider", value, details=details, ends=POSITIVE
+    )
 
 
 def _refused(result: Result, why: str) -> Result:
-    nothing: dict[str, Any] = {"value": None, "stderr": None, "ci": None, "n": 0, "groups": {}, "clusters": None}
-    return replace(result, **nothing, interval=f"none: {why}", flags=(*result.flags, why))
+    nothing: dict[str, Any] = {
+        "value": None,
+        "stderr": None,
+        "ci": None,
+        "n": 0,
+        "groups": {},
+        "clusters": None,
+    }
+    return replace(
+        result, **nothing, interval=f"none: {why}", flags=(*result.flags, why)
+    )
 
 
 class Idf:
@@ -68,7 +83,9 @@ class Idf:
     def __init__(self, images: Sequence[Sequence[str]]) -> None:
         frequency: Counter[Gram] = Counter()
         for references in images:
-            frequency.update({gram for reference in references for gram in count_ngrams(reference)})
+            frequency.update(
+                {gram for reference in references for gram in count_ngrams(reference)}
+            )
         self.most = math.log(len(images)) if images else 0.0
         self.frequency = frequency
 
@@ -80,7 +97,10 @@ class Idf:
 def cider(caption: str, references: Sequence[str], weights: Idf) -> float:
     """CIDEr-D of one caption: the mean over references and orders, times 10."""
     vector = _vector(count_ngrams(caption), weights)
-    total = sum(_similarity(vector, _vector(count_ngrams(reference), weights)) for reference in references)
+    total = sum(
+        _similarity(vector, _vector(count_ngrams(reference), weights))
+        for reference in references
+    )
     return 10 * total / ORDERS / len(references)
 
 
@@ -110,8 +130,14 @@ def _similarity(caption: Vector, reference: Vector) -> float:
     """The sum over orders of the clipped cosine, less for unlike length, which is counted in bigrams."""
     penalty = math.exp(-((caption[2] - reference[2]) ** 2) / (2 * SIGMA**2))
     total = 0.0
-    for weights, other, own_norm, other_norm in zip(caption[0], reference[0], caption[1], reference[1], strict=True):
-        shared = sum(min(weight, other[gram]) * other[gram] for gram, weight in weights.items() if gram in other)
+    for weights, other, own_norm, other_norm in zip(
+        caption[0], reference[0], caption[1], reference[1], strict=True
+    ):
+        shared = sum(
+            min(weight, other[gram]) * other[gram]
+            for gram, weight in weights.items()
+            if gram in other
+        )
         norm = own_norm * other_norm
         total += shared / norm if norm else shared
     return penalty * total
@@ -126,10 +152,19 @@ def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
     precision = np.prod((matches + _TINY) / (totals + _SMALL), axis=1) ** (1 / order)
     ratio = (length + _TINY) / (wanted + _SMALL)
     with np.errstate(over="ignore"):
-        return np.asarray(precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float)
+        return np.asarray(
+            precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float
+        )
 
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:
     # The runner puts the scorer's name before the names of its values.
-    value = next((number for name, number in record.values.items() if name.rpartition(".")[2] == "rouge_l"), None)
+    value = next(
+        (
+            number
+            for name, number in record.values.items()
+            if name.rpartition(".")[2] == "rouge_l"
+        ),
+        None,
+    )
     return None if value is None or "tokens" not in record.details else (value, 1.0)

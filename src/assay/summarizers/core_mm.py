@@ -17,7 +17,9 @@ SCALE = (0.0, 100.0)
 
 
 @summarizers.register("core_mm")
-def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def core_mm(
+    records: Sequence[ScoreRecord], context: SummaryContext
+) -> Iterator[Result]:
     """The weighted mean of 100; a sample whose tag `complexity` is neither of the two counts once, and that is told."""
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)
     details = {"complexity_unknown": unknown} if unknown else {}
@@ -26,13 +28,23 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     def weighted(record: ScoreRecord) -> Sequence[float] | None:
         counts = one_each(record)
         weight = WEIGHTS.get(_complexity(record), 1.0)
-        return None if counts is None else (100 * weight * counts[0], weight * counts[1])
+        return (
+            None if counts is None else (100 * weight * counts[0], weight * counts[1])
+        )
 
     flags = one_each.flags
-    yield corpus_result(records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags)
-    for category in sorted({record.tags.get("category", "") for record in records} - {""}):
-        members = [record for record in records if record.tags.get("category") == category]
-        result = corpus_result(members, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
+    yield corpus_result(
+        records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags
+    )
+    for category in sorted(
+        {record.tags.get("category", "") for record in records} - {""}
+    ):
+        members = [
+            record for record in records if record.tags.get("category") == category
+        ]
+        result = corpus_result(
+            members, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags
+        )
         yield replace(result, n_expected=expected_of(members, records, context))
 
 

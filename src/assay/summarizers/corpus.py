@@ -58,7 +58,9 @@ class Pool:
     def _add(self, record: ScoreRecord, row: Sequence[float]) -> None:
         place = len(self.units)
         if place and len(row) * place != len(self.counts):
-            raise ValueError("scores have different numbers of counts and cannot be pooled")
+            raise ValueError(
+                "scores have different numbers of counts and cannot be pooled"
+            )
         self.counts.extend(row)
         if record.outcome == Outcome.SCORED:
             self.scored.append(place)
@@ -66,7 +68,9 @@ class Pool:
         self.sample_of.append(sample)
         # Even numbers for clusters, odd ones for samples that have none and stand alone.
         if record.cluster is not None:
-            self.units.append(2 * self.clusters.setdefault(record.cluster, len(self.clusters)))
+            self.units.append(
+                2 * self.clusters.setdefault(record.cluster, len(self.clusters))
+            )
         else:
             self.units.append(2 * sample + 1)
         for name, value in record.tags.items():
@@ -81,28 +85,51 @@ class Pool:
     def ratio(self, rows: Sequence[int]) -> float | None:
         """The first counts of some answers over their second; `None` where these are 0."""
         width = len(self.counts) // max(1, len(self.units))
-        above, below = (math.fsum(self.counts[row * width + column] for row in rows) for column in (0, 1))
+        above, below = (
+            math.fsum(self.counts[row * width + column] for row in rows)
+            for column in (0, 1)
+        )
         return above / below if below else None
 
     def result(
-        self, common: Mapping[str, Any], recipe: Recipe | None, ends: Ends | None, flags: Sequence[str] = ()
+        self,
+        common: Mapping[str, Any],
+        recipe: Recipe | None,
+        ends: Ends | None,
+        flags: Sequence[str] = (),
     ) -> dict[str, Any]:
         """The fields of a result that its counts make: value, interval and breakdown."""
         flags = (*unresolved_flags(self.outcomes), *lacking_flags(self.lacking), *flags)
         if not self.units:
-            return {"value": None, "n": 0, "interval": "none: no sample has counts", "flags": flags}
+            return {
+                "value": None,
+                "n": 0,
+                "interval": "none: no sample has counts",
+                "flags": flags,
+            }
         table = self.table()
 
         def made(rows: Sequence[int], flags: Sequence[str] = ()) -> dict[str, Any]:
             n = len({self.sample_of[row] for row in rows})
             units = [self.units[row] for row in rows]
-            is_joint = any(unit % 2 == 0 for unit in units) or len(set(units)) < len(units)
-            return {"n": n, **_estimate(table[rows], recipe, ends, units if is_joint else None, flags)}
+            is_joint = any(unit % 2 == 0 for unit in units) or len(set(units)) < len(
+                units
+            )
+            return {
+                "n": n,
+                **_estimate(
+                    table[rows], recipe, ends, units if is_joint else None, flags
+                ),
+            }
 
         groups = {
-            name: {value: Result(n_expected=None, **common, **made(rows)) for value, rows in sorted(parts.items())}
+            name: {
+                value: Result(n_expected=None, **common, **made(rows))
+                for value, rows in sorted(parts.items())
+            }
             for name, parts in self.groups.items()
-            if len(parts) <= MAX_GROUPS  # with more values a tag is a name, not a breakdown
+            if len(parts)
+            <= MAX_GROUPS  # with more values a tag is a name, not a breakdown
         }
         return {**made(range(len(self.units)), flags), "groups": groups}
 
@@ -129,20 +156,43 @@ def corpus_result(
     fields = pool.result(common, recipe, ends if recipe is None else recipe.ends, flags)
     details = details if recipe is None else {**details, "recipe": recipe.to_plain()}
     outcomes = dict(pool.outcomes)
-    return Result(**common, **fields, n_expected=context.n_expected, outcomes=outcomes, details=details)
+    return Result(
+        **common,
+        **fields,
+        n_expected=context.n_expected,
+        outcomes=outcomes,
+        details=details,
+    )
 
 
 def _estimate(
-    table: "Floats", recipe: Recipe | None, ends: Ends | None, units: Sequence[int] | None, flags: Sequence[str]
+    table: "Floats",
+    recipe: Recipe | None,
+    ends: Ends | None,
+    units: Sequence[int] | None,
+    flags: Sequence[str],
 ) -> dict[str, Any]:
     import numpy as np
 
     total = table.sum(axis=0, keepdims=True)
     if recipe is None or recipe.formula in ("ratio", "share"):
         if not total[0, 1]:
-            return {"value": None, "interval": "none: the denominator is 0", "flags": tuple(flags)}
-        return interval_of(ratio_estimate(table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends), flags)
+            return {
+                "value": None,
+                "interval": "none: the denominator is 0",
+                "flags": tuple(flags),
+            }
+        return interval_of(
+            ratio_estimate(
+                table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends
+            ),
+            flags,
+        )
     function = recipe.function()
     if not np.isfinite(function(total)).all():
-        return {"value": None, "interval": "none: undefined on these counts", "flags": tuple(flags)}
+        return {
+            "value": None,
+            "interval": "none: undefined on these counts",
+            "flags": tuple(flags),
+        }
     return interval_of(jackknife(table, function, units, ends=ends), flags)

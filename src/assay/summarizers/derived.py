@@ -19,7 +19,9 @@ class Derived:
         return self.make()
 
 
-def number_of(record: ScoreRecord, metric: str, context: SummaryContext) -> float | None:
+def number_of(
+    record: ScoreRecord, metric: str, context: SummaryContext
+) -> float | None:
     """What a record says of a metric once its outcome is applied; `None` without a verdict."""
     if record.outcome in UNRESOLVED:
         return None
@@ -29,7 +31,9 @@ def number_of(record: ScoreRecord, metric: str, context: SummaryContext) -> floa
     return value if value is not None and math.isfinite(value) else None
 
 
-def verdict(first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str) -> ScoreRecord:
+def verdict(
+    first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str
+) -> ScoreRecord:
     """The record of a new unit, with the tags and the cluster of the first record it was made from."""
     return ScoreRecord(
         first.task,
@@ -45,6 +49,8 @@ def verdict(first: ScoreRecord, id: str, metric: str, value: float | None, outco
     )
 
 
-def mean_of_units(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
+def mean_of_units(
+    table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
+) -> Result:
     """The mean of units that were made here; how many were expected is not known."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

@@ -42,7 +42,9 @@ class Grouped:
     label: str = "grouped"
     """Added to the name of the metric: `exact_match.grouped`."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
         reducer = reducer_of(context)
         samples = read_table(Derived(lambda: _clustered_by_group(records)))
@@ -52,7 +54,9 @@ class Grouped:
             name = f"{metric}.{self.label}"
             table = read_table(Derived(self._verdicts(groups, metric, name)))
             # The first answers of all members belong together, then the second: groups are what is reduced.
-            yield _with_sizes(mean_of_units(table, name, context, reducer), table, groups)
+            yield _with_sizes(
+                mean_of_units(table, name, context, reducer), table, groups
+            )
             yield mean_of(samples, metric, context, reducer)
 
     def _verdicts(
@@ -60,7 +64,10 @@ class Grouped:
     ) -> Callable[[], Iterator[ScoreRecord]]:
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():
-                whole = group.judged[metric] == group.size and group.expected in (None, group.size)
+                whole = group.judged[metric] == group.size and group.expected in (
+                    None,
+                    group.size,
+                )
                 yield replace(
                     group.first,
                     id=key,
@@ -73,16 +80,26 @@ class Grouped:
 
 
 def _read_groups(
-    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext, expected: int | str | None
+    records: Sequence[ScoreRecord],
+    metrics: Sequence[str],
+    context: SummaryContext,
+    expected: int | str | None,
 ) -> dict[tuple[str, int], _Group]:
     worse = min if context.higher_is_better else max
     groups: dict[tuple[str, int], _Group] = {}
     for record in records:
         # A sample without a group is a group of one; the prefixes keep its id apart from the groups' names.
-        key = (f"group {record.group}" if record.group is not None else f"sample {record.id}", record.epoch)
+        key = (
+            f"group {record.group}"
+            if record.group is not None
+            else f"sample {record.id}",
+            record.epoch,
+        )
         group = groups.get(key)
         if group is None:
-            group = groups[key] = _Group(replace(record, details={}, candidates=(), answer=None))
+            group = groups[key] = _Group(
+                replace(record, details={}, candidates=(), answer=None)
+            )
         group.size += 1
         size = record.details.get(expected) if isinstance(expected, str) else expected
         group.expected = group.expected if size is None else int(size)
@@ -91,7 +108,9 @@ def _read_groups(
             if number is not None:
                 group.judged[metric] += 1
                 worst = group.numbers.get(metric)
-                group.numbers[metric] = number if worst is None else worse(worst, number)
+                group.numbers[metric] = (
+                    number if worst is None else worse(worst, number)
+                )
     return groups
 
 
@@ -104,11 +123,22 @@ def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]
             yield record
 
 
-def _with_sizes(result: Result, table: Table, groups: dict[tuple[str, int], _Group]) -> Result:
+def _with_sizes(
+    result: Result, table: Table, groups: dict[tuple[str, int], _Group]
+) -> Result:
     sizes = [group.size for group in groups.values()]
     if not sizes:
         return result
     details = {**result.details, "group_size": [min(sizes), max(sizes)]}
     lacking = sum(group.expected not in (None, group.size) for group in groups.values())
-    flag = (f"{lacking} of {len(groups)} groups lack some of their samples",) if lacking else ()
-    return replace(result, details=details, n_expected=table.n_samples, flags=(*result.flags, *flag))
+    flag = (
+        (f"{lacking} of {len(groups)} groups lack some of their samples",)
+        if lacking
+        else ()
+    )
+    return replace(
+        result,
+        details=details,
+        n_expected=table.n_samples,
+        flags=(*result.flags, *flag),
+    )

@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..core import UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
+from ..core import (
+    UNRESOLVED,
+    Outcome,
+    Result,
+    ScoreRecord,
+    SummarizerError,
+    SummaryContext,
+)
 from ..registry import summarizers
 from .attempts import Attempts
 from .derived import mean_of_units, number_of, verdict
@@ -39,7 +46,9 @@ class Majority:
     verdicts that tied, and is counted. Verdicts that differ on the same answer count as their mean.
     """
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`metric.majority` for each metric."""
         attempts = Attempts(records)
         metrics = read_table(attempts).names(context.scorer)
@@ -47,17 +56,23 @@ class Majority:
         ties = sum(len(vote.leaders()) > 1 for vote in votes.values())
         for metric in metrics:
             name = f"{metric}.majority"
-            table = read_table(_verdict(id, vote, metric, name) for id, vote in votes.items())
+            table = read_table(
+                _verdict(id, vote, metric, name) for id, vote in votes.items()
+            )
             result = mean_of_units(table, name, context)
             yield replace(result, details={**result.details, "tied": ties})
 
 
-def _read_votes(records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext) -> dict[str, _Vote]:
+def _read_votes(
+    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext
+) -> dict[str, _Vote]:
     votes: dict[str, _Vote] = {}
     for record in records:
         vote = votes.get(record.id)
         if vote is None:
-            vote = votes[record.id] = _Vote(verdict(record, record.id, "", None, record.outcome))
+            vote = votes[record.id] = _Vote(
+                verdict(record, record.id, "", None, record.outcome)
+            )
         if record.outcome in UNRESOLVED:
             continue
         if record.outcome != Outcome.SCORED:
@@ -79,9 +94,17 @@ def _read_votes(records: Sequence[ScoreRecord], metrics: Sequence[str], context:
 
 
 def _verdict(id: str, vote: _Vote, metric: str, name: str) -> ScoreRecord:
-    value_lists = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
+    value_lists = [
+        vote.verdicts[answer][metric]
+        for answer in vote.leaders()
+        if metric in vote.verdicts[answer]
+    ]
     numbers = [sum(values) / len(values) for values in value_lists]
     if numbers:
-        return verdict(vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value)
-    outcome = Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR
+        return verdict(
+            vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value
+        )
+    outcome = (
+        Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR
+    )
     return verdict(vote.first, id, name, None, outcome.value)

@@ -15,7 +15,14 @@ from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
 from .table import UNKNOWN, Table, read_table
-from .units import Units, estimate_units, failure_flags, reducer_flags, result_names, units_of
+from .units import (
+    Units,
+    estimate_units,
+    failure_flags,
+    reducer_flags,
+    result_names,
+    units_of,
+)
 
 _ROUND = re.compile(r"(?:^|\.)round_\d+$")
 UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
@@ -29,7 +36,9 @@ class Mean:
     reducer: str | None = None
     """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. Left out: as the run says."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """One result for each metric; where nothing was scored, one without a value."""
         reducer = self.reducer or reducer_of(context)
         table = read_table(records)
@@ -42,14 +51,19 @@ def reducer_of(context: SummaryContext) -> str:
     return str(context.options.get("reducer", "mean"))
 
 
-def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
+def mean_of(
+    table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
+) -> Result:
     """The mean of one metric of a table."""
     parsed = table.only_scored(metric)
     ends = known_bounds(parsed, context)
     unread = unread_value(parsed, context)
     cells = table.resolved(metric, unread)
     units = units_of(table, cells, reducer, ends, metric=metric)
-    flags = (*failure_flags(units.unresolved_share), *reducer_flags(reducer, repeated=table.samples is not None))
+    flags = (
+        *failure_flags(units.unresolved_share),
+        *reducer_flags(reducer, repeated=table.samples is not None),
+    )
     if unread is None and _unread(table):
         flags = (*flags, UNREAD_LEFT_OUT)
     common: dict[str, Any] = {
@@ -57,10 +71,14 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         "n": len(units.values),
         "n_expected": _expected(table, metric, cells, context),
         "outcomes": table.outcome_counts(),
-        "bounds": None if units.worst is None or units.best is None else (units.worst, units.best),
+        "bounds": None
+        if units.worst is None or units.best is None
+        else (units.worst, units.best),
     }
     if not units.values:
-        return Result(value=None, interval="none: nothing was scored", flags=flags, **common)
+        return Result(
+            value=None, interval="none: nothing was scored", flags=flags, **common
+        )
     # Only a score that ends at 0 and 1 can be read as right or wrong; a rating of which all are 1 cannot.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
@@ -88,21 +106,31 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         **within(interval_of(estimate, (*flags, *_cluster_flags(table, units))), scale),
         **common,
         groups=groups,
-        parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
+        parsed_value=estimate.value
+        if parsed is cells
+        else _parsed_value(table, parsed, reducer, metric),
         details=details,
     )
 
 
-def _expected(table: Table, metric: str, cells: Sequence[float], context: SummaryContext) -> int | None:
+def _expected(
+    table: Table, metric: str, cells: Sequence[float], context: SummaryContext
+) -> int | None:
     """How many samples a metric is of: a dialogue without a third round is not missing in the mean of `round_3`."""
     if context.n_expected is None or not _ROUND.search(metric):
         return context.n_expected
     samples = table.samples if table.samples is not None else range(len(cells))
-    have = {sample for sample, value in zip(samples, cells, strict=True) if not math.isnan(value)}
+    have = {
+        sample
+        for sample, value in zip(samples, cells, strict=True)
+        if not math.isnan(value)
+    }
     return context.n_expected - len(set(samples) - have)
 
 
-def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float, float] | None:
+def known_bounds(
+    cells: Sequence[float], context: SummaryContext
+) -> tuple[float, float] | None:
     """The worst and the best value of a metric; `None` if not known, or if a value lies outside."""
     if context.bounds is None:
         return None
@@ -123,7 +151,9 @@ def unread_value(scored: Sequence[float], context: SummaryContext) -> float | No
     return 0.0 if is_lowest else None
 
 
-def _parsed_value(table: Table, cells: Sequence[float], reducer: str, metric: str) -> float | None:
+def _parsed_value(
+    table: Table, cells: Sequence[float], reducer: str, metric: str
+) -> float | None:
     """The mean over the answers that could be read; the samples they belong to weigh the same."""
     if table.samples is not None and reducer not in ("mean", "max", "majority"):
         # pass@k of only those answers that could be read would be a number of another protocol.

@@ -32,10 +32,22 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
     length, meant, said_function, meant_function = sums[:, :4].T
     matched = sums[:, 4:20].reshape(len(sums), len(STAGES), 4)
     worth = np.asarray(STAGES)
-    precision = _share(matched[:, :, 0] @ worth, matched[:, :, 2] @ worth, length - said_function, said_function)
-    recall = _share(matched[:, :, 1] @ worth, matched[:, :, 3] @ worth, meant - meant_function, meant_function)
+    precision = _share(
+        matched[:, :, 0] @ worth,
+        matched[:, :, 2] @ worth,
+        length - said_function,
+        said_function,
+    )
+    recall = _share(
+        matched[:, :, 1] @ worth,
+        matched[:, :, 3] @ worth,
+        meant - meant_function,
+        meant_function,
+    )
     below = ALPHA * precision + (1 - ALPHA) * recall
-    mean = np.where(below > 0, precision * recall / np.where(below > 0, below, 1.0), 0.0)
+    mean = np.where(
+        below > 0, precision * recall / np.where(below > 0, below, 1.0), 0.0
+    )
     words = (sums[:, 21] + sums[:, 22]) / 2
     broken = np.where(words > 0, sums[:, 20] / np.where(words > 0, words, 1.0), 0.0)
     return np.asarray(mean * (1 - GAMMA * broken**BETA), float)
@@ -46,8 +58,13 @@ def meteor_of(rows: "Floats") -> float:
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 
-def _share(content: "Floats", function: "Floats", all_content: "Floats", all_function: "Floats") -> "Floats":
+def _share(
+    content: "Floats", function: "Floats", all_content: "Floats", all_function: "Floats"
+) -> "Floats":
     import numpy as np
 
     below = DELTA * all_content + (1 - DELTA) * all_function
-    return np.asarray((DELTA * content + (1 - DELTA) * function) / np.where(below > 0, below, 1.0), float)
+    return np.asarray(
+        (DELTA * content + (1 - DELTA) * function) / np.where(below > 0, below, 1.0),
+        float,
+    )

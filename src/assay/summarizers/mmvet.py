@@ -16,16 +16,28 @@ CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
 class MmVet:
     """The overall mean of 100, with one line for each capability and one for each combination of several."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        (overall, *_) = Mean()([replace(record, tags={}) for record in records], context)
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
+        (overall, *_) = Mean()(
+            [replace(record, tags={}) for record in records], context
+        )
         groups: dict[str, dict[str, Result]] = {"capability": {}, "combination": {}}
         for capability in CAPABILITIES:
-            members = [record for record in records if capability in record.tags.get("category", "")]
+            members = [
+                record
+                for record in records
+                if capability in record.tags.get("category", "")
+            ]
             if members:
                 groups["capability"][capability] = _mean_of(members, context)
         combinations = sorted({record.tags.get("category", "") for record in records})
         for combination in combinations:
-            members = [record for record in records if record.tags.get("category", "") == combination]
+            members = [
+                record
+                for record in records
+                if record.tags.get("category", "") == combination
+            ]
             groups["combination"][combination] = _mean_of(members, context)
         yield replace(_percent(overall), metric="mmvet", groups=groups)
 

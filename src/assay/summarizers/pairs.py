@@ -19,7 +19,12 @@ PERCEPTION = (
     *("existence", "count", "position", "color"),
     *("posters", "celebrity", "scene", "landmark", "artwork", "ocr"),
 )
-COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
+COGNITION = (
+    "commonsense_reasoning",
+    "numerical_calculation",
+    "text_translation",
+    "code_reasoning",
+)
 
 
 @summarizers.register("mme")
@@ -30,21 +35,37 @@ class Mme:
     category: str = "category"
     """The tag that names the category."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        rows, flags = self._by_image(records, Counting.of(records, context), reducer_of(context))
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
+        rows, flags = self._by_image(
+            records, Counting.of(records, context), reducer_of(context)
+        )
         flags = [*_reduced_flags(records, context), *flags]
         present = {group for group, _, _ in rows}
-        scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
+        scores = {
+            name: self._of_category(name, rows, records, context)
+            for name in sorted(present)
+        }
         for metric, names in (("perception", PERCEPTION), ("cognition", COGNITION)):
             part_rows = [row for row in rows if row[0] in names]
             absent = [name for name in names if name not in present]
             if not part_rows:
                 continue
             marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
-            groups = {self.category: {name: scores[name] for name in names if name in scores}}
+            groups = {
+                self.category: {name: scores[name] for name in names if name in scores}
+            }
             members = self._members(records, names)
             heading = Heading(metric, groups, marks)
-            result = grouped_result(part_rows, sum_of_scores, members, context, heading, ends=_ends(part_rows))
+            result = grouped_result(
+                part_rows,
+                sum_of_scores,
+                members,
+                context,
+                heading,
+                ends=_ends(part_rows),
+            )
             yield replace(result, n_expected=expected_of(members, records, context))
         other = [row for row in rows if row[0] not in (*PERCEPTION, *COGNITION)]
         if other or not rows:
@@ -52,28 +73,44 @@ class Mme:
             groups = {self.category: {name: scores[name] for name in strange}}
             members = self._members(records, strange) if rows else list(records)
             heading = Heading("mme", groups, flags)
-            result = grouped_result(other, sum_of_scores, members, context, heading, ends=_ends(other))
+            result = grouped_result(
+                other, sum_of_scores, members, context, heading, ends=_ends(other)
+            )
             yield replace(result, n_expected=expected_of(members, records, context))
 
-    def _members(self, records: Sequence[ScoreRecord], names: Sequence[str]) -> list[ScoreRecord]:
-        return [record for record in records if _category(record, self.category) in names]
+    def _members(
+        self, records: Sequence[ScoreRecord], names: Sequence[str]
+    ) -> list[ScoreRecord]:
+        return [
+            record for record in records if _category(record, self.category) in names
+        ]
 
     def _of_category(
-        self, name: str, rows: Sequence[Row], records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        name: str,
+        rows: Sequence[Row],
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Result:
         part = [row for row in rows if row[0] == name]
         members = self._members(records, (name,))
-        right, questions, both, images = (math.fsum(column) for column in zip(*(row[2] for row in part), strict=True))
+        right, questions, both, images = (
+            math.fsum(column) for column in zip(*(row[2] for row in part), strict=True)
+        )
         details = {
             "acc": 100 * right / questions,
             "acc_plus": 100 * both / images if images else None,
             "pictures": int(images),
         }
         heading = Heading("mme", details=details)
-        result = grouped_result(part, sum_of_scores, members, context, heading, ends=_ends(part))
+        result = grouped_result(
+            part, sum_of_scores, members, context, heading, ends=_ends(part)
+        )
         return replace(result, n_expected=None)
 
-    def _by_image(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
+    def _by_image(
+        self, records: Sequence[ScoreRecord], counted: Counting, reducer: str
+    ) -> tuple[list[Row], list[str]]:
         """For each image: questions right, questions, images with all right, images; in fractions of 1."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
@@ -84,7 +121,9 @@ class Mme:
                     where="summarizer 'mme'",
                     fix="let the dataset name the column of the image as group",
                 )
-            images.setdefault((_category(record, self.category), image), []).append(record)
+            images.setdefault((_category(record, self.category), image), []).append(
+                record
+            )
         rows: list[Row] = []
         alone = torn = 0
         for (category, image), members in images.items():
@@ -98,8 +137,12 @@ class Mme:
             numbers = [value for value in right if value is not None]
             if numbers:
                 pair = (0.0, 0.0) if both is None else (both, 1.0)
-                rows.append((category, image, (math.fsum(numbers), len(numbers), *pair)))
-        flags = [f"{alone} images with a single question left out of acc+"] if alone else []
+                rows.append(
+                    (category, image, (math.fsum(numbers), len(numbers), *pair))
+                )
+        flags = (
+            [f"{alone} images with a single question left out of acc+"] if alone else []
+        )
         if torn:
             flags.append(f"{torn} images with an unresolved question left out of acc+")
         return rows, flags
@@ -111,16 +154,23 @@ def _together(
     """The values of each sample's answers, or of the answers of each attempt: the first of all, then the second."""
     found: dict[str | int, list[float | None]] = {}
     for record in records:
-        found.setdefault(record.id if by_sample else record.epoch, []).append(counted(record))
+        found.setdefault(record.id if by_sample else record.epoch, []).append(
+            counted(record)
+        )
     return list(found.values())
 
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Of each attempt whether all is right; `None` where a value is missing."""
-    return [None if None in values else float(all(value == 1 for value in values)) for values in attempts]
+    return [
+        None if None in values else float(all(value == 1 for value in values))
+        for values in attempts
+    ]
 
 
-def _reduced(units: Sequence[Sequence[float | None]], reducer: str) -> list[float | None]:
+def _reduced(
+    units: Sequence[Sequence[float | None]], reducer: str
+) -> list[float | None]:
     """The one value of each unit; `None` where what is missing leaves none."""
     found = []
     for values in units:
@@ -130,8 +180,13 @@ def _reduced(units: Sequence[Sequence[float | None]], reducer: str) -> list[floa
     return found
 
 
-def _reduced_flags(records: Sequence[ScoreRecord], context: SummaryContext) -> tuple[str, ...]:
-    return reducer_flags(reducer_of(context), repeated=len({record.id for record in records}) < len(records))
+def _reduced_flags(
+    records: Sequence[ScoreRecord], context: SummaryContext
+) -> tuple[str, ...]:
+    return reducer_flags(
+        reducer_of(context),
+        repeated=len({record.id for record in records}) < len(records),
+    )
 
 
 def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
@@ -139,7 +194,12 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sum(100 * s[:, 0] / s[:, 1] + 100 * s[:, 2] / s[:, 3] for s in sums.values()), float)
+        return np.asarray(
+            sum(
+                100 * s[:, 0] / s[:, 1] + 100 * s[:, 2] / s[:, 3] for s in sums.values()
+            ),
+            float,
+        )
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
@@ -167,16 +227,24 @@ class HallusionBench:
     script; VLMEvalKit counts them as a figure."""
     category: str = "category"
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         unit = tuple(self.set)
         yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
-        yield _share_all_right(records, context, "qAcc", by=(*unit, self.question), unit=unit)
+        yield _share_all_right(
+            records, context, "qAcc", by=(*unit, self.question), unit=unit
+        )
         with_figure = [record for record in records if not self._shows_none(record)]
-        result = _share_all_right(with_figure, context, "fAcc", by=(*unit, self.figure), unit=unit)
+        result = _share_all_right(
+            with_figure, context, "fAcc", by=(*unit, self.figure), unit=unit
+        )
         yield replace(result, n_expected=expected_of(with_figure, records, context))
 
     def _shows_none(self, record: ScoreRecord) -> bool:
-        return (record.tags.get(self.category), record.tags.get(self.figure)) == tuple(self.figureless or ())
+        return (record.tags.get(self.category), record.tags.get(self.figure)) == tuple(
+            self.figureless or ()
+        )
 
 
 def _share_all_right(
@@ -190,12 +258,16 @@ def _share_all_right(
     """`by` names the tags of a group, `None` takes each sample by itself; `unit` those of what is drawn whole."""
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:
-        members.setdefault((record.id,) if by is None else _tags(record, by, metric), []).append(record)
+        members.setdefault(
+            (record.id,) if by is None else _tags(record, by, metric), []
+        ).append(record)
     counted = Counting.of(records, context)
     rows: list[Row] = []
     torn = 0
     for group in members.values():
-        (all_right,) = _reduced([_all_right(_together(group, counted))], reducer_of(context))
+        (all_right,) = _reduced(
+            [_all_right(_together(group, counted))], reducer_of(context)
+        )
         if all_right is None:
             torn += 1
         else:

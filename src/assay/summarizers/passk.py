@@ -6,7 +6,15 @@ The answers are the candidates of each request and its epochs together; both num
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
+from ..core import (
+    COUNTED_AS_ZERO,
+    UNRESOLVED,
+    Outcome,
+    Result,
+    ScoreRecord,
+    SummarizerError,
+    SummaryContext,
+)
 from ..registry import summarizers
 from .attempts import Attempts
 from .derived import verdict
@@ -36,7 +44,9 @@ class _PassK:
     def __post_init__(self) -> None:
         for k in self._all_k():
             if not isinstance(k, int) or k < 1:
-                raise SummarizerError(f"k must be a whole number from 1 on, got {k!r}", where="pass@k")
+                raise SummarizerError(
+                    f"k must be a whole number from 1 on, got {k!r}", where="pass@k"
+                )
 
     def _all_k(self) -> tuple[int, ...]:
         return (self.k,) if isinstance(self.k, int) else tuple(self.k)
@@ -52,7 +62,10 @@ class _PassK:
         for metric, questions in _questions(records, context, self.right_at).items():
             for k in self._all_k():
                 name = f"{metric}.pass{sign}{k}"
-                rows = (_verdict(id, answers, name, k, chance) for id, answers in questions.items())
+                rows = (
+                    _verdict(id, answers, name, k, chance)
+                    for id, answers in questions.items()
+                )
                 yield mean_of(read_table(rows), name, chances)
 
 
@@ -61,7 +74,9 @@ class _PassK:
 class PassAtK(_PassK):
     """The chance that at least one of k answers is right."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`metric.pass@k` for each k."""
         return self._results(records, context, "@", pass_at_k)
 
@@ -71,12 +86,20 @@ class PassAtK(_PassK):
 class PassHatK(_PassK):
     """The chance that all of k answers are right."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`metric.pass^k` for each k."""
         return self._results(records, context, "^", pass_hat_k)
 
 
-def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[int, int, int], float]) -> ScoreRecord:
+def _verdict(
+    id: str,
+    answers: _Answers,
+    name: str,
+    k: int,
+    chance: Callable[[int, int, int], float],
+) -> ScoreRecord:
     # A question that lost answers may have had enough of them: it cannot be blamed.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, answers.lost_as)
@@ -86,7 +109,13 @@ def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[in
             where=f"metric {name!r}",
             fix=f"ask for at least {k} candidates (`n`) or `epochs`, or choose a smaller k",
         )
-    return verdict(answers.first, id, name, chance(answers.judged, answers.right, k), Outcome.SCORED.value)
+    return verdict(
+        answers.first,
+        id,
+        name,
+        chance(answers.judged, answers.right, k),
+        Outcome.SCORED.value,
+    )
 
 
 def _questions(

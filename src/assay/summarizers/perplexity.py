@@ -12,14 +12,22 @@ from .statistics.estimate import Floats
 
 @summarizers.register("perplexity")
 @pools
-def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def perplexity(
+    records: Sequence[ScoreRecord], context: SummaryContext
+) -> Iterator[Result]:
     """Perplexity by word, by byte and by token, and bits per byte.
 
     The one by token compares only models that share a tokenizer; it is left out where tokens were not counted.
     """
-    for name, unit in (("word_perplexity", "words"), ("byte_perplexity", "bytes"), ("token_perplexity", "tokens")):
+    for name, unit in (
+        ("word_perplexity", "words"),
+        ("byte_perplexity", "bytes"),
+        ("token_perplexity", "tokens"),
+    ):
         recipe = Recipe("perplexity", (("logprob",), (unit,)))
-        if unit != "tokens" or any(recipe.read(record) is not None for record in records):
+        if unit != "tokens" or any(
+            recipe.read(record) is not None for record in records
+        ):
             yield corpus_result(records, context, name, recipe, higher_is_better=False)
     bits = Recipe("bits", (("logprob",), ("bytes",)))
     yield corpus_result(records, context, "bits_per_byte", bits, higher_is_better=False)
@@ -27,7 +35,9 @@ def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Itera
 
 @summarizers.register("item_perplexity")
 @pools
-def item_perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def item_perplexity(
+    records: Sequence[ScoreRecord], context: SummaryContext
+) -> Iterator[Result]:
     """Perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
     recipe = Recipe("perplexity", (("logprob",), (ONE,)))
     yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)

@@ -32,7 +32,9 @@ class Pooled:
     """The lowest and the highest value of the ratio, where it has a highest one: 0 and 1 for a share."""
     pools: ClassVar[bool] = True
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """One result; the mean of the samples' own ratios is in its details."""
         names = (_names(self.numerator), _names(self.denominator))
         recipe = Recipe("ratio" if self.bounds is None else "share", names)
@@ -40,11 +42,15 @@ class Pooled:
         above, below = pool.counts[0::2], pool.counts[1::2]
         ratios = [a / b for a, b in zip(above, below, strict=True) if b]
         # Where each numerator is 0 or 1 of 1 it is a share of samples, which is known to end at 1.
-        are_shares = all(b == 1.0 and a in (0.0, 1.0) for a, b in zip(above, below, strict=True))
+        are_shares = all(
+            b == 1.0 and a in (0.0, 1.0) for a, b in zip(above, below, strict=True)
+        )
         common = result_names(context, self.metric or context.scorer)
         yield Result(
             **common,
-            **pool.result(common, recipe, self.bounds or ((0.0, 1.0) if are_shares else POSITIVE)),
+            **pool.result(
+                common, recipe, self.bounds or ((0.0, 1.0) if are_shares else POSITIVE)
+            ),
             n_expected=context.n_expected,
             outcomes=dict(pool.outcomes),
             parsed_value=pool.ratio(pool.scored),

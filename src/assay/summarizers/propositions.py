@@ -19,8 +19,18 @@ def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
     details = {"categories": _categories(records)}
     by_image = OneEach(records, Counting.of(records, context), context)
     pooled = ("no reducer: every answer counts",) if by_image.flags else ()
-    yield corpus_result(records, context, "dpg", by_image, details=details, ends=(0.0, 1.0), flags=by_image.flags)
-    yield corpus_result(records, context, "dpg_questions", _by_question, ends=(0.0, 1.0), flags=pooled)
+    yield corpus_result(
+        records,
+        context,
+        "dpg",
+        by_image,
+        details=details,
+        ends=(0.0, 1.0),
+        flags=by_image.flags,
+    )
+    yield corpus_result(
+        records, context, "dpg_questions", _by_question, ends=(0.0, 1.0), flags=pooled
+    )
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
@@ -34,4 +44,7 @@ def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
             cell = sums.setdefault(name, [0, 0])
             cell[0] += yes
             cell[1] += count
-    return {name: {"value": yes / count, "n": count} for name, (yes, count) in sorted(sums.items())}
+    return {
+        name: {"value": yes / count, "n": count}
+        for name, (yes, count) in sorted(sums.items())
+    }

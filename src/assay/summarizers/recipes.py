@@ -60,7 +60,10 @@ class Recipe:
             found = None if any(count is None for count in found) else found
         if found is None or self.weights is None:
             return found
-        return [math.fsum(w * count for w, count in zip(row, found, strict=True)) for row in self.weights]
+        return [
+            math.fsum(w * count for w, count in zip(row, found, strict=True))
+            for row in self.weights
+        ]
 
     def function(self) -> Formula:
         """The formula, for many rows of sums at once."""
@@ -68,7 +71,10 @@ class Recipe:
 
     def to_plain(self) -> dict[str, Any]:
         """The recipe as it stands in `details` of a result."""
-        plain: dict[str, Any] = {"formula": self.formula, "counts": _listed(self.counts)}
+        plain: dict[str, Any] = {
+            "formula": self.formula,
+            "counts": _listed(self.counts),
+        }
         if self.weights is not None:
             plain["weights"] = _listed(self.weights)
         return {**plain, "options": dict(self.options)} if self.options else plain
@@ -76,9 +82,18 @@ class Recipe:
     @classmethod
     def from_plain(cls, plain: Any) -> "Recipe | None":
         """The recipe a result holds; `None` if it holds none that is known."""
-        if not isinstance(plain, Mapping) or plain.get("formula") not in SCALES or "counts" not in plain:
+        if (
+            not isinstance(plain, Mapping)
+            or plain.get("formula") not in SCALES
+            or "counts" not in plain
+        ):
             return None
-        return cls(plain["formula"], plain["counts"], plain.get("weights"), plain.get("options", EMPTY))
+        return cls(
+            plain["formula"],
+            plain["counts"],
+            plain.get("weights"),
+            plain.get("options", EMPTY),
+        )
 
 
 def _formula(name: str, **options: Any) -> Formula:
@@ -120,4 +135,8 @@ ONE = "1"
 
 
 def _listed(names: Any) -> Any:
-    return names if isinstance(names, (str, int, float)) else [_listed(name) for name in names]
+    return (
+        names
+        if isinstance(names, (str, int, float))
+        else [_listed(name) for name in names]
+    )

@@ -15,7 +15,9 @@ def value_reader(metric: str, unread: float | None) -> ValueOf:
     def value_of(record: ScoreRecord) -> float | None:
         if record.outcome in UNRESOLVED:
             return None
-        return unread if record.outcome in COUNTED_AS_ZERO else record.values.get(metric)
+        return (
+            unread if record.outcome in COUNTED_AS_ZERO else record.values.get(metric)
+        )
 
     return value_of
 
@@ -39,5 +41,7 @@ def values_by_sample(
         values.setdefault(record.id, []).append(value)
         together = record.cluster if record.cluster is not None else record.group
         clusters[record.id] = ("sample", record.id) if together is None else together
-    reduced = {id: one_value(answers, lost[id], reducer) for id, answers in values.items()}
+    reduced = {
+        id: one_value(answers, lost[id], reducer) for id, answers in values.items()
+    }
     return {id: one.value for id, one in reduced.items() if one is not None}, clusters

@@ -31,7 +31,12 @@ class Counting:
     """Which of the scorer's values; left out, its only or first one."""
 
     @classmethod
-    def of(cls, records: Sequence[ScoreRecord], context: SummaryContext, metric: str | None = None) -> "Counting":
+    def of(
+        cls,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
+        metric: str | None = None,
+    ) -> "Counting":
         """As the scale of the scorer and the values it gave have it."""
         reader = cls(None, metric)
         scored = [value for record in records if (value := reader(record)) is not None]
@@ -47,7 +52,9 @@ class Counting:
 
     def flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
         """That unread answers were left out, where some were."""
-        lost = self.unread is None and any(record.outcome in COUNTED_AS_ZERO for record in records)
+        lost = self.unread is None and any(
+            record.outcome in COUNTED_AS_ZERO for record in records
+        )
         return (UNREAD_LEFT_OUT,) if lost else ()
 
 
@@ -58,7 +65,10 @@ class OneEach:
     """
 
     def __init__(
-        self, records: Sequence[ScoreRecord], counted: Callable[[ScoreRecord], float | None], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        counted: Callable[[ScoreRecord], float | None],
+        context: SummaryContext,
     ) -> None:
         self._counted = counted
         self._first: dict[str, int] = {}
@@ -67,14 +77,20 @@ class OneEach:
                 self._first.setdefault(record.id, record.epoch)
         reducer = reducer_of(context)
         self._values, _ = values_by_sample(records, counted, reducer)
-        self.flags = reducer_flags(reducer, repeated=len({record.id for record in records}) < len(records))
+        self.flags = reducer_flags(
+            reducer, repeated=len({record.id for record in records}) < len(records)
+        )
         """How repeats were reduced, where it was not by their mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
         """A value and how many samples it is of; `None` for an answer that does not count."""
         if record.id not in self._values or self._counted(record) is None:
             return None
-        return (self._values[record.id], 1.0) if self._first[record.id] == record.epoch else (0.0, 0.0)
+        return (
+            (self._values[record.id], 1.0)
+            if self._first[record.id] == record.epoch
+            else (0.0, 0.0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +132,37 @@ def grouped_result(
     }
     marks = (*unresolved_flags(outcomes), *counted.flags(records), *heading.flags)
     if not rows:
-        return Result(value=None, interval="none: nothing was scored", flags=marks, **common)
+        return Result(
+            value=None, interval="none: nothing was scored", flags=marks, **common
+        )
     names = sorted({group for group, _, _ in rows})
     width = len(rows[0][2])
     table = _side_by_side(rows, names, width)
 
     def over_groups(sums: "Floats") -> "Floats":
-        return formula({name: sums[:, at * width : (at + 1) * width] for at, name in enumerate(names)})
+        return formula(
+            {
+                name: sums[:, at * width : (at + 1) * width]
+                for at, name in enumerate(names)
+            }
+        )
 
     if not _is_finite(over_groups(table.sum(axis=0, keepdims=True))):
-        return Result(value=None, interval="none: undefined on these counts", flags=marks, **common)
+        return Result(
+            value=None,
+            interval="none: undefined on these counts",
+            flags=marks,
+            **common,
+        )
     if estimator is not None:
         return Result(**interval_of(estimator(rows), marks), **common)
     # The group is part of the unit: an image that occurs in two groups is a unit in each.
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
-    return Result(**interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks), **common)
+    return Result(
+        **interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks),
+        **common,
+    )
 
 
 def results_by_group(
@@ -148,7 +179,15 @@ def results_by_group(
     for name in sorted(members):
         part = [row for row in rows if row[0] == name]
         heading = Heading(metric)
-        result = grouped_result(part, formula, members[name], context, heading, counted=counted, estimator=estimator)
+        result = grouped_result(
+            part,
+            formula,
+            members[name],
+            context,
+            heading,
+            counted=counted,
+            estimator=estimator,
+        )
         results[name] = replace(result, n_expected=None)
     return results
 
@@ -162,11 +201,16 @@ def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
     return (low, high) if inside else None
 
 
-def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) -> Estimate:
+def mean_of_rows(
+    rows: Sequence[Row], ends: Ends | None, level: float = 0.95
+) -> Estimate:
     """The mean of rows that each are a value, or several added up, and how many: with their units as clusters."""
     counted = [(unit, counts) for _, unit, counts in rows if counts[1]]
     units = [unit for unit, _ in counted]
-    values, sizes = [counts[0] for _, counts in counted], [counts[1] for _, counts in counted]
+    values, sizes = (
+        [counts[0] for _, counts in counted],
+        [counts[1] for _, counts in counted],
+    )
     clusters = units if len(set(units)) < len(units) else None
     if set(sizes) == {1.0}:
         binary = ends in (None, (0.0, 1.0)) and set(values) <= {0.0, 1.0}
@@ -174,11 +218,17 @@ def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) ->
     return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
 
 
-def expected_of(members: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
+def expected_of(
+    members: Sequence[ScoreRecord],
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> int | None:
     """How many samples a number of some records is of: all that are expected, less those that belong elsewhere."""
     if context.n_expected is None:
         return None
-    return context.n_expected - len({record.id for record in records} - {record.id for record in members})
+    return context.n_expected - len(
+        {record.id for record in records} - {record.id for record in members}
+    )
 
 
 def unit_of(record: ScoreRecord) -> str:

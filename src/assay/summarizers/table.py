@@ -45,7 +45,10 @@ class Table:
 
     def outcome_counts(self) -> dict[str, int]:
         """How many rows had each outcome that occurred."""
-        return {self.outcome_names[code]: n for code, n in sorted(Counter(self.outcomes).items())}
+        return {
+            self.outcome_names[code]: n
+            for code, n in sorted(Counter(self.outcomes).items())
+        }
 
     def names(self, otherwise: str) -> list[str]:
         """The metrics: those of the answers that were judged, else those of any; else `otherwise`.
@@ -58,7 +61,10 @@ class Table:
         judged = [
             name
             for name, column in self.metrics.items()
-            if any(v == v and not zero[code] for v, code in zip(column, self.outcomes, strict=True))
+            if any(
+                v == v and not zero[code]
+                for v, code in zip(column, self.outcomes, strict=True)
+            )
         ]
         return judged or list(self.metrics)
 
@@ -69,7 +75,9 @@ class Table:
         scored = [outcome == Outcome.SCORED for outcome in self.outcome_names]
         column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
         cells = zip(column, self.outcomes, strict=True)
-        return array("d", (value if scored[code] else NO_VALUE for value, code in cells))
+        return array(
+            "d", (value if scored[code] else NO_VALUE for value, code in cells)
+        )
 
     def resolved(self, name: str, zero: float | None) -> "array[float]":
         """The column of a metric with the outcomes applied: `zero` for an answer that could not be read.
@@ -80,7 +88,13 @@ class Table:
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
         for outcome in self.outcome_names:
-            fixed.append(UNKNOWN if outcome in UNRESOLVED else counted if outcome in COUNTED_AS_ZERO else None)
+            fixed.append(
+                UNKNOWN
+                if outcome in UNRESOLVED
+                else counted
+                if outcome in COUNTED_AS_ZERO
+                else None
+            )
         column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
         if all(value is None for value in fixed):
             return column
@@ -93,7 +107,9 @@ class Table:
             self._spare_other_metrics(done, name, column)
         return done
 
-    def _spare_other_metrics(self, done: "array[float]", name: str, column: "array[float]") -> None:
+    def _spare_other_metrics(
+        self, done: "array[float]", name: str, column: "array[float]"
+    ) -> None:
         """An unread answer with values for other metrics only does not concern this one; what this one read stands."""
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
@@ -101,7 +117,11 @@ class Table:
             value = column[row]
             if zero[code] and value and math.isfinite(value):
                 done[row] = value
-            elif zero[code] and math.isnan(value) and any(not math.isnan(other[row]) for other in others):
+            elif (
+                zero[code]
+                and math.isnan(value)
+                and any(not math.isnan(other[row]) for other in others)
+            ):
                 done[row] = NO_VALUE
 
 
@@ -144,9 +164,17 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
         tags.append(tag_codes.setdefault(key, len(tag_codes)))
         tied = record.details.get("ties")
         if isinstance(tied, Mapping):
-            ties.update(name for name in record.values if name.removeprefix(f"{record.scorer}.") in tied)
+            ties.update(
+                name
+                for name in record.values
+                if name.removeprefix(f"{record.scorer}.") in tied
+            )
         cluster = record.cluster
-        clusters.append(-1 if cluster is None else cluster_codes.setdefault(cluster, len(cluster_codes)))
+        clusters.append(
+            -1
+            if cluster is None
+            else cluster_codes.setdefault(cluster, len(cluster_codes))
+        )
     for column in metrics.values():
         _pad(column, len(outcomes))
     return Table(
@@ -155,14 +183,18 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
         outcome_names=list(outcome_codes),
         tags=tags,
         tag_sets=list(tag_codes),
-        clusters=_alone(clusters, samples if with_samples else None, len(cluster_codes)) if cluster_codes else None,
+        clusters=_alone(clusters, samples if with_samples else None, len(cluster_codes))
+        if cluster_codes
+        else None,
         n_clusters=len(cluster_codes),
         samples=samples if with_samples else None,
         ties=ties,
     )
 
 
-def _alone(clusters: "array[int]", samples: "array[int] | None", first: int) -> "array[int]":
+def _alone(
+    clusters: "array[int]", samples: "array[int] | None", first: int
+) -> "array[int]":
     """Gives each sample without a cluster one of its own, numbered from `first`."""
     for row, code in enumerate(clusters):
         if code < 0:

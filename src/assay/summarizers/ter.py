@@ -16,7 +16,14 @@ from .translation import signature
 def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """All edits for each hundred words of the references; lower is better."""
     details = {"signature": signature(records)}
-    yield corpus_result(records, context, "ter", Recipe("ter", "stats"), details=details, higher_is_better=False)
+    yield corpus_result(
+        records,
+        context,
+        "ter",
+        Recipe("ter", "stats"),
+        details=details,
+        higher_is_better=False,
+    )
 
 
 def corpus_ter_from(sums: "Floats") -> "Floats":
@@ -24,4 +31,7 @@ def corpus_ter_from(sums: "Floats") -> "Floats":
     import numpy as np
 
     edits, words = sums[:, 0], sums[:, 1]
-    return np.asarray(100 * np.where(words > 0, edits / np.where(words > 0, words, 1.0), edits > 0), float)
+    return np.asarray(
+        100 * np.where(words > 0, edits / np.where(words > 0, words, 1.0), edits > 0),
+        float,
+    )

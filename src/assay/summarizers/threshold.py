@@ -23,14 +23,20 @@ class Threshold:
     inclusive: bool = True
     """Whether a value exactly at the bar counts as reaching it."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`metric>=bar`, then `metric`; where lower is better, the share at or below the bar."""
         table = read_table(records)
-        sign = (">" if context.higher_is_better else "<") + ("=" if self.inclusive else "")
+        sign = (">" if context.higher_is_better else "<") + (
+            "=" if self.inclusive else ""
+        )
         shares = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
         for metric in table.names(context.scorer):
             name = f"{metric}{sign}{self.bar:g}"
-            changed = with_metric(table, metric, name, lambda value: float(_SIGNS[sign](value, self.bar)))
+            changed = with_metric(
+                table, metric, name, lambda value: float(_SIGNS[sign](value, self.bar))
+            )
             yield mean_of(changed, name, shares, reducer_of(context))
             yield mean_of(table, metric, context, reducer_of(context))
 
@@ -57,13 +63,20 @@ class Rescaled:
                 where="summarizer 'rescaled'",
             )
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """One result for each metric, under its own name or that with the label."""
         table = read_table(records)
         scale = replace(context, bounds=(0.0, self.to))
         for metric in table.names(context.scorer):
             name = f"{metric}.{self.label}" if self.label else metric
-            yield mean_of(with_metric(table, metric, name, self._move), name, scale, reducer_of(context))
+            yield mean_of(
+                with_metric(table, metric, name, self._move),
+                name,
+                scale,
+                reducer_of(context),
+            )
 
     def _move(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
@@ -76,10 +89,14 @@ class Rescaled:
         return float(self.to * share**self.power)
 
 
-def with_metric(table: Table, metric: str, name: str, change: Callable[[float], float]) -> Table:
+def with_metric(
+    table: Table, metric: str, name: str, change: Callable[[float], float]
+) -> Table:
     """The table with one metric under a new name, each number that was scored changed."""
     cells = array("d")
-    others = {other: column for other, column in table.metrics.items() if other != metric}
+    others = {
+        other: column for other, column in table.metrics.items() if other != metric
+    }
     for value, code in zip(table.metrics.get(metric, ()), table.outcomes, strict=False):
         # What is not scored has no value on the old scale to move: its outcome decides.
         is_number = math.isfinite(value) and table.outcome_names[code] == "scored"

@@ -17,7 +17,9 @@ _ORDERS = 4
 def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Corpus BLEU, 0 to 100."""
     recipe = Recipe("bleu", "stats")
-    yield corpus_result(records, context, "bleu", recipe, details={"signature": signature(records)})
+    yield corpus_result(
+        records, context, "bleu", recipe, details={"signature": signature(records)}
+    )
 
 
 @summarizers.register("chrf")
@@ -45,7 +47,11 @@ def corpus_bleu_from(sums: "Floats") -> "Floats":
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # Without any match, or without a single n-gram of the highest order, the score is 0 by definition.
         logs = np.where(totals > 0, np.log(smoothed / np.maximum(totals, 1)), -np.inf)
-        penalty = np.where(hypothesis < reference, np.exp(1 - reference / np.maximum(hypothesis, 1e-300)), 1.0)
+        penalty = np.where(
+            hypothesis < reference,
+            np.exp(1 - reference / np.maximum(hypothesis, 1e-300)),
+            1.0,
+        )
         values = 100 * penalty * np.exp(logs.mean(axis=1))
     return np.asarray(np.where(matches.any(axis=1), values, 0.0), float)
 
@@ -58,18 +64,27 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
     hypothesis, wanted, shared = counted[:, :, 0], counted[:, :, 1], counted[:, :, 2]
     used = (hypothesis > 0) & (wanted > 0)
     orders = np.maximum(used.sum(axis=1), 1)
-    precision = np.where(used, shared / np.maximum(hypothesis, 1), 0.0).sum(axis=1) / orders
+    precision = (
+        np.where(used, shared / np.maximum(hypothesis, 1), 0.0).sum(axis=1) / orders
+    )
     recall = np.where(used, shared / np.maximum(wanted, 1), 0.0).sum(axis=1) / orders
     below = beta**2 * precision + recall
-    return np.asarray(100 * (1 + beta**2) * precision * recall / np.where(below > 0, below, 1.0), float)
+    return np.asarray(
+        100 * (1 + beta**2) * precision * recall / np.where(below > 0, below, 1.0),
+        float,
+    )
 
 
 def signature(records: Sequence[ScoreRecord]) -> str:
     """What sacreBLEU would print; `nrefs:var` where samples differ in their number of references."""
-    with_counts = [record.details for record in records if "signature" in record.details]
+    with_counts = [
+        record.details for record in records if "signature" in record.details
+    ]
     counts = {details["references"] for details in with_counts}
     references = str(next(iter(counts))) if len(counts) == 1 else "var"
     lines = {str(details["signature"]) for details in with_counts}
     if len(lines) > 1:
-        raise ValueError(f"scores were made with different settings and cannot be pooled: {sorted(lines)}")
+        raise ValueError(
+            f"scores were made with different settings and cannot be pooled: {sorted(lines)}"
+        )
     return f"nrefs:{references}|{lines.pop()}" if lines else ""

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import UNRESOLVED, SummarizerError, SummaryContext
-from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, reduce_repeats
+from .statistics import (
+    Decomposition,
+    Estimate,
+    Reduced,
+    decompose,
+    estimate_mean,
+    reduce_repeats,
+)
 from .table import UNKNOWN, Table
 
 SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
@@ -39,7 +46,12 @@ class Units:
 
 
 def units_of(
-    table: Table, cells: Sequence[float], reducer: str, bounds: tuple[float, float] | None, *, metric: str
+    table: Table,
+    cells: Sequence[float],
+    reducer: str,
+    bounds: tuple[float, float] | None,
+    *,
+    metric: str,
 ) -> Units:
     """The units of one column of resolved cells. `bounds` are the worst and the best value of the metric."""
     if table.samples is not None:
@@ -58,12 +70,18 @@ def units_of(
     units = Units(values, rows, unresolved, len(values) + unresolved)
     if unresolved and bounds is not None:
         total = math.fsum(values)
-        units.worst, units.best = ((total + unresolved * end) / units.answers for end in bounds)
+        units.worst, units.best = (
+            (total + unresolved * end) / units.answers for end in bounds
+        )
     return units
 
 
 def _reduced(
-    table: Table, cells: Sequence[float], reducer: str, bounds: tuple[float, float] | None, metric: str
+    table: Table,
+    cells: Sequence[float],
+    reducer: str,
+    bounds: tuple[float, float] | None,
+    metric: str,
 ) -> Units:
     """One value for each sample from the answers of all its epochs."""
     assert table.samples is not None
@@ -95,12 +113,19 @@ def _reduced(
                 # A row that could not be asked is one lost answer, and pass@k may need more: then nothing is known.
                 enough = _enough(len(answers) + lost, reducer)
                 for filled, end in ((worst, bounds[0]), (best, bounds[1])):
-                    filled.append(reduce_repeats([*answers, *[end] * lost], reducer).value if enough else end)
+                    filled.append(
+                        reduce_repeats([*answers, *[end] * lost], reducer).value
+                        if enough
+                        else end
+                    )
     except ValueError as error:
         raise SummarizerError(str(error), where=f"metric {metric!r}") from error
     units.values, units.rows, units.repeats = values, rows, repeats
     if worst:
-        units.worst, units.best = math.fsum(worst) / len(worst), math.fsum(best) / len(best)
+        units.worst, units.best = (
+            math.fsum(worst) / len(worst),
+            math.fsum(best) / len(best),
+        )
     return units
 
 
@@ -120,13 +145,20 @@ def _enough(answers: int, reducer: str) -> bool:
 
 
 def estimate_units(
-    table: Table, units: Units, reducer: str = "mean", *, binary: bool, ends: tuple[float, float] | None = None
+    table: Table,
+    units: Units,
+    reducer: str = "mean",
+    *,
+    binary: bool,
+    ends: tuple[float, float] | None = None,
 ) -> tuple[Estimate, dict[str, Any]]:
     """The mean over units with its interval, and the decomposition of the variance where there are repeats.
 
     `ends` are the lowest and the highest value of the metric, where they are known.
     """
-    clusters = None if table.clusters is None else [table.clusters[row] for row in units.rows]
+    clusters = (
+        None if table.clusters is None else [table.clusters[row] for row in units.rows]
+    )
     estimate = estimate_mean(units.values, clusters, binary=binary, ends=ends)
     if table.samples is None:
         return estimate, {}
@@ -138,7 +170,10 @@ def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str
     details: dict[str, Any] = {
         "reducer": reducer,
         "answers": sum(map(len, units.repeats)),
-        "answers_per_sample": [min(map(len, units.repeats)), max(map(len, units.repeats))],
+        "answers_per_sample": [
+            min(map(len, units.repeats)),
+            max(map(len, units.repeats)),
+        ],
         "within": parts.within,
         "between": parts.between,
         "stderr_at_infinity": parts.stderr_at_infinity,
@@ -164,10 +199,19 @@ def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
     return failure_flags(unresolved / total if total else 0.0)
 
 
-def result_names(context: SummaryContext, metric: str, *, higher_is_better: bool | None = None) -> dict[str, Any]:
+def result_names(
+    context: SummaryContext, metric: str, *, higher_is_better: bool | None = None
+) -> dict[str, Any]:
     """The fields in which a result says what it is a number of."""
-    is_better = context.higher_is_better if higher_is_better is None else higher_is_better
-    names = {"task": context.task, "model": context.model, "metric": metric, "protocol": context.protocol}
+    is_better = (
+        context.higher_is_better if higher_is_better is None else higher_is_better
+    )
+    names = {
+        "task": context.task,
+        "model": context.model,
+        "metric": metric,
+        "protocol": context.protocol,
+    }
     return {**names, "higher_is_better": is_better}
 
 

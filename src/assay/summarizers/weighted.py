@@ -23,8 +23,22 @@ from .strata import (
     unit_of,
 )
 
-WISE_LEGACY = {"culture": 0.4, "time": 0.167, "space": 0.133, "biology": 0.1, "physics": 0.1, "chemistry": 0.1}
-WISE_VERIFIED = {"culture": 0.4, "time": 0.12, "space": 0.12, "biology": 0.12, "physics": 0.12, "chemistry": 0.12}
+WISE_LEGACY = {
+    "culture": 0.4,
+    "time": 0.167,
+    "space": 0.133,
+    "biology": 0.1,
+    "physics": 0.1,
+    "chemistry": 0.1,
+}
+WISE_VERIFIED = {
+    "culture": 0.4,
+    "time": 0.12,
+    "space": 0.12,
+    "biology": 0.12,
+    "physics": 0.12,
+    "chemistry": 0.12,
+}
 
 
 @summarizers.register("group_mean")
@@ -42,9 +56,14 @@ class GroupMean:
 
     def __post_init__(self) -> None:
         if any(not weight > 0 for weight in self.weights.values()):
-            raise UsageError("summarizer 'group_mean' cannot weigh a group with 0 or less", fix="leave that group out")
+            raise UsageError(
+                "summarizer 'group_mean' cannot weigh a group with 0 or less",
+                fix="leave that group out",
+            )
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
         counted = Counting.of(records, context, self.metric)
         one_each = OneEach(records, counted, context)
@@ -61,7 +80,10 @@ class GroupMean:
             if counts is not None:
                 rows.append((group, unit_of(record), counts))
         present = {group for group, _, _ in rows}
-        flags = [*one_each.flags, *_flags(sorted(weights.keys() - present), sorted(strange), self.by)]
+        flags = [
+            *one_each.flags,
+            *_flags(sorted(weights.keys() - present), sorted(strange), self.by),
+        ]
         shares = weights or dict.fromkeys(present, 1.0)
 
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
@@ -71,23 +93,49 @@ class GroupMean:
 
         def estimator(group_rows: Sequence[Row]) -> Estimate:
             names = sorted({group for group, _, _ in group_rows})
-            parts = [mean_of_rows([row for row in group_rows if row[0] == name], ends) for name in names]
-            return parts[0] if len(parts) == 1 else weighted_mean(parts, [shares[name] for name in names], "macro")
+            parts = [
+                mean_of_rows([row for row in group_rows if row[0] == name], ends)
+                for name in names
+            ]
+            return (
+                parts[0]
+                if len(parts) == 1
+                else weighted_mean(parts, [shares[name] for name in names], "macro")
+            )
 
-        each = results_by_group(rows, members, formula, context, self.name, estimator, counted) if rows else {}
+        each = (
+            results_by_group(
+                rows, members, formula, context, self.name, estimator, counted
+            )
+            if rows
+            else {}
+        )
         groups = {self.by: each} if rows else {}
         everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
-        result = grouped_result(rows, formula, everyone, context, heading, counted=counted, estimator=estimator)
+        result = grouped_result(
+            rows,
+            formula,
+            everyone,
+            context,
+            heading,
+            counted=counted,
+            estimator=estimator,
+        )
         yield replace(result, n_expected=expected_of(everyone, records, context))
 
 
-def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":
+def mean_of_groups(
+    sums: Mapping[str, "Floats"], weights: Mapping[str, float]
+) -> "Floats":
     """The weighted mean of the groups' means; the weights of the groups that are there are made to add up to 1."""
     import numpy as np
 
     total = sum(weights[name] for name in sums)
-    return np.asarray(sum(weights[name] * s[:, 0] / s[:, 1] for name, s in sums.items()) / total, float)
+    return np.asarray(
+        sum(weights[name] * s[:, 0] / s[:, 1] for name, s in sums.items()) / total,
+        float,
+    )
 
 
 @summarizers.register("wise_legacy")
@@ -97,8 +145,12 @@ class WiseLegacy:
 
     by: str = "category"
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        yield from GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")(records, context)
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
+        yield from GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")(
+            records, context
+        )
 
 
 @summarizers.register("wise_verified")
@@ -108,12 +160,20 @@ class WiseVerified:
 
     by: str = "category"
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")(records, context)
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
+        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")(
+            records, context
+        )
 
 
 def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
-    flags = [f"without {', '.join(absent)}: weights of the rest made to add up to 1"] if absent else []
+    flags = (
+        [f"without {', '.join(absent)}: weights of the rest made to add up to 1"]
+        if absent
+        else []
+    )
     if strange:
         flags.append(f"left out, {by} not known: {', '.join(strange[:5])}")
     return flags

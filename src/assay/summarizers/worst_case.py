@@ -46,35 +46,53 @@ class WorstCase:
         if isinstance(self.numerator, str):
             object.__setattr__(self, "numerator", (self.numerator,))
         if bool(self.numerator) != bool(self.denominator):
-            raise UsageError("summarizer 'worst_case' needs both counts or neither", fix="numerator and denominator")
+            raise UsageError(
+                "summarizer 'worst_case' needs both counts or neither",
+                fix="numerator and denominator",
+            )
 
     @property
     def pools(self) -> bool:
         """Whether every answer is counted by itself, so that none can be reduced."""
         return bool(self.numerator)
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         """`worst(metric)`, or one `worst(metric)[family]` for each family."""
         name = self.name or f"worst({self.metric or context.scorer})"
         families: dict[str, list[ScoreRecord]] = {}
         for record in records:
-            families.setdefault(record.tags.get(self.within, "") if self.within else "", []).append(record)
+            families.setdefault(
+                record.tags.get(self.within, "") if self.within else "", []
+            ).append(record)
         for family, members in sorted(families.items()):
-            result = self._worst(members, context, f"{name}[{family}]" if family else name)
+            result = self._worst(
+                members, context, f"{name}[{family}]" if family else name
+            )
             yield result if len(families) == 1 else replace(result, n_expected=None)
 
-    def _worst(self, records: Sequence[ScoreRecord], context: SummaryContext, name: str) -> Result:
+    def _worst(
+        self, records: Sequence[ScoreRecord], context: SummaryContext, name: str
+    ) -> Result:
         rows: list[Row] = []
-        one_each = OneEach(records, lambda record: self._number(record, context), context)
+        one_each = OneEach(
+            records, lambda record: self._number(record, context), context
+        )
         lacking = 0
         members: dict[str, list[ScoreRecord]] = {}
         without = 0
         for record in records:
-            level, counts = record.tags.get(self.by), self._counts(record) if self.pools else one_each(record)
+            level, counts = (
+                record.tags.get(self.by),
+                self._counts(record) if self.pools else one_each(record),
+            )
             if level is None:
                 without += 1
                 continue
-            lacking += self.pools and counts is None and record.outcome not in UNRESOLVED
+            lacking += (
+                self.pools and counts is None and record.outcome not in UNRESOLVED
+            )
             members.setdefault(level, []).append(record)
             if counts is not None:
                 rows.append((level, unit_of(record), counts))
@@ -85,12 +103,22 @@ class WorstCase:
         ends = POSITIVE if self.pools else scale_of(rows, context)
 
         def estimator(group_rows: Sequence[Row]) -> Estimate:
-            return estimate_worst(group_rows, ends, highest=not context.higher_is_better)
+            return estimate_worst(
+                group_rows, ends, highest=not context.higher_is_better
+            )
 
         levels = results_by_group(rows, members, formula, context, name, estimator)
-        values = {level: result.value for level, result in levels.items() if result.value is not None}
+        values = {
+            level: result.value
+            for level, result in levels.items()
+            if result.value is not None
+        }
         pick = min if context.higher_is_better else max
-        details = {"worst": pick(values, key=lambda level: (values[level], level))} if values else {}
+        details = (
+            {"worst": pick(values, key=lambda level: (values[level], level))}
+            if values
+            else {}
+        )
         flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
         if without:
             flags.append(f"without {self.by}: {without} samples left out")
@@ -99,21 +127,31 @@ class WorstCase:
             flags.append(f"no value for {', '.join(unknown[:5])}")
         leveled = [record for member in members.values() for record in member]
         heading = Heading(name, {self.by: levels}, flags, details)
-        result = grouped_result(rows, formula, leveled, context, heading, estimator=estimator)
+        result = grouped_result(
+            rows, formula, leveled, context, heading, estimator=estimator
+        )
         return replace(result, n_expected=expected_of(leveled, records, context))
 
     def _number(self, record: ScoreRecord, context: SummaryContext) -> float | None:
-        return number_of(record, self.metric or next(iter(record.values), context.scorer), context)
+        return number_of(
+            record, self.metric or next(iter(record.values), context.scorer), context
+        )
 
     def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
         below = record.details.get(self.denominator)
-        above = [record.details[name] for name in self.numerator if record.details.get(name) is not None]
+        above = [
+            record.details[name]
+            for name in self.numerator
+            if record.details.get(name) is not None
+        ]
         if below is None or len(above) < len(self.numerator):
             return None
         return float(sum(above)), float(below)
 
 
-def estimate_worst(rows: Sequence[Row], ends: Ends | None, *, highest: bool) -> Estimate:
+def estimate_worst(
+    rows: Sequence[Row], ends: Ends | None, *, highest: bool
+) -> Estimate:
     """The lowest (or highest) mean over the levels, with an interval from those of the levels.
 
     The worst level is no better than any bound a level has on its good side. As many bounds as there are levels could
@@ -131,10 +169,23 @@ def estimate_worst(rows: Sequence[Row], ends: Ends | None, *, highest: bool) -> 
     high = [estimate.high for estimate in (plain if highest else strict)]
     lows, highs = [x for x in low if x is not None], [x for x in high if x is not None]
     if len(lows) < len(parts) or len(highs) < len(parts):
-        return Estimate(worst.value, None, None, None, n, None, "n/a: a level has no interval")
+        return Estimate(
+            worst.value, None, None, None, n, None, "n/a: a level has no interval"
+        )
     pick = max if highest else min
     flag = worst.unreliable
-    return Estimate(worst.value, worst.stderr, pick(lows), pick(highs), n, None, "from the levels", ends, None, flag)
+    return Estimate(
+        worst.value,
+        worst.stderr,
+        pick(lows),
+        pick(highs),
+        n,
+        None,
+        "from the levels",
+        ends,
+        None,
+        flag,
+    )
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":

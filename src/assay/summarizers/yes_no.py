@@ -35,9 +35,16 @@ LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
 
 @summarizers.register("yes_no")
 @pools
-def yes_no(records: Sequence[ScoreRecord], context: SummaryContext, counting: str = "all") -> Iterator[Result]:
+def yes_no(
+    records: Sequence[ScoreRecord], context: SummaryContext, counting: str = "all"
+) -> Iterator[Result]:
     """From the confusion counts of the scorer `yes_no`; an answer with neither is wrong, and a yes that was missed."""
     if counting not in ("all", "lmms_eval"):
-        raise UsageError(f"summarizer 'yes_no' has no counting {counting!r}", fix="counting: all, or lmms_eval")
+        raise UsageError(
+            f"summarizer 'yes_no' has no counting {counting!r}",
+            fix="counting: all, or lmms_eval",
+        )
     for name, weights in (LMMS_EVAL if counting == "lmms_eval" else SHARES).items():
-        yield corpus_result(records, context, name, Recipe("share", "confusion", weights))
+        yield corpus_result(
+            records, context, name, Recipe("share", "confusion", weights)
+        )

@@ -52,15 +52,27 @@ def build_template(
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
-    found, finish = _resolve(template, kind, where), Finish(system, roles, tuple(produces), chat)
+    found, finish = (
+        _resolve(template, kind, where),
+        Finish(system, roles, tuple(produces), chat),
+    )
     if isinstance(found, BuiltTemplate):
         return BuiltTemplate(
-            found.bare, name=found.name, source=found.source, solve=found.solved, next_turn=found.next_turn,
-            finish=finish, hold=hold,
-        )  # fmt: skip
+            found.bare,
+            name=found.name,
+            source=found.source,
+            solve=found.solved,
+            next_turn=found.next_turn,
+            finish=finish,
+            hold=hold,
+        )
     function: Callable[..., Any] = found if callable(found) else found.prompt
     name = _name_of(function, where)
-    make, solve = _adapted(function, name, where) if inspect.isroutine(function) else (function, None)
+    make, solve = (
+        _adapted(function, name, where)
+        if inspect.isroutine(function)
+        else (function, None)
+    )
     return BuiltTemplate(
         make,
         name=name,
@@ -75,8 +87,12 @@ def build_template(
 
 def _resolve(template: Any, kind: str, where: str) -> Any:
     """The callable a template stands for; of several variants the one in use."""
-    found = template if isinstance(template, Variants) else _look_up(template, kind, where)
-    return _resolve(found.select(), kind, where) if isinstance(found, Variants) else found
+    found = (
+        template if isinstance(template, Variants) else _look_up(template, kind, where)
+    )
+    return (
+        _resolve(found.select(), kind, where) if isinstance(found, Variants) else found
+    )
 
 
 def _look_up(template: Any, kind: str, where: str) -> Any:
@@ -115,12 +131,16 @@ def _from_text(text: str, where: str) -> Any:
     if "{{" in text or "{%" in text or not _NAME.fullmatch(text):
         return JinjaTurn(text, where=where)
     hint = "a text needs {{ column }}, a blank or a mark at its end"
-    raise UnknownName("template", text, templates.names(), where=where or None, hint=hint)
+    raise UnknownName(
+        "template", text, templates.names(), where=where or None, hint=hint
+    )
 
 
 def _from_spec(spec: Spec, where: str) -> Any:
     if is_reference(spec.name):
-        thing = construct(load_attribute(spec.name), spec, kind="template", where=where or None)
+        thing = construct(
+            load_attribute(spec.name), spec, kind="template", where=where or None
+        )
         return _resolve(thing, "qa", where)
     return templates.build(spec, where=where or None)
 
@@ -145,7 +165,9 @@ def _from_list(template: Sequence[Any], where: str) -> Any:
 
 
 def _resolve_class(template: type, where: str) -> Any:
-    instance = construct(template, Spec(template.__name__), kind="template", where=where or None)
+    instance = construct(
+        template, Spec(template.__name__), kind="template", where=where or None
+    )
     if callable(instance) or callable(getattr(instance, "prompt", None)):
         return instance
     raise UsageError(
@@ -159,13 +181,23 @@ class _Written:
     """`{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
 
     def __init__(self, template: Mapping[str, Any], where: str) -> None:
-        unknown = [key for key in template if key not in ("messages", "prompt", "answer")]
+        unknown = [
+            key for key in template if key not in ("messages", "prompt", "answer")
+        ]
         if unknown:
             raise UsageError(
-                f"a template has no {unknown[0]!r}", where=where, fix="its keys are prompt or messages, and answer"
+                f"a template has no {unknown[0]!r}",
+                where=where,
+                fix="its keys are prompt or messages, and answer",
             )
-        body = template["messages"] if "messages" in template else str(template["prompt"])
-        self._make = JinjaTurn(body, where=where) if isinstance(body, str) else _from_list(body, where)
+        body = (
+            template["messages"] if "messages" in template else str(template["prompt"])
+        )
+        self._make = (
+            JinjaTurn(body, where=where)
+            if isinstance(body, str)
+            else _from_list(body, where)
+        )
         answer = template.get("answer")
         if answer is not None:
             where = f"{where or 'template'}, key `answer`"
@@ -178,7 +210,9 @@ class _Written:
 Make = Callable[[Sample], Any]
 
 
-def _adapted(function: Callable[..., Any], name: str, where: str) -> tuple[Make, Make | None]:
+def _adapted(
+    function: Callable[..., Any], name: str, where: str
+) -> tuple[Make, Make | None]:
     """What makes a question and, where the function has a parameter for it, what makes a solved example."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -186,11 +220,20 @@ def _adapted(function: Callable[..., Any], name: str, where: str) -> tuple[Make,
         return function, None
     flag = next((p.name for p in parameters if p.name in SOLVED_NAMES), None)
     needed = [
-        p for p in parameters
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != flag
+        p
+        for p in parameters
+        if p.default is p.empty
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and p.name != flag
     ]
-    takes_sample = any(p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_KEYWORD for p in parameters)
-    if len(needed) > 1 or not takes_sample or (needed and needed[0].kind is needed[0].KEYWORD_ONLY):
+    takes_sample = any(
+        p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_KEYWORD for p in parameters
+    )
+    if (
+        len(needed) > 1
+        or not takes_sample
+        or (needed and needed[0].kind is needed[0].KEYWORD_ONLY)
+    ):
         raise UsageError(
             f"the template {name} takes ({', '.join(p.name for p in parameters)})",
             where=where,
@@ -199,7 +242,9 @@ def _adapted(function: Callable[..., Any], name: str, where: str) -> tuple[Make,
     if flag is None:
         return function, None
     asks, solves = {flag: flag == "is_last"}, {flag: flag == "solved"}
-    return (lambda sample: function(sample, **asks)), (lambda sample: function(sample, **solves))
+    return (lambda sample: function(sample, **asks)), (
+        lambda sample: function(sample, **solves)
+    )
 
 
 def _name_of(function: Any, where: str) -> str:
@@ -213,14 +258,24 @@ def _source_of(template: Any, written_as: Any) -> str:
     """What the prompts depend on: the data a template was given as, its options, and the code of a user's own."""
     if isinstance(template, JinjaTurn):
         return template.render.text
-    lines = [_described(written_as)] if isinstance(written_as, (str, list, tuple, Mapping, Spec)) else []
+    lines = (
+        [_described(written_as)]
+        if isinstance(written_as, (str, list, tuple, Mapping, Spec))
+        else []
+    )
     if is_dataclass(template):
         lines.append(type(template).__qualname__)
-        lines += [f"{f.name}={_described(getattr(template, f.name))}" for f in fields(template) if f.init]
+        lines += [
+            f"{f.name}={_described(getattr(template, f.name))}"
+            for f in fields(template)
+            if f.init
+        ]
     lines.append(getattr(template, "source", ""))
     if not (getattr(template, "__module__", None) or "").startswith("assay."):
         lines.append(_code_of(template))
-    return "\n".join(lines) or getattr(template, "__qualname__", type(template).__qualname__)
+    return "\n".join(lines) or getattr(
+        template, "__qualname__", type(template).__qualname__
+    )
 
 
 def _described(value: Any) -> str:
@@ -230,7 +285,11 @@ def _described(value: Any) -> str:
     if isinstance(value, Spec):
         return f"{value.name}{_described(value.options)}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_described(inner)}" for key, inner in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{key!r}: {_described(inner)}" for key, inner in value.items())
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_described(inner) for inner in value) + "]"
     return value.source if isinstance(value, BuiltTemplate) else repr(value)

@@ -44,7 +44,12 @@ class Finish:
     """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
 
     def __bool__(self) -> bool:
-        return bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
+        return bool(
+            self.system
+            or self.roles
+            or self.produces != TEXT_ONLY
+            or self.chat is not None
+        )
 
     def __call__(self, prompt: Prompt) -> Prompt:
         """The prompt with the task's system text, roles and kinds of answer."""
@@ -59,14 +64,29 @@ class Finish:
         if messages is prompt.messages and produces is prompt.produces:
             return prompt
         return Prompt(
-            messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
+            messages,
+            produces,
+            prompt.continuations,
+            prompt.rolling,
+            prompt.options,
+            prompt.details,
         )
 
 
 class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
-    __slots__ = ("_answer", "_finishes", "_solve", "finish", "hold", "make", "name", "next_turn", "source")
+    __slots__ = (
+        "_answer",
+        "_finishes",
+        "_solve",
+        "finish",
+        "hold",
+        "make",
+        "name",
+        "next_turn",
+        "source",
+    )
 
     def __init__(
         self,
@@ -87,7 +107,9 @@ class BuiltTemplate:
         self._answer = answer
         self._solve = solve
         self.name = name
-        self.source = (source or name) + ("" if finish.chat is None else f"\nchat={finish.chat}")
+        self.source = (source or name) + (
+            "" if finish.chat is None else f"\nchat={finish.chat}"
+        )
         """What the prompts depend on, as text: its digest says whether a saved run still fits."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
@@ -103,7 +125,9 @@ class BuiltTemplate:
         """The prompt before system text, roles and kinds of answer are added."""
         try:
             prompt = self.make(sample)
-            return held(prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold)
+            return held(
+                prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold
+            )
         except AssayError:
             raise
         except (Exception, SystemExit) as error:
@@ -122,9 +146,13 @@ class BuiltTemplate:
     def solved(self, sample: Sample) -> tuple[Message, ...]:
         """The turns of a solved example, its answer included and its system text left out."""
         if self._solve is None:
-            return with_answer(split_head(self.bare(sample).messages)[1], self.answer(sample))
+            return with_answer(
+                split_head(self.bare(sample).messages)[1], self.answer(sample)
+            )
         with blame(TemplateError, self.name, sample.id):
-            return split_head(held(as_prompt(self._solve(sample)), self.hold).messages)[1]
+            return split_head(held(as_prompt(self._solve(sample)), self.hold).messages)[
+                1
+            ]
 
 
 def held(prompt: Prompt, hold: Hold | None) -> Prompt:
@@ -133,12 +161,18 @@ def held(prompt: Prompt, hold: Hold | None) -> Prompt:
     return prompt if messages is prompt.messages else replace(prompt, messages=messages)
 
 
-def held_messages(messages: tuple[Message, ...], hold: Hold | None) -> tuple[Message, ...]:
+def held_messages(
+    messages: tuple[Message, ...], hold: Hold | None
+) -> tuple[Message, ...]:
     """The same for messages; nearly all have nothing to hold, and stay the same object."""
     if hold is None or not _has_unheld(messages):
         return messages
     return tuple(
-        Message(m.role, m.parts and tuple(cast(Part, hold(p)) if _is_unheld(p) else p for p in m.parts))  # type: ignore[arg-type]
+        Message(
+            m.role,
+            m.parts
+            and tuple(cast(Part, hold(p)) if _is_unheld(p) else p for p in m.parts),
+        )  # type: ignore[arg-type]
         for m in messages
     )
 
@@ -165,9 +199,14 @@ def as_prompt(value: Any) -> Prompt:
     """What a template returned, as a prompt: text, a message, parts, a list of turns, or a prompt as it is."""
     if isinstance(value, Prompt):
         return value
-    if not isinstance(value, (str, Mapping, Message, Media)) and isinstance(value, Iterable):
+    if not isinstance(value, (str, Mapping, Message, Media)) and isinstance(
+        value, Iterable
+    ):
         value = list(value)
-        if any(isinstance(item, Message) or (isinstance(item, Mapping) and "role" in item) for item in value):
+        if any(
+            isinstance(item, Message) or (isinstance(item, Mapping) and "role" in item)
+            for item in value
+        ):
             return Prompt(tuple(as_message(item) for item in value))
     return Prompt(as_messages(value))
 
@@ -181,13 +220,19 @@ def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ..
         return messages
     first = messages[0]
     if first.role == "" and first.parts is not None:
-        return (Message("", merge_text((Text(f"{system}\n\n"), *first.parts))), *messages[1:])
+        return (
+            Message("", merge_text((Text(f"{system}\n\n"), *first.parts))),
+            *messages[1:],
+        )
     return (Message("system", (Text(system),)), *messages)
 
 
 def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """A completion as a turn of the user; turns stay as they are."""
-    return tuple(Message("user", m.parts) if m.role == "" and m.parts is not None else m for m in messages)
+    return tuple(
+        Message("user", m.parts) if m.role == "" and m.parts is not None else m
+        for m in messages
+    )
 
 
 def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -211,14 +256,23 @@ def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
     yield Text(text)
 
 
-def rename_roles(messages: Sequence[Message], roles: Mapping[str, str]) -> tuple[Message, ...]:
+def rename_roles(
+    messages: Sequence[Message], roles: Mapping[str, str]
+) -> tuple[Message, ...]:
     """The messages with free roles replaced by the chat roles they stand for."""
-    return tuple(Message(roles[m.role], m.parts) if m.role in roles else m for m in messages)
+    return tuple(
+        Message(roles[m.role], m.parts) if m.role in roles else m for m in messages
+    )
 
 
-def split_head(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+def split_head(
+    messages: Sequence[Message],
+) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """The system text at the beginning, and the rest."""
-    size = next((i for i, m in enumerate(messages) if m.role.lower() not in HEAD_ROLES), len(messages))
+    size = next(
+        (i for i, m in enumerate(messages) if m.role.lower() not in HEAD_ROLES),
+        len(messages),
+    )
     return tuple(messages[:size]), tuple(messages[size:])
 
 
@@ -230,16 +284,27 @@ def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ..
     pieces = answer if isinstance(answer, (list, tuple)) else (answer,)
     for index, message in enumerate(messages):
         if message.parts is None:
-            return (*messages[:index], Message.of(message.role, *pieces), *messages[index + 1 :])
+            return (
+                *messages[:index],
+                Message.of(message.role, *pieces),
+                *messages[index + 1 :],
+            )
     role = generation_role(messages)
     last = messages[-1]
     if last.role in (role, "") and last.parts is not None:
         reply = Message.of(last.role, *pieces)
-        return (*messages[:-1], Message(last.role, join_parts(last.parts, reply.parts or (), separator=" ")))
+        return (
+            *messages[:-1],
+            Message(
+                last.role, join_parts(last.parts, reply.parts or (), separator=" ")
+            ),
+        )
     return (*messages, Message.of(role, *pieces))
 
 
-def join_parts(before: Sequence[Part], after: Sequence[Part], *, separator: str) -> tuple[Part, ...]:
+def join_parts(
+    before: Sequence[Part], after: Sequence[Part], *, separator: str
+) -> tuple[Part, ...]:
     """Two runs of parts as one; `separator` stands between them unless there is a blank already."""
     first, last = (after[0] if after else None), (before[-1] if before else None)
     ends_blank = isinstance(last, Text) and last.text[-1:].isspace()
@@ -272,5 +337,7 @@ def target_text(sample: Sample) -> Any:
             fix="take the shots from data with answers, or give the template an `answer`",
         )
     if isinstance(target, AllOf):
-        return ", ".join(part if isinstance(part, str) else part[0] for part in target.parts)
+        return ", ".join(
+            part if isinstance(part, str) else part[0] for part in target.parts
+        )
     return target if isinstance(target, Media) else str(target)

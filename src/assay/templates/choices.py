@@ -11,19 +11,21 @@ from .jinja import LETTERS, compiled
 from .plain import question_text
 
 DIRECT = "Answer with the letter of the correct option only."
-STEP_BY_STEP = (
-    "Think step by step. Then write the letter of the correct option on the last line, as \"{prefix} X\"."
-)
+STEP_BY_STEP = 'Think step by step. Then write the letter of the correct option on the last line, as "{prefix} X".'
 
 
 Layout = Callable[[Sequence[str], Sequence[str]], str]
 """Letters and options as one text."""
 
 
-def _lettered(before: str, after: str, *, between: str = "\n", head: str = "") -> Layout:
+def _lettered(
+    before: str, after: str, *, between: str = "\n", head: str = ""
+) -> Layout:
     def layout(letters: Sequence[str], options: Sequence[str]) -> str:
         pairs = zip(letters, options, strict=False)
-        return head + between.join([f"{before}{letter}{after}{option}" for letter, option in pairs])
+        return head + between.join(
+            [f"{before}{letter}{after}{option}" for letter, option in pairs]
+        )
 
     return layout
 
@@ -35,7 +37,9 @@ LAYOUTS: Mapping[str, Layout] = {
     "colons": _lettered("", ": "),
     "inline": _lettered("(", ") ", between=" "),
     "options_block": _lettered("", ". ", head="Options:\n"),
-    "bullets": lambda letters, options: "\n".join([f"- {option}" for option in options]),
+    "bullets": lambda letters, options: "\n".join(
+        [f"- {option}" for option in options]
+    ),
 }
 """`A. x`, `(A) x`, `A) x` and `A: x` on lines of their own; all on one line; under `Options:`; without letters."""
 
@@ -68,7 +72,10 @@ class Choices:
             compiled(self.answer, "template, key `answer`")
 
     def __call__(self, sample: Sample) -> Prompt:
-        pieces = [self._question(sample), LAYOUTS[self.layout](self.labels(sample), sample.choices)]
+        pieces = [
+            self._question(sample),
+            LAYOUTS[self.layout](self.labels(sample), sample.choices),
+        ]
         if self.complete:
             pieces.append(self.answer_prefix)
         elif instruction := self._instruction():
@@ -81,7 +88,11 @@ class Choices:
         if self.answer is not None:
             return compiled(self.answer, "template, key `answer`")(sample)
         letter = self.labels(sample)[target_index(sample)]
-        return f"{self.answer_prefix} {letter}" if self.cot and not self.complete else letter
+        return (
+            f"{self.answer_prefix} {letter}"
+            if self.cot and not self.complete
+            else letter
+        )
 
     def labels(self, sample: Sample) -> Sequence[str]:
         """One label for each option."""
@@ -90,7 +101,9 @@ class Choices:
     def _question(self, sample: Sample) -> str:
         text = f"{self.question_prefix}{question_text(sample)}"
         hint = sample.fields.get(self.hint) if self.hint else None
-        return f"Hint: {hint}\n{text}" if isinstance(hint, str) and hint.strip() else text
+        return (
+            f"Hint: {hint}\n{text}" if isinstance(hint, str) and hint.strip() else text
+        )
 
     def _instruction(self) -> str:
         if self.instruction is not None:

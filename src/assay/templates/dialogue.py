@@ -34,18 +34,33 @@ def has_rounds(sample: Sample, template: Any = None) -> bool:
     return bool(sample.turns) or getattr(template, "next_turn", None) is not None
 
 
-def rounds(sample: Sample, prompt: Prompt, *, template: Any = None, history: str = "model") -> "Dialogue":
+def rounds(
+    sample: Sample, prompt: Prompt, *, template: Any = None, history: str = "model"
+) -> "Dialogue":
     """The dialogue that begins with `prompt`; `history` says whose answers it goes on from."""
     if history not in HISTORIES:
-        raise UsageError(f"unknown history {history!r}", fix=f"use {' or '.join(HISTORIES)}")
-    return Dialogue(sample, prompt, getattr(template, "next_turn", None), history, getattr(template, "hold", None))
+        raise UsageError(
+            f"unknown history {history!r}", fix=f"use {' or '.join(HISTORIES)}"
+        )
+    return Dialogue(
+        sample,
+        prompt,
+        getattr(template, "next_turn", None),
+        history,
+        getattr(template, "hold", None),
+    )
 
 
 class Dialogue:
     """One dialogue; counts its rounds, and holds nothing that the answers do not give again."""
 
     def __init__(
-        self, sample: Sample, prompt: Prompt, next_turn: Any = None, history: str = "model", hold: Hold | None = None
+        self,
+        sample: Sample,
+        prompt: Prompt,
+        next_turn: Any = None,
+        history: str = "model",
+        hold: Hold | None = None,
     ) -> None:
         self._sample = sample
         self._hold = hold
@@ -66,8 +81,12 @@ class Dialogue:
         if turn is None:
             return None
         self.round += 1
-        place = tuple(message for message in self._first.messages if message.parts is None)
-        return replace(self._first, messages=held_messages((*history, *turn, *place), self._hold))
+        place = tuple(
+            message for message in self._first.messages if message.parts is None
+        )
+        return replace(
+            self._first, messages=held_messages((*history, *turn, *place), self._hold)
+        )
 
     def _turn(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
         if self._next_turn is not None:
@@ -76,7 +95,9 @@ class Dialogue:
                 return None if value is None else as_messages(value)
         if self.round > len(self._sample.turns):
             return None
-        with blame(TemplateError, f"turn {self.round + 1} of the dialogue", self._sample.id):
+        with blame(
+            TemplateError, f"turn {self.round + 1} of the dialogue", self._sample.id
+        ):
             return as_messages(self._sample.turns[self.round - 1])
 
     def _reference(self) -> Any:
@@ -84,7 +105,14 @@ class Dialogue:
         if self._next_turn is None and self.round > len(self._sample.turns):
             return ""
         row = self._sample.fields
-        column = next((row[name] for name in REFERENCE_COLUMNS if isinstance(row.get(name), (list, tuple))), None)
+        column = next(
+            (
+                row[name]
+                for name in REFERENCE_COLUMNS
+                if isinstance(row.get(name), (list, tuple))
+            ),
+            None,
+        )
         answers = self._sample.targets if column is None else column
         if len(answers) < self.round:
             raise TemplateError(

@@ -42,8 +42,16 @@ def apply_fewshot(
     `own_data` says that the questions themselves lie in the pool (by default: when the settings name neither source
     nor split); then equal ids mean the same sample, while ids of another split may be equal by chance.
     """
-    base = template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
-    is_own = fewshot.source is None and fewshot.split is None if own_data is None else own_data
+    base = (
+        template
+        if isinstance(template, BuiltTemplate)
+        else build_template(template, where=where)
+    )
+    is_own = (
+        fewshot.source is None and fewshot.split is None
+        if own_data is None
+        else own_data
+    )
     shelf = _Shelf(pool, base, fewshot, is_own, where)
     return FewshotTemplate(base, shelf, fewshot.multiturn) if shelf.num else base
 
@@ -72,7 +80,9 @@ class FewshotTemplate:
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
-        whole = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
+        whole = held(
+            replace(prompt, messages=(*head, *messages), details=details), self.hold
+        )
         return self._base.finish(whole)
 
     def notes(self) -> Iterator[str]:
@@ -98,7 +108,12 @@ class _Shelf:
     """A pool, ready to be picked from; examples are rendered once, when they are first shown."""
 
     def __init__(
-        self, pool: Sequence[Sample], template: BuiltTemplate, fewshot: Fewshot, is_own: bool, where: str
+        self,
+        pool: Sequence[Sample],
+        template: BuiltTemplate,
+        fewshot: Fewshot,
+        is_own: bool,
+        where: str,
     ) -> None:
         self.num = fewshot.num
         self._samples = pool
@@ -115,12 +130,18 @@ class _Shelf:
 
     def _check(self, where: str) -> None:
         if self.num < 0:
-            raise UsageError(f"{self.num} shots", where=where, fix="the number of shots is 0 or more")
+            raise UsageError(
+                f"{self.num} shots", where=where, fix="the number of shots is 0 or more"
+            )
         if not self.num:
             return
         needed = self.num + 1 if self._is_own else self.num
         if not self._samples:
-            raise UsageError(f"{self.num} shots are wanted, but the pool is empty", where=where, fix="check its source")
+            raise UsageError(
+                f"{self.num} shots are wanted, but the pool is empty",
+                where=where,
+                fix="check its source",
+            )
         for key, samples in self._groups.items():
             if len(samples) < needed:
                 of = f" of {self._same} {key!r}" if self._same else ""
@@ -151,7 +172,8 @@ class _Shelf:
         pool = self._groups.get(key)
         if pool is None:
             raise TemplateError(
-                f"the pool of shots has no sample of {self._same} {key!r}", where=f"sample {shorten(sample.id)}"
+                f"the pool of shots has no sample of {self._same} {key!r}",
+                where=f"sample {shorten(sample.id)}",
             )
         question = asked(split_head(prompt.messages)[1])
         if callable(self._pick):
@@ -169,12 +191,22 @@ class _Shelf:
     def _picked_by_user(
         self, sample: Sample, question: "Asked", key: str, pool: Sequence[Sample]
     ) -> list[Shot]:
-        places = [place for place in range(len(pool)) if self._may_show(sample, question, key, place)]
+        places = [
+            place
+            for place in range(len(pool))
+            if self._may_show(sample, question, key, place)
+        ]
         allowed = {id(pool[place]): place for place in places}
         rng = generator_for(self._seed, sample.id)
-        with blame(TemplateError, f"few-shot pick {_pick_name(self._pick)!r}", sample.id):
-            chosen = list(self._pick(sample, [pool[place] for place in places], self.num, rng))
-        if len(chosen) != min(self.num, len(places)) or not all(id(shot) in allowed for shot in chosen):
+        with blame(
+            TemplateError, f"few-shot pick {_pick_name(self._pick)!r}", sample.id
+        ):
+            chosen = list(
+                self._pick(sample, [pool[place] for place in places], self.num, rng)
+            )
+        if len(chosen) != min(self.num, len(places)) or not all(
+            id(shot) in allowed for shot in chosen
+        ):
             raise TemplateError(
                 f"the function that picks shots must return {self.num} samples of the pool it was given,"
                 f" not {shorten(chosen)}",
@@ -182,16 +214,22 @@ class _Shelf:
             )
         return [self._shot(key, allowed[id(shot)]) for shot in chosen]
 
-    def _may_show(self, sample: Sample, question: "Asked", key: str, place: int) -> bool:
+    def _may_show(
+        self, sample: Sample, question: "Asked", key: str, place: int
+    ) -> bool:
         """Whether an example is neither the question itself, nor its equal, nor judged together with it."""
         candidate = self._groups[key][place]
         if candidate is sample:
             return False
-        if self._is_own and (candidate.id == sample.id or _same_group(candidate, sample)):
+        if self._is_own and (
+            candidate.id == sample.id or _same_group(candidate, sample)
+        ):
             return False
         if self._shot(key, place).asks == question:
             return False
-        if candidate.choices == sample.choices or _options(candidate) != _options(sample):
+        if candidate.choices == sample.choices or _options(candidate) != _options(
+            sample
+        ):
             return True
         # The same options, in another order or with other blanks: asked as the question asks them, is it the question?
         return self._asks(replace(candidate, choices=sample.choices)) != question
@@ -203,7 +241,9 @@ class _Shelf:
         shot = self._shots[key].get(place)
         if shot is None:
             sample = self._groups[key][place]
-            shot = self._shots[key][place] = Shot(sample.id, self._asks(sample), self._template.solved(sample))
+            shot = self._shots[key][place] = Shot(
+                sample.id, self._asks(sample), self._template.solved(sample)
+            )
         return shot
 
 
@@ -214,12 +254,20 @@ Asked = tuple[tuple[str, tuple[Any, ...]], ...]
 def asked(messages: Iterable[Message]) -> Asked:
     """Turns with their blanks folded: a space or a line end more does not make another question."""
     return tuple(
-        (message.role, tuple(_folded(part.text) if isinstance(part, Text) else part for part in message.parts or ()))
+        (
+            message.role,
+            tuple(
+                _folded(part.text) if isinstance(part, Text) else part
+                for part in message.parts or ()
+            ),
+        )
         for message in messages
     )
 
 
-def _compose(shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool) -> tuple[Message, ...]:
+def _compose(
+    shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool
+) -> tuple[Message, ...]:
     """Shots and question as turns; as one text where the prompt is a completion or one text was asked for.
 
     Free roles are turns even then: they are written out as text when they are sent.
@@ -232,7 +280,12 @@ def _compose(shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool) 
     for shot in shots:
         parts = join_parts(parts, _flat(shot.solved), separator=BETWEEN_EXAMPLES)
     first = body[0]
-    return (Message(first.role, join_parts(parts, first.parts or (), separator=BETWEEN_EXAMPLES)), *body[1:])
+    return (
+        Message(
+            first.role, join_parts(parts, first.parts or (), separator=BETWEEN_EXAMPLES)
+        ),
+        *body[1:],
+    )
 
 
 def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
@@ -251,7 +304,11 @@ def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
     if isinstance(pick, Mapping):
         unknown = [key for key in pick if key not in ("name", "same")]
         if unknown:
-            raise UsageError(f"`pick` has no {unknown[0]!r}", where=where, fix="its keys are name and same")
+            raise UsageError(
+                f"`pick` has no {unknown[0]!r}",
+                where=where,
+                fix="its keys are name and same",
+            )
         pick, same = pick.get("name", "random"), pick.get("same")
     check_pick(pick, where)
     return pick, same
@@ -261,7 +318,9 @@ def _pick_name(pick: Any) -> str:
     return getattr(pick, "__name__", str(pick))
 
 
-def _grouped(samples: Sequence[Sample], column: str | None) -> dict[str, Sequence[Sample]]:
+def _grouped(
+    samples: Sequence[Sample], column: str | None
+) -> dict[str, Sequence[Sample]]:
     if column is None:
         return {"": samples}
     groups: dict[str, list[Sample]] = {}
@@ -273,7 +332,9 @@ def _grouped(samples: Sequence[Sample], column: str | None) -> dict[str, Sequenc
 def _value_of(sample: Sample, column: str | None) -> str:
     if column is None:
         return ""
-    return str(sample.tags[column] if column in sample.tags else sample.fields.get(column))
+    return str(
+        sample.tags[column] if column in sample.tags else sample.fields.get(column)
+    )
 
 
 def _same_group(one: Sample, other: Sample) -> bool:

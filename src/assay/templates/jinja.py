@@ -32,7 +32,14 @@ from ..rendering import LETTERS, Shown, variables_of, why_refused
 from ..rendering.text import compiled_text
 from .built import turn
 
-__all__ = ["EXTRA_NAMES", "LETTERS", "JinjaMessages", "JinjaText", "JinjaTurn", "compiled"]
+__all__ = [
+    "EXTRA_NAMES",
+    "LETTERS",
+    "JinjaMessages",
+    "JinjaText",
+    "JinjaTurn",
+    "compiled",
+]
 
 MAX_NAMES_SHOWN = 20
 _ONE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -67,13 +74,17 @@ class JinjaText:
         except jinja2.UndefinedError as error:
             raise self._undefined(error, sample) from error
         except Exception as error:
-            raise why_refused(error, f"{self.where}, sample {shorten(sample.id)}") from error
+            raise why_refused(
+                error, f"{self.where}, sample {shorten(sample.id)}"
+            ) from error
 
     def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
         message = error.message or "undefined variable"
         found = _QUOTED_NAME.search(message)
         names = sorted(str(name) for name in sample.fields)
-        listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
+        listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (
+            ", …" if len(names) > MAX_NAMES_SHOWN else ""
+        )
         close = nearest(found[1], [*names, *EXTRA_NAMES]) if found else None
         hint = f"did you mean {close!r}? " if close else ""
         return UnknownColumn(
@@ -124,9 +135,13 @@ class JinjaMessages:
         self._turns: list[tuple[JinjaText, list[Piece] | None]] = []
         self._takes_media = False
         for number, message in enumerate(messages, 1):
-            self._turns.append(self._compile(message, f"{where or 'template'}, message {number}"))
+            self._turns.append(
+                self._compile(message, f"{where or 'template'}, message {number}")
+            )
 
-    def _compile(self, message: Any, where: str) -> tuple[JinjaText, list[Piece] | None]:
+    def _compile(
+        self, message: Any, where: str
+    ) -> tuple[JinjaText, list[Piece] | None]:
         if not isinstance(message, Mapping) or "role" not in message:
             raise UsageError(
                 f"a message needs a role, got {shorten(message)}",
@@ -135,7 +150,11 @@ class JinjaMessages:
             )
         unknown = [key for key in message if key not in ("role", "content")]
         if unknown:
-            raise UsageError(f"a message has no {unknown[0]!r}", where=where, fix="its keys are role and content")
+            raise UsageError(
+                f"a message has no {unknown[0]!r}",
+                where=where,
+                fix="its keys are role and content",
+            )
         role = JinjaText(str(message["role"]), where=where)
         content = message.get("content")
         if content is None:
@@ -147,7 +166,9 @@ class JinjaMessages:
         if isinstance(piece, (str, int, float)):
             return _text_piece(JinjaText(str(piece), where=where))
         if not isinstance(piece, Mapping):
-            raise UsageError(f"content is text or parts, got {shorten(piece)}", where=where)
+            raise UsageError(
+                f"content is text or parts, got {shorten(piece)}", where=where
+            )
         kind = str(piece.get("type", "text"))
         if kind == "text":
             return _text_piece(JinjaText(str(piece.get("text", "")), where=where))
@@ -156,8 +177,13 @@ class JinjaMessages:
             return lambda sample, media: [as_part(medium) for medium in media]
         if kind not in MEDIA_KINDS:
             types = ", ".join(["text", "media", *MEDIA_KINDS])
-            raise UsageError(f"unknown part type {kind!r}", where=where, fix=f"known types: {types}")
-        source = next((piece[key] for key in (kind, "value", "path", "url") if piece.get(key)), None)
+            raise UsageError(
+                f"unknown part type {kind!r}", where=where, fix=f"known types: {types}"
+            )
+        source = next(
+            (piece[key] for key in (kind, "value", "path", "url") if piece.get(key)),
+            None,
+        )
         column = piece.get("column")
         self._takes_media = True
         if source is None and column is None:
@@ -168,9 +194,17 @@ class JinjaMessages:
         media = iter(sample.media)
         messages: list[Message] = []
         for role, pieces in self._turns:
-            content = None if pieces is None else tuple(part for piece in pieces for part in piece(sample, media))
+            content = (
+                None
+                if pieces is None
+                else tuple(part for piece in pieces for part in piece(sample, media))
+            )
             messages.append(Message(role(sample), content))
-        if sample.media and not self._takes_media and not any(message.media for message in messages):
+        if (
+            sample.media
+            and not self._takes_media
+            and not any(message.media for message in messages)
+        ):
             _show_first(messages, sample)
         return Prompt(tuple(messages))
 
@@ -179,7 +213,9 @@ def _show_first(messages: list[Message], sample: Sample) -> None:
     """Puts the sample's media before the first text said to the model."""
     for place, message in enumerate(messages):
         if message.parts is not None and message.role not in ("system", "developer"):
-            messages[place] = Message(message.role, (*map(as_part, sample.media), *message.parts))
+            messages[place] = Message(
+                message.role, (*map(as_part, sample.media), *message.parts)
+            )
             return
 
 
@@ -210,7 +246,11 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
         # A column is passed on as it is, since an image's bytes are not text; an absent one is Jinja's own error.
         marks = Shown(sample.media)
-        value = sample.fields[name] if name in sample.fields else render.rendered(sample, marks)
+        value = (
+            sample.fields[name]
+            if name in sample.fields
+            else render.rendered(sample, marks)
+        )
         if isinstance(value, str) and (marked := marks.only(value)) is not None:
             return (as_part(marked),)
         if isinstance(value, Mapping):  # as Hugging Face's columns hold media
@@ -236,7 +276,11 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
 def _known_medium(value: str, sample: Sample) -> Media | None:
     """The sample's own medium that was made from this cell: the dataset knows which folder a path starts from."""
     for medium in sample.media:
-        source = str(medium.source) if not isinstance(medium.source, (bytes, bytearray)) else ""
+        source = (
+            str(medium.source)
+            if not isinstance(medium.source, (bytes, bytearray))
+            else ""
+        )
         if medium.name == value or source == value or source.endswith(f"/{value}"):
             return medium
     return None

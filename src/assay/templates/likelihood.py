@@ -33,12 +33,20 @@ class ChoiceLikelihood:
     def __post_init__(self) -> None:
         check_layout(self.layout, "template 'choice_likelihood'")
         object.__setattr__(self, "letters", tuple(self.letters))
-        _check_weighed(self.continuation, ("letter", "text"), "template 'choice_likelihood', key `continuation`")
+        _check_weighed(
+            self.continuation,
+            ("letter", "text"),
+            "template 'choice_likelihood', key `continuation`",
+        )
 
     def __call__(self, sample: Sample) -> Prompt:
         labels = labels_for(sample, self.letters)
         pieces = [f"{self.question_prefix}{question_text(sample)}"]
-        if self.continuation == "letter" if self.show_choices is None else self.show_choices:
+        if (
+            self.continuation == "letter"
+            if self.show_choices is None
+            else self.show_choices
+        ):
             pieces.append(LAYOUTS[self.layout](labels, sample.choices))
         if self.answer_prefix:
             pieces.append(self.answer_prefix)
@@ -63,7 +71,9 @@ class LikelihoodOf:
     """The column that holds the text; the question by default."""
 
     def __post_init__(self) -> None:
-        _check_weighed(self.what, ("last_word", "target"), "template 'likelihood_of', key `what`")
+        _check_weighed(
+            self.what, ("last_word", "target"), "template 'likelihood_of', key `what`"
+        )
 
     def __call__(self, sample: Sample) -> Prompt:
         text = text_of(sample, self.column).rstrip()
@@ -92,7 +102,9 @@ class Rolling:
     """The column that holds the text; the question by default."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        return Prompt((Message("", (Text(text_of(sample, self.column)),)),), rolling=True)
+        return Prompt(
+            (Message("", (Text(text_of(sample, self.column)),)),), rolling=True
+        )
 
 
 def text_of(sample: Sample, column: str | None) -> str:
@@ -104,7 +116,9 @@ def text_of(sample: Sample, column: str | None) -> str:
         return value
     names = ", ".join(sorted(map(str, sample.fields))) or "none"
     raise TemplateError(
-        f"the column {column!r} holds no text" if column in sample.fields else f"there is no column {column!r}",
+        f"the column {column!r} holds no text"
+        if column in sample.fields
+        else f"there is no column {column!r}",
         where=f"sample {sample.id!r}",
         fix=f"the row has the columns: {names}",
     )
@@ -112,7 +126,11 @@ def text_of(sample: Sample, column: str | None) -> str:
 
 def _check_weighed(what: str, allowed: tuple[str, str], where: str) -> None:
     if what not in allowed:
-        raise UsageError(f"cannot weigh {what!r}", where=where, fix=f"use {allowed[0]!r} or {allowed[1]!r}")
+        raise UsageError(
+            f"cannot weigh {what!r}",
+            where=where,
+            fix=f"use {allowed[0]!r} or {allowed[1]!r}",
+        )
 
 
 def _weigh(sample: Sample, context: str, texts: Sequence[str]) -> Prompt:

@@ -77,5 +77,7 @@ def _window(size: int, start: int | None, seed: int, name: str) -> Iterator[int]
 def plain_text(sample: Sample) -> str:
     """What of a sample is compared when similar ones are sought: the question, else all text of the row."""
     if isinstance(sample.input, str):
-        return sample.input or " ".join(value for value in sample.fields.values() if isinstance(value, str))
+        return sample.input or " ".join(
+            value for value in sample.fields.values() if isinstance(value, str)
+        )
     return "\n".join(message.text for message in sample.input)

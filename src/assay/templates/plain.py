@@ -25,7 +25,11 @@ def question_text(sample: Sample) -> str:
 
 def solution_of(sample: Sample, answer: str | None) -> Any:
     """How a solved example ends: the rendered `answer` where the template has one, else the target."""
-    return target_text(sample) if answer is None else compiled(answer, "template, key `answer`")(sample)
+    return (
+        target_text(sample)
+        if answer is None
+        else compiled(answer, "template, key `answer`")(sample)
+    )
 
 
 @templates.register("question")
@@ -51,7 +55,13 @@ class Question:
         if self.instruction:
             text = f"{text}\n\n{self.instruction}" if text else self.instruction
         if sample.media:
-            return Prompt((turn("user", sample, text) if text else Message.of("user", *sample.media),))
+            return Prompt(
+                (
+                    turn("user", sample, text)
+                    if text
+                    else Message.of("user", *sample.media),
+                )
+            )
         return Prompt((Message("user", (Text(text),)),))
 
     def solution(self, sample: Sample) -> Any:
@@ -75,7 +85,9 @@ class Completion:
             compiled(self.answer, "template, key `answer`")
 
     def __call__(self, sample: Sample) -> Prompt:
-        return Prompt((turn("", sample, f"{self.prefix}{question_text(sample)}{self.suffix}"),))
+        return Prompt(
+            (turn("", sample, f"{self.prefix}{question_text(sample)}{self.suffix}"),)
+        )
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends."""

@@ -41,19 +41,27 @@ class SimilarTexts:
 
         counts = [trigrams(text) for text in self._texts]
         spread = Counter(gram for count in counts for gram in count)
-        self._rarity = {gram: 1 + log((1 + len(counts)) / (1 + found)) for gram, found in spread.items()}
+        self._rarity = {
+            gram: 1 + log((1 + len(counts)) / (1 + found))
+            for gram, found in spread.items()
+        }
         lists: dict[str, tuple[list[int], list[float]]] = {}
         for place, count in enumerate(counts):
             for gram, weight in self._weights(count).items():
                 places, weights = lists.setdefault(gram, ([], []))
                 places.append(place)
                 weights.append(weight)
-        self._postings = {gram: (np.array(places), np.array(weights)) for gram, (places, weights) in lists.items()}
+        self._postings = {
+            gram: (np.array(places), np.array(weights))
+            for gram, (places, weights) in lists.items()
+        }
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
         """Weights scaled to length one; a trigram no text has would weigh nothing in the product, so it is left out."""
         rarity = self._rarity
-        weights = {gram: n * rarity[gram] for gram, n in count.items() if gram in rarity}
+        weights = {
+            gram: n * rarity[gram] for gram, n in count.items() if gram in rarity
+        }
         length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
         return {gram: weight / length for gram, weight in weights.items()}
 
@@ -61,4 +69,7 @@ class SimilarTexts:
 def trigrams(text: str) -> Counter[str]:
     """How often each run of three characters occurs, case and runs of blanks aside; the text's ends count as blanks."""
     folded = f" {' '.join(text.casefold().split())} "
-    return Counter(folded[start : start + TRIGRAM] for start in range(max(1, len(folded) - TRIGRAM + 1)))
+    return Counter(
+        folded[start : start + TRIGRAM]
+        for start in range(max(1, len(folded) - TRIGRAM + 1))
+    )

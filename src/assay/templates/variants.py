@@ -21,7 +21,10 @@ class Variants:
 
     def __post_init__(self) -> None:
         if not self.variants:
-            raise UsageError("a template with variants needs at least one", fix="write variants: {name: template}")
+            raise UsageError(
+                "a template with variants needs at least one",
+                fix="write variants: {name: template}",
+            )
         if self.use:
             self.select(self.use)
 

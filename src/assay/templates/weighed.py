@@ -29,7 +29,9 @@ class WeighedLetters:
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        inner = build_template(self.of, kind="choice", where="template 'weighed_letters', key `of`")
+        inner = build_template(
+            self.of, kind="choice", where="template 'weighed_letters', key `of`"
+        )
         object.__setattr__(self, "_inner", inner)
 
     @property
@@ -46,7 +48,9 @@ class WeighedLetters:
         labels = self._labels(sample)
         _check_shown(sample, prompt, labels)
         blank = " " if _continues(prompt) else ""
-        return replace(prompt, continuations=tuple(f"{blank}{label}" for label in labels))
+        return replace(
+            prompt, continuations=tuple(f"{blank}{label}" for label in labels)
+        )
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends: with the letter of the right option."""
@@ -67,8 +71,12 @@ def _continues(prompt: Prompt) -> bool:
 
 def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
     """Raises where the prompt shows no options: the letters would stand for nothing."""
-    text = "\n".join(message.text for message in prompt.messages if message.parts is not None)
-    lettered = all(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels)
+    text = "\n".join(
+        message.text for message in prompt.messages if message.parts is not None
+    )
+    lettered = all(
+        re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels
+    )
     if not lettered and not all(choice in text for choice in sample.choices):
         raise UnfitTemplate(
             "the prompt does not show the options, so their letters cannot be weighed after it",

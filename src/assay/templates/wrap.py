@@ -11,7 +11,9 @@ from .choices import Choices
 from .jinja import compiled
 from .plain import Question, solution_of
 
-STEP_BY_STEP = 'Think step by step. Then write the answer on the last line, as "{prefix} …".'
+STEP_BY_STEP = (
+    'Think step by step. Then write the answer on the last line, as "{prefix} …".'
+)
 
 
 @templates.register("cot")
@@ -31,9 +33,20 @@ class ChainOfThought:
     _text: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        text = STEP_BY_STEP.format(prefix=self.answer_prefix) if self.instruction is None else self.instruction
-        inner = build_template(Question() if self.of is None else self.of, where="template 'cot', key `of`")
-        choices = Choices(cot=True, instruction=self.instruction, answer_prefix=self.answer_prefix, answer=self.answer)
+        text = (
+            STEP_BY_STEP.format(prefix=self.answer_prefix)
+            if self.instruction is None
+            else self.instruction
+        )
+        inner = build_template(
+            Question() if self.of is None else self.of, where="template 'cot', key `of`"
+        )
+        choices = Choices(
+            cot=True,
+            instruction=self.instruction,
+            answer_prefix=self.answer_prefix,
+            answer=self.answer,
+        )
         object.__setattr__(self, "_inner", inner)
         object.__setattr__(self, "_choices", choices)
         object.__setattr__(self, "_text", text)
@@ -49,14 +62,18 @@ class ChainOfThought:
         if self.of is None and sample.choices:
             return self._choices(sample)
         prompt = self._inner(sample)
-        return replace(prompt, messages=after_last_question(prompt.messages, self._text))
+        return replace(
+            prompt, messages=after_last_question(prompt.messages, self._text)
+        )
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends."""
         if self.of is None and sample.choices:
             return self._choices.solution(sample)
         solution = solution_of(sample, self.answer)
-        return solution if self.answer is not None else f"{self.answer_prefix} {solution}"
+        return (
+            solution if self.answer is not None else f"{self.answer_prefix} {solution}"
+        )
 
 
 @templates.register("without_chat")
@@ -82,20 +99,32 @@ class WithoutChat:
     def __call__(self, sample: Sample) -> Prompt:
         prompt = self._inner(sample)
         spoken = [message for message in prompt.messages if message.parts is not None]
-        text = prompt.text if self.headers else "\n".join(message.text for message in spoken)
-        return replace(prompt, messages=(Message("", merge_text(in_places(spoken, text))),))
+        text = (
+            prompt.text
+            if self.headers
+            else "\n".join(message.text for message in spoken)
+        )
+        return replace(
+            prompt, messages=(Message("", merge_text(in_places(spoken, text))),)
+        )
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends: as that of the template inside."""
         return self._inner.answer(sample)
 
 
-def after_last_question(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+def after_last_question(
+    messages: tuple[Message, ...], text: str
+) -> tuple[Message, ...]:
     """The messages with a text after the last thing said to the model, set apart by a blank line."""
     head, body = split_head(messages)
-    place = max((i for i, message in enumerate(body) if message.parts is not None), default=None)
+    place = max(
+        (i for i, message in enumerate(body) if message.parts is not None), default=None
+    )
     if place is None or not text:
         return messages
     question = body[place]
-    longer = Message(question.role, join_parts(question.parts or (), (Text(text),), separator="\n\n"))
+    longer = Message(
+        question.role, join_parts(question.parts or (), (Text(text),), separator="\n\n")
+    )
     return (*head, *body[:place], longer, *body[place + 1 :])

@@ -29,9 +29,15 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
     folders = RunFolders(folder)
     runs = folders.refresh()
     if not runs:
-        raise UsageError("there are no runs here", where=str(folder), fix="name a run folder")
+        raise UsageError(
+            "there are no runs here", where=str(folder), fix="name a run folder"
+        )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError("a bundle needs a new or an empty folder", where=str(target), fix="name another one")
+        raise UsageError(
+            "a bundle needs a new or an empty folder",
+            where=str(target),
+            fix="name another one",
+        )
     try:
         for name in ("app", "data", "media"):
             (target / name).mkdir(parents=True, exist_ok=True)
@@ -43,10 +49,14 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
             (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
     except OSError as error:
         raise disk_error(error, target) from error
-    return len(runs), sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return len(runs), sum(
+        path.stat().st_size for path in target.rglob("*") if path.is_file()
+    )
 
 
-def _documents(runs: Sequence[RunView], folders: RunFolders, target: Path) -> Iterator[tuple[str, Any]]:
+def _documents(
+    runs: Sequence[RunView], folders: RunFolders, target: Path
+) -> Iterator[tuple[str, Any]]:
     yield "runs", runs_document(runs, folders.root.name)
     for run in runs:
         shelf = folders.media(run)

@@ -20,7 +20,9 @@ LONGEST_NAME = 100
 def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
     """Writes every drawing of some runs to a folder; returns the files."""
     if target.exists() and not target.is_dir():
-        raise UsageError("this is a file", where=str(target), fix="name a folder for the drawings")
+        raise UsageError(
+            "this is a file", where=str(target), fix="name a folder for the drawings"
+        )
     runs = [run for run, _ in open_runs(folders)]
     files: dict[str, Path] = {}
     try:
@@ -37,14 +39,21 @@ def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
 def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
     for run in runs:
         whose = f"{run.name} " if len(runs) > 1 else ""
-        results = [result_from_plain(row) for row in run.documents()[1].get("results", ())]
-        yield from ((whose + name, svg) for name, svg in (*_numbers(results), *_samples(run)))
+        results = [
+            result_from_plain(row) for row in run.documents()[1].get("results", ())
+        ]
+        yield from (
+            (whose + name, svg) for name, svg in (*_numbers(results), *_samples(run))
+        )
     for before, after in pairwise(runs):
         try:
             page = comparison_page(before, after)
         except AssayError:
             continue  # one has no numbers: there is nothing to draw
-        yield from ((f"{before.name} to {after.name} {name}", svg) for name, svg in _differences(page))
+        yield from (
+            (f"{before.name} to {after.name} {name}", svg)
+            for name, svg in _differences(page)
+        )
 
 
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
@@ -52,12 +61,21 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     for metric in dict.fromkeys(result.metric for result in results):
         metric_results = [result for result in results if result.metric == metric]
         several = len({result.model for result in metric_results}) > 1
-        rows = [charts.Interval(_title(r, several), r.value, r.ci) for r in metric_results]
+        rows = [
+            charts.Interval(_title(r, several), r.value, r.ci) for r in metric_results
+        ]
         scale = _scale(metric_results[0])
-        yield f"{metric} numbers", charts.interval_rows(rows, f"{metric} with 95 % intervals", scale)
+        yield (
+            f"{metric} numbers",
+            charts.interval_rows(rows, f"{metric} with 95 % intervals", scale),
+        )
     for result in results:
         for tag, groups in result.groups.items():
-            found = [(name, group) for name, group in groups.items()] if isinstance(groups, Mapping) else []
+            found = (
+                [(name, group) for name, group in groups.items()]
+                if isinstance(groups, Mapping)
+                else []
+            )
             rows = [
                 charts.Interval(str(name), group.get("value"), _ends(group.get("ci")))
                 for name, group in found
@@ -65,45 +83,82 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
             ]
             if len(rows) > 1:
                 title = f"{result.task} {result.metric} by {tag}"
-                yield title, charts.interval_rows(rows, f"{title}, with 95 % intervals", _scale(result))
+                yield (
+                    title,
+                    charts.interval_rows(
+                        rows, f"{title}, with 95 % intervals", _scale(result)
+                    ),
+                )
 
 
 def _samples(run: RunView) -> Iterator[tuple[str, str]]:
     """What the samples of each task and model look like as a whole."""
     columns = run.columns()
     for code, cell in enumerate(columns["cells"]):
-        places = [i for i in range(columns["n"]) if columns["cell"] is None or columns["cell"][i] == code]
+        places = [
+            i
+            for i in range(columns["n"])
+            if columns["cell"] is None or columns["cell"][i] == code
+        ]
         if not places:
             continue
-        whose = cell["task"] + (f" {cell['model']}" if len({c["model"] for c in columns["cells"]}) > 1 else "")
+        whose = cell["task"] + (
+            f" {cell['model']}"
+            if len({c["model"] for c in columns["cells"]}) > 1
+            else ""
+        )
 
-        def pick(column: Sequence[Any] | None, places: Sequence[int] = places) -> list[Any]:
+        def pick(
+            column: Sequence[Any] | None, places: Sequence[int] = places
+        ) -> list[Any]:
             return [column[i] for i in places] if column else []
 
         values = pick(columns["metrics"].get(cell["metric"]))
         outcomes = pick(columns["outcome"])
         tally = [
-            charts.Bar(charts.outcome_words(name), outcomes.count(k), charts.outcome_look(name))
+            charts.Bar(
+                charts.outcome_words(name), outcomes.count(k), charts.outcome_look(name)
+            )
             for k, name in enumerate(columns["outcomes"])
             if k in outcomes
         ]
         drawings = {
-            cell["metric"]: charts.histogram(values, f"{cell['metric']} of each sample"),
+            cell["metric"]: charts.histogram(
+                values, f"{cell['metric']} of each sample"
+            ),
             "outcomes": charts.bars(tally, "Outcomes"),
-            "lengths": charts.histogram(pick(columns["chars"]), "Characters of the answer", log=True),
-            "seconds": charts.histogram(pick(columns["seconds"]), "Seconds of an answer", log=True, unit=" s"),
+            "lengths": charts.histogram(
+                pick(columns["chars"]), "Characters of the answer", log=True
+            ),
+            "seconds": charts.histogram(
+                pick(columns["seconds"]), "Seconds of an answer", log=True, unit=" s"
+            ),
             "calibration": charts.calibration(pick(columns["confidence"]), values),
         }
-        yield from ((f"{whose} {name}", svg) for name, svg in drawings.items() if svg is not None)
+        yield from (
+            (f"{whose} {name}", svg)
+            for name, svg in drawings.items()
+            if svg is not None
+        )
 
 
 def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     compared = [row for row in page["rows"] if "refused" not in row]
-    rows = [charts.Interval(f"{r['task']} {r['metric']}", r["difference"], _ends(r["ci"])) for r in compared]
+    rows = [
+        charts.Interval(f"{r['task']} {r['metric']}", r["difference"], _ends(r["ci"]))
+        for r in compared
+    ]
     if rows:
-        yield "differences", charts.interval_rows(rows, "Differences with 95 % intervals", around_zero=True)
+        yield (
+            "differences",
+            charts.interval_rows(
+                rows, "Differences with 95 % intervals", around_zero=True
+            ),
+        )
     points = [
-        charts.Point(f"{row['task']} {g['tag']}={g['name']}", g["before"], g["after"], g["n"])
+        charts.Point(
+            f"{row['task']} {g['tag']}={g['name']}", g["before"], g["after"], g["n"]
+        )
         for row in compared
         for g in row["groups"]
     ]
@@ -120,11 +175,19 @@ def _scale(result: Result) -> charts.Ends | None:
 
 
 def _ends(pair: Any) -> charts.Ends | None:
-    return (float(pair[0]), float(pair[1])) if isinstance(pair, (list, tuple)) and len(pair) == 2 else None
+    return (
+        (float(pair[0]), float(pair[1]))
+        if isinstance(pair, (list, tuple)) and len(pair) == 2
+        else None
+    )
 
 
 def _file_name(name: str, files: Mapping[str, Path]) -> str:
     """A name of letters, digits and dashes that no other file has."""
     stem = re.sub(r"[^\w]+", "-", name).strip("-")[:LONGEST_NAME] or "chart"
-    number = next(n for n in range(1, len(files) + 2) if (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg") not in files)
+    number = next(
+        n
+        for n in range(1, len(files) + 2)
+        if (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg") not in files
+    )
     return f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"

@@ -20,10 +20,17 @@ MOST_FLIPS = 2000
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     """What the page of a comparison shows; `before` is the baseline."""
     if before.id == after.id:
-        raise UsageError("a run cannot be compared with itself", fix="tick two different runs")
-    results = tuple(result_from_plain(row) for row in after.documents()[1].get("results", ()))
+        raise UsageError(
+            "a run cannot be compared with itself", fix="tick two different runs"
+        )
+    results = tuple(
+        result_from_plain(row) for row in after.documents()[1].get("results", ())
+    )
     if not results:
-        raise UsageError(f"{after.name} has no numbers yet", fix="wait until it has ended, or compare others")
+        raise UsageError(
+            f"{after.name} has no numbers yet",
+            fix="wait until it has ended, or compare others",
+        )
     found = compare_runs(str(before.layout.folder), after.layout.folder)
     rows = []
     for row, result in zip(found.rows, results, strict=True):
@@ -45,8 +52,13 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
 def _flips(runs: tuple[RunView, RunView], row: Row) -> list[list[Any]]:
     """Sample, value before, value after, and the rows of both; the largest changes first."""
     models = row.baseline_model or row.model, row.model
-    places = [_rows(run, row.task, model) for run, model in zip(runs, models, strict=True)]
-    return [[*flip, places[0].get(flip.id), places[1].get(flip.id)] for flip in row.flips()[:MOST_FLIPS]]
+    places = [
+        _rows(run, row.task, model) for run, model in zip(runs, models, strict=True)
+    ]
+    return [
+        [*flip, places[0].get(flip.id), places[1].get(flip.id)]
+        for flip in row.flips()[:MOST_FLIPS]
+    ]
 
 
 def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
@@ -55,14 +67,22 @@ def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
         return {}
     code = index.cells.index((task, model))
     cells, epochs = index.small["cell"], index.small["epoch"]
-    return {id: row for row, id in enumerate(index.ids) if cells[row] == code and not epochs[row]}
+    return {
+        id: row
+        for row, id in enumerate(index.ids)
+        if cells[row] == code and not epochs[row]
+    }
 
 
 def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
     """Groups that both tables have, for the scatter."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):
-        if (plain["task"], plain["model"], plain["metric"]) == (result.task, model, result.metric):
+        if (plain["task"], plain["model"], plain["metric"]) == (
+            result.task,
+            model,
+            result.metric,
+        ):
             older = plain.get("groups") or {}
             break
     else:
@@ -70,9 +90,29 @@ def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
     found = []
     for tag, values in result.groups.items():
         for name, group in values.items() if isinstance(values, Mapping) else ():
-            other = older.get(tag, {}).get(name) if isinstance(older.get(tag), Mapping) else None
-            value = group.get("value") if isinstance(group, Mapping) else getattr(group, "value", None)
-            if isinstance(other, Mapping) and other.get("value") is not None and value is not None:
+            other = (
+                older.get(tag, {}).get(name)
+                if isinstance(older.get(tag), Mapping)
+                else None
+            )
+            value = (
+                group.get("value")
+                if isinstance(group, Mapping)
+                else getattr(group, "value", None)
+            )
+            if (
+                isinstance(other, Mapping)
+                and other.get("value") is not None
+                and value is not None
+            ):
                 n = group.get("n") if isinstance(group, Mapping) else group.n
-                found.append({"tag": tag, "name": name, "before": other["value"], "after": value, "n": n})
+                found.append(
+                    {
+                        "tag": tag,
+                        "name": name,
+                        "before": other["value"],
+                        "after": value,
+                        "n": n,
+                    }
+                )
     return found

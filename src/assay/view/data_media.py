@@ -38,7 +38,9 @@ class DataMedia:
         with self._lock:
             if self._last[0] == digest:
                 return self._last[1]
-            found = self._again(digest) if digest in self._places else self._onwards(digest)
+            found = (
+                self._again(digest) if digest in self._places else self._onwards(digest)
+            )
             if found is not None:
                 self._last = digest, found
             return found
@@ -69,7 +71,11 @@ def data_files(cell: Mapping[str, Any]) -> list[Path]:
     digests = cell.get("digests")
     data = digests.get("data") if isinstance(digests, Mapping) else None
     files = data.get("files") if isinstance(data, Mapping) else None
-    named = [entry.get("path") for entry in files if isinstance(entry, Mapping)] if isinstance(files, list) else []
+    named = (
+        [entry.get("path") for entry in files if isinstance(entry, Mapping)]
+        if isinstance(files, list)
+        else []
+    )
     return [Path(path) for path in named if isinstance(path, str)]
 
 
@@ -100,7 +106,9 @@ def _inside(value: Any) -> Iterator[bytes]:
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):
             try:
-                data = decode_base64(value.partition(",")[2] if value.startswith("data:") else value)
+                data = decode_base64(
+                    value.partition(",")[2] if value.startswith("data:") else value
+                )
             except AssayError:
                 return
             if sniff(data[:64]) is not None:

@@ -13,8 +13,21 @@ from .run_view import RunView
 
 DEEPEST = 4
 MOST_RUNS = 5000
-RESULT = ("task", "protocol", "model", "metric", "value", "ci", "interval", "n", "n_expected", "outcomes", "bounds",
-          "flags", "higher_is_better")  # fmt: skip
+RESULT = (
+    "task",
+    "protocol",
+    "model",
+    "metric",
+    "value",
+    "ci",
+    "interval",
+    "n",
+    "n_expected",
+    "outcomes",
+    "bounds",
+    "flags",
+    "higher_is_better",
+)
 """What the list of runs needs of a number."""
 MOST_RESULTS = 40
 
@@ -27,17 +40,27 @@ class RunFolders:
         self._runs: dict[str, RunView] = {}
         self._media: dict[str, MediaShelf] = {}
         if not root.exists():
-            raise UsageError(f"there is no folder {root}", fix="name a run folder, or the folder that holds your runs")
+            raise UsageError(
+                f"there is no folder {root}",
+                fix="name a run folder, or the folder that holds your runs",
+            )
         if not root.is_dir():
-            raise UsageError(f"{root} is a file", fix="name a run folder, or the folder that holds your runs")
+            raise UsageError(
+                f"{root} is a file",
+                fix="name a run folder, or the folder that holds your runs",
+            )
 
     def refresh(self) -> list[RunView]:
         """All runs that are there now."""
         found = {}
         for folder in run_folders(self.root):
-            name = "." if folder == self.root else folder.relative_to(self.root).as_posix()
+            name = (
+                "." if folder == self.root else folder.relative_to(self.root).as_posix()
+            )
             id = hashlib.sha256(os.fsencode(name)).hexdigest()[:10]
-            found[id] = self._runs.get(id) or RunView(folder, id, folder.name if name == "." else name)
+            found[id] = self._runs.get(id) or RunView(
+                folder, id, folder.name if name == "." else name
+            )
         self._runs = found
         return list(found.values())
 
@@ -46,8 +69,14 @@ class RunFolders:
         if id not in self._runs:
             self.refresh()
         run = self._runs.get(id)
-        if run is None or not (run.layout.manifest.exists() or run.layout.journal.exists()):
-            raise StoreError("this run is no longer there", where=str(self.root), fix="go back to the list of runs")
+        if run is None or not (
+            run.layout.manifest.exists() or run.layout.journal.exists()
+        ):
+            raise StoreError(
+                "this run is no longer there",
+                where=str(self.root),
+                fix="go back to the list of runs",
+            )
         return run
 
     def media(self, run: RunView) -> MediaShelf:
@@ -63,7 +92,10 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
     def inside(task: str, model: str) -> DataMedia | None:
         for cell in run.documents()[0].get("cells", ()):
-            if isinstance(cell, Mapping) and (cell.get("task"), cell.get("model")) == (task, model):
+            if isinstance(cell, Mapping) and (cell.get("task"), cell.get("model")) == (
+                task,
+                model,
+            ):
                 files = tuple(data_files(cell))
                 return by_files.setdefault(files, DataMedia(files))
         return None
@@ -100,10 +132,15 @@ def listed(run: RunView) -> dict[str, Any]:
         "status": "running" if plain["live"] else stopped(manifest),
         "started": manifest.get("started"),
         "finished": manifest.get("finished"),
-        "results": [{name: row.get(name) for name in RESULT} for row in results[:MOST_RESULTS]],
+        "results": [
+            {name: row.get(name) for name in RESULT} for row in results[:MOST_RESULTS]
+        ],
         "more": max(0, len(results) - MOST_RESULTS),
         "cells": [
-            {name: cell.get(name) for name in ("task", "model", "protocol", "n_expected")}
+            {
+                name: cell.get(name)
+                for name in ("task", "model", "protocol", "n_expected")
+            }
             for cell in manifest.get("cells", ())
             if isinstance(cell, Mapping)
         ][:MOST_RESULTS],

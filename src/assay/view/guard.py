@@ -35,7 +35,9 @@ OPEN_PATHS = ("/", "/app/", "/api/session")
 HEADER = "x-assay"
 """Requests that change something carry it; a form or an image of another page cannot."""
 
-_LOOPBACK = re.compile(r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII)
+_LOOPBACK = re.compile(
+    r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII
+)
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -59,11 +61,19 @@ class Guard:
 
     def exchange(self, token: str) -> str | None:
         """The cookie for a token, as the value of `Set-Cookie`; `None` for a wrong one. A token counts once."""
-        if self._token is None or not hmac.compare_digest(token.encode(), self._token.encode()):
+        if self._token is None or not hmac.compare_digest(
+            token.encode(), self._token.encode()
+        ):
             return None
         self._token = None
-        secure = "; Secure" if self._origin is not None and self._origin[0] == "https" else ""
-        return f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        secure = (
+            "; Secure"
+            if self._origin is not None and self._origin[0] == "https"
+            else ""
+        )
+        return (
+            f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        )
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Passes a request on, or refuses it."""
@@ -83,15 +93,24 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         names = [name for name, _ in scope["headers"]]
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
         host = headers.get("host", "")
         if names.count(b"host") != 1 or not self._is_own(host):
-            return 403, "this name is not one of this machine's: open the link that `assay view` printed"
+            return (
+                403,
+                "this name is not one of this machine's: open the link that `assay view` printed",
+            )
         origin = headers.get("origin")
         if origin is not None and not self._is_same(origin, host):
             return 403, "requests of other pages are refused"
         # A link in a chat or a web terminal may lead to the empty page, which holds nothing; no other page gets more.
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"] != "/":
+        if (
+            headers.get("sec-fetch-site") in ("cross-site", "same-site")
+            and scope["path"] != "/"
+        ):
             return 403, "requests of other pages are refused"
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return 405, "this method is not known here"
@@ -101,7 +120,10 @@ class Guard:
         if path in OPEN_PATHS or path.startswith("/app/"):
             return None
         if not self._has_session(headers.get("cookie", "")):
-            return 401, "open the link that `assay view` printed: it holds the key to this page"
+            return (
+                401,
+                "open the link that `assay view` printed: it holds the key to this page",
+            )
         return None
 
     def _is_own(self, host: str) -> bool:
@@ -120,31 +142,56 @@ class Guard:
             found = SimpleCookie(cookies).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self._session.encode())
+        return found is not None and hmac.compare_digest(
+            found.value.encode(), self._session.encode()
+        )
 
 
 def is_loopback(host: str) -> bool:
     """Whether a `Host`, with or without a port, names this machine itself."""
     found = _LOOPBACK.fullmatch(host)
-    return found is not None and all(int(part) < 256 for part in (found[1] or "").split(".") if part)
+    return found is not None and all(
+        int(part) < 256 for part in (found[1] or "").split(".") if part
+    )
 
 
 def _parsed(origin: str) -> tuple[str, str]:
     parts = urlsplit(origin)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or "@" in parts.netloc:
-        raise UsageError(f"--origin {origin} is not an origin", fix="write scheme and host: https://runs.example.org")
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.netloc
+        or parts.path not in ("", "/")
+        or "@" in parts.netloc
+    ):
+        raise UsageError(
+            f"--origin {origin} is not an origin",
+            fix="write scheme and host: https://runs.example.org",
+        )
     return parts.scheme, parts.netloc
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     names = {name.lower() for name, _ in headers}
     added = {"Content-Security-Policy": POLICY, **HEADERS}
-    more = [(n.lower().encode(), v.encode()) for n, v in added.items() if n.lower().encode() not in names]
+    more = [
+        (n.lower().encode(), v.encode())
+        for n, v in added.items()
+        if n.lower().encode() not in names
+    ]
     return [*headers, *more]
 
 
 async def _answer(send: Any, status: int, text: str) -> None:
     body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": _with_headers(headers)})
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": _with_headers(headers),
+        }
+    )
     await send({"type": "http.response.body", "body": body})

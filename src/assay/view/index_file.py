@@ -72,9 +72,20 @@ def _is_ours(path: Path) -> bool:
 def _load(layout: Layout) -> JournalIndex | None:
     for path in _places(layout):
         try:
-            if _is_ours(path) and (index := _unpacked(path.read_bytes(), layout.journal)) is not None:
+            if (
+                _is_ours(path)
+                and (index := _unpacked(path.read_bytes(), layout.journal)) is not None
+            ):
                 return index
-        except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError, zstandard.ZstdError):
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            msgspec.MsgspecError,
+            zstandard.ZstdError,
+        ):
             continue  # a damaged index is none
     return None
 
@@ -90,27 +101,44 @@ def _mark(path: Path, end: int) -> dict[str, int]:
 
 def _packed(index: JournalIndex) -> bytes:
     index.words.seal()
-    columns: dict[str, Any] = {"offsets": index.offsets, "line_rows": index.line_rows, "firsts": index.words.firsts}
-    columns |= {"line_slots": index.line_slots, "current": index.current, "failed": index.failed}
+    columns: dict[str, Any] = {
+        "offsets": index.offsets,
+        "line_rows": index.line_rows,
+        "firsts": index.words.firsts,
+    }
+    columns |= {
+        "line_slots": index.line_slots,
+        "current": index.current,
+        "failed": index.failed,
+    }
     for kind in ("small", "real", "metrics", "tags", "verdicts"):
-        columns |= {f"{kind}\0{name}": column for name, column in getattr(index, kind).items()}
+        columns |= {
+            f"{kind}\0{name}": column for name, column in getattr(index, kind).items()
+        }
     columns["ids"] = "\0".join(index.ids).encode("utf-8", "surrogatepass")
-    columns["calls"] = b"".join(key + offset.to_bytes(8, "little") for key, offset in index.calls.items())
+    columns["calls"] = b"".join(
+        key + offset.to_bytes(8, "little") for key, offset in index.calls.items()
+    )
     compress = zstandard.ZstdCompressor(level=1).compress
     blocks = [compress(bytes(column)) for column in columns.values()]
     stat = index.path.stat()
     head = {
-        "journal": _mark(index.path, index.end) | {"mtime_ns": stat.st_mtime_ns, "size": stat.st_size},
+        "journal": _mark(index.path, index.end)
+        | {"mtime_ns": stat.st_mtime_ns, "size": stat.st_size},
         "damaged": index.damaged,
         "cells": index.cells,
         "outcomes": index.outcomes,
         "tag_values": index.tag_values,
         "words": len(index.words),
-        "columns": [[name, len(block)] for name, block in zip(columns, blocks, strict=True)],
+        "columns": [
+            [name, len(block)] for name, block in zip(columns, blocks, strict=True)
+        ],
         "blocks": [len(block) for block in index.words.blocks],
     }
     packed = msgspec.json.encode(head)
-    return b"".join([MAGIC, len(packed).to_bytes(8, "little"), packed, *blocks, *index.words.blocks])
+    return b"".join(
+        [MAGIC, len(packed).to_bytes(8, "little"), packed, *blocks, *index.words.blocks]
+    )
 
 
 def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
@@ -121,7 +149,10 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     mark = head["journal"]
     stat = journal.stat()
     grew = stat.st_size > mark["size"]
-    if not grew and (stat.st_size, stat.st_mtime_ns) != (mark["size"], mark["mtime_ns"]):
+    if not grew and (stat.st_size, stat.st_mtime_ns) != (
+        mark["size"],
+        mark["mtime_ns"],
+    ):
         return None
     if any(value != mark[name] for name, value in _mark(journal, mark["end"]).items()):
         return None
@@ -142,13 +173,23 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     index.ids = ids.split("\0") if ids or head["words"] else []
     calls = columns.pop("calls")
     for start in range(0, len(calls), 16):
-        index.calls[calls[start : start + 8]] = int.from_bytes(calls[start + 8 : start + 16], "little")
+        index.calls[calls[start : start + 8]] = int.from_bytes(
+            calls[start + 8 : start + 16], "little"
+        )
     index.words.restore(blocks, array("q", columns.pop("firsts")), head["words"])
-    index.current, index.failed = bytearray(columns.pop("current")), bytearray(columns.pop("failed"))
+    index.current, index.failed = (
+        bytearray(columns.pop("current")),
+        bytearray(columns.pop("failed")),
+    )
     index.offsets = array("q", columns.pop("offsets"))
-    index.line_rows, index.line_slots = array("i", columns.pop("line_rows")), array("i", columns.pop("line_slots"))
+    index.line_rows, index.line_slots = (
+        array("i", columns.pop("line_rows")),
+        array("i", columns.pop("line_slots")),
+    )
     types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
     for name, column in columns.items():
         kind, _, key = name.partition("\0")
-        getattr(index, kind)[key] = array(types[kind], column) if kind in types else bytearray(column)
+        getattr(index, kind)[key] = (
+            array(types[kind], column) if kind in types else bytearray(column)
+        )
     return index

@@ -109,7 +109,9 @@ class JournalIndex:
                         elif line.startswith(b'{"kind":"score'):
                             add_score(offset, line)
                     except (TypeError, ValueError, RecursionError):
-                        self.damaged += 1  # whole, but not a record: somebody else's line
+                        self.damaged += (
+                            1  # whole, but not a record: somebody else's line
+                        )
                 offset += len(line)
                 count += 1
             self.end = offset
@@ -121,7 +123,11 @@ class JournalIndex:
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
         found = lines[rows.searchsorted(row) : rows.searchsorted(row, "right")].tolist()
-        return [(self.line_slots[line], self.offsets[line]) for line in found if self.current[line]]
+        return [
+            (self.line_slots[line], self.offsets[line])
+            for line in found
+            if self.current[line]
+        ]
 
     def first_lines(self, row: int) -> tuple[int, int]:
         """Where the answer of the first round lies, and the verdict of the first scorer; -1 where there is none."""
@@ -140,7 +146,11 @@ class JournalIndex:
 
     def search(self, words: str) -> list[int]:
         """The rows whose samples hold some words, or have them in their id."""
-        rows = {self.line_rows[line] for line in self.words.search(words) if self.current[line]}
+        rows = {
+            self.line_rows[line]
+            for line in self.words.search(words)
+            if self.current[line]
+        }
         folded = words.lower()
         rows |= {row for row, id in enumerate(self.ids) if folded in id.lower()}
         rows.discard(NONE)
@@ -157,7 +167,9 @@ class JournalIndex:
             self.ids.append(id)
             if row == len(self.failed):
                 self._grow()
-            self.small["cell"][row] = self.cells.index((task, model)) if len(self.cells) > 1 else 0
+            self.small["cell"][row] = (
+                self.cells.index((task, model)) if len(self.cells) > 1 else 0
+            )
             self.small["epoch"][row] = epoch
         return row
 
@@ -221,7 +233,11 @@ class JournalIndex:
     def _outdate(self, row: int) -> None:
         for scorer, codes in enumerate(self.verdicts.values()):
             codes[row] = 0
-            line = self._slots.get((row, -1 - scorer), NONE) if scorer else self._judged[row]
+            line = (
+                self._slots.get((row, -1 - scorer), NONE)
+                if scorer
+                else self._judged[row]
+            )
             if line >= 0:
                 self.current[line] = 0
         for column in self.metrics.values():
@@ -230,12 +246,19 @@ class JournalIndex:
     def _add_score(self, offset: int, line: bytes) -> None:
         head = score_head(line)
         task, model, id, epoch, row = self._last
-        if head.id != id or head.epoch != epoch or head.task != task or head.model != model:
+        if (
+            head.id != id
+            or head.epoch != epoch
+            or head.task != task
+            or head.model != model
+        ):
             row = self._row(head.task, head.model, head.id, head.epoch)
         verdicts = self.verdicts.get(head.scorer)
         if verdicts is None:
             verdicts = self.verdicts[head.scorer] = bytearray(len(self.failed))
-        scorer = 0 if len(self.verdicts) == 1 else list(self.verdicts).index(head.scorer)
+        scorer = (
+            0 if len(self.verdicts) == 1 else list(self.verdicts).index(head.scorer)
+        )
         self._line(offset, row, -1 - scorer, score_text(head))
         verdicts[row] = self._outcome(head.outcome)
         self.small["order"][row] = head.order if head.order < LARGEST else LARGEST
@@ -272,14 +295,23 @@ class JournalIndex:
 
     def _recall(self) -> None:
         """Makes again what is only needed to read on, of an index that was read from its file."""
-        self._outcome_codes = {outcome: code for code, outcome in enumerate(self.outcomes)}
-        self._tag_codes = {name: {v: c for c, v in enumerate(values)} for name, values in self.tag_values.items()}
+        self._outcome_codes = {
+            outcome: code for code, outcome in enumerate(self.outcomes)
+        }
+        self._tag_codes = {
+            name: {v: c for c, v in enumerate(values)}
+            for name, values in self.tag_values.items()
+        }
         self._rows = {cell: {} for cell in self.cells}
-        for row, (code, id, epoch) in enumerate(zip(self.small["cell"], self.ids, self.small["epoch"], strict=False)):
+        for row, (code, id, epoch) in enumerate(
+            zip(self.small["cell"], self.ids, self.small["epoch"], strict=False)
+        ):
             self._rows[self.cells[code]][(id, epoch) if epoch else id] = row
         self._answers = array("i", [NONE]) * len(self.failed)
         self._judged = array("i", [NONE]) * len(self.failed)
-        for line, (row, slot) in enumerate(zip(self.line_rows, self.line_slots, strict=True)):
+        for line, (row, slot) in enumerate(
+            zip(self.line_rows, self.line_slots, strict=True)
+        ):
             if -1 <= slot <= 0:
                 (self._judged if slot else self._answers)[row] = line
             else:
@@ -300,4 +332,6 @@ def _sorted_lines(line_rows: "array[int]") -> tuple[Any, Any]:
 
 
 def _hashed(task: str, key: str) -> bytes:
-    return blake2b(f"{task}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return blake2b(
+        f"{task}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()

@@ -91,9 +91,14 @@ score_head = _reader(ScoreHead)
 
 def output_text(head: OutputHead) -> str:
     """The words of an answer's line: what was asked, answered and expected."""
-    pieces = [turn.content if type(turn.content) is str else _content(turn.content) for turn in head.prompt]
+    pieces = [
+        turn.content if type(turn.content) is str else _content(turn.content)
+        for turn in head.prompt
+    ]
     for candidate in head.output.candidates:
-        pieces.append(candidate.text if candidate.text is not None else _content(candidate.parts))
+        pieces.append(
+            candidate.text if candidate.text is not None else _content(candidate.parts)
+        )
     target = head.target
     if target is not None:
         pieces.append(target if type(target) is str else _flat(target))
@@ -106,7 +111,11 @@ def score_text(head: ScoreHead) -> str:
     """The words of a verdict's line: what was read in the answer, and why it was judged so."""
     pieces = [head.answer] if head.answer is not None else []
     if (why := head.details) is not None:
-        pieces += [_flat(part) for part in (why.reason, why.reply, why.error) if part is not None]
+        pieces += [
+            _flat(part)
+            for part in (why.reason, why.reply, why.error)
+            if part is not None
+        ]
     return "\n".join(pieces)
 
 

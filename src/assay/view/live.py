@@ -22,15 +22,23 @@ def progress(run: RunView) -> dict[str, Any]:
         members = np.flatnonzero(cell_of == code)
         if not len(members):
             continue
-        counts = np.bincount(outcome[members], minlength=len(columns["outcomes"])).tolist()
+        counts = np.bincount(
+            outcome[members], minlength=len(columns["outcomes"])
+        ).tolist()
         metric = cell["metric"]
-        values = np.array(columns["metrics"].get(metric, [None] * len(cell_of)), np.float64)[members]
+        values = np.array(
+            columns["metrics"].get(metric, [None] * len(cell_of)), np.float64
+        )[members]
         arrived = values[np.argsort(row_of[members])]
         cells.append(
             {
                 **cell,
                 "answered": len(members),
-                "outcomes": {name or "waiting": n for name, n in zip(columns["outcomes"], counts, strict=True) if n},
+                "outcomes": {
+                    name or "waiting": n
+                    for name, n in zip(columns["outcomes"], counts, strict=True)
+                    if n
+                },
                 "running": _running(arrived[np.isfinite(arrived)]),
             }
         )
@@ -54,7 +62,9 @@ def _running(values: Any) -> list[list[float]]:
     if not len(values):
         return []
     means = np.cumsum(values) / np.arange(1, len(values) + 1)
-    chosen = np.unique(np.linspace(0, len(values) - 1, min(MOST_POINTS, len(values))).astype(int))
+    chosen = np.unique(
+        np.linspace(0, len(values) - 1, min(MOST_POINTS, len(values))).astype(int)
+    )
     return [[int(place) + 1, round(float(means[place]), 6)] for place in chosen]
 
 
@@ -62,6 +72,10 @@ def _since(started: Any) -> float | None:
     try:
         from datetime import datetime
 
-        return max(0.0, time.time() - datetime.strptime(str(started), "%Y-%m-%dT%H:%M:%S%z").timestamp())
+        return max(
+            0.0,
+            time.time()
+            - datetime.strptime(str(started), "%Y-%m-%dT%H:%M:%S%z").timestamp(),
+        )
     except ValueError:
         return None

@@ -21,10 +21,21 @@ from .data_media import DataMedia
 from .records import Record
 
 TYPES = {
-    "png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "bmp": "image/bmp", "webp": "image/webp",
-    "avif": "image/avif", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "mp3": "audio/mpeg",
-    "aac": "audio/aac", "m4a": "audio/mp4", "mp4": "video/mp4", "webm": "video/webm",
-}  # fmt: skip
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "bmp": "image/bmp",
+    "webp": "image/webp",
+    "avif": "image/avif",
+    "wav": "audio/wav",
+    "flac": "audio/flac",
+    "ogg": "audio/ogg",
+    "mp3": "audio/mpeg",
+    "aac": "audio/aac",
+    "m4a": "audio/mp4",
+    "mp4": "video/mp4",
+    "webm": "video/webm",
+}
 """What a browser shows, by what the bytes say they are."""
 THUMBNAIL_PIXELS = 256
 PEAKS = 600
@@ -43,13 +54,19 @@ class Found:
 
     def data(self) -> bytes:
         """All of its bytes."""
-        return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
+        return (
+            self.source if isinstance(self.source, bytes) else self.source.read_bytes()
+        )
 
 
 class MediaShelf:
     """The media of one run."""
 
-    def __init__(self, blobs: Blobs, inside: Callable[[str, str], DataMedia | None] = lambda task, model: None) -> None:
+    def __init__(
+        self,
+        blobs: Blobs,
+        inside: Callable[[str, str], DataMedia | None] = lambda task, model: None,
+    ) -> None:
         """`inside` gives what the data files of a task and model hold."""
         self._blobs = blobs
         self._inside = inside
@@ -65,16 +82,23 @@ class MediaShelf:
             raise DataError("this sample names no such medium")
         blob = self._blobs.path(digest)
         places = [] if blob is None else [blob]
-        places += [Path(part["path"]) for part in parts if isinstance(part.get("path"), str)]
+        places += [
+            Path(part["path"]) for part in parts if isinstance(part.get("path"), str)
+        ]
         if not places:
             return self._out_of_data(record, digest, str(parts[0]["type"]))
         faults = []
         for path in places:
             try:
                 if self._digest(path) == digest:
-                    return Found(path, _type_of(_beginning(path)), digest, str(parts[0]["type"]))
+                    return Found(
+                        path, _type_of(_beginning(path)), digest, str(parts[0]["type"])
+                    )
                 faults.append("its bytes are not those that the run was given")
-            except (FileNotFoundError, ValueError):  # a journal may name what no file can be called
+            except (
+                FileNotFoundError,
+                ValueError,
+            ):  # a journal may name what no file can be called
                 faults.append("its file is no longer there")
             except OSError as error:
                 faults.append(f"its file cannot be read: {error.strerror}")
@@ -84,7 +108,9 @@ class MediaShelf:
         files = self._inside(record.task, record.model)
         data = None if files is None else files.get(digest)
         if data is None:
-            raise DataError("it lies inside the dataset, whose files are not here or no longer hold it")
+            raise DataError(
+                "it lies inside the dataset, whose files are not here or no longer hold it"
+            )
         return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
 
     def thumbnail(self, found: Found) -> bytes:
@@ -106,7 +132,10 @@ class MediaShelf:
         entry = self._checked.get(path)
         if entry is None or entry[:2] != mark:
             with path.open("rb") as file:
-                entry = self._checked[path] = (*mark, hashlib.file_digest(file, "sha256").hexdigest())
+                entry = self._checked[path] = (
+                    *mark,
+                    hashlib.file_digest(file, "sha256").hexdigest(),
+                )
         return entry[2]
 
     def _kept(self, name: tuple[str, str], make: Callable[[], bytes]) -> bytes:
@@ -136,7 +165,11 @@ def _type_of(beginning: bytes) -> str:
     kind = sniff(beginning)
     found = TYPES.get(kind or "")
     if found is None:
-        what = f"a {kind} file" if kind else "not an image, audio or video file by its own bytes"
+        what = (
+            f"a {kind} file"
+            if kind
+            else "not an image, audio or video file by its own bytes"
+        )
         raise DataError(f"it is {what}, which pages do not show")
     return found
 

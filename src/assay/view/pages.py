@@ -24,22 +24,26 @@ FOLDER_POLICY = (
     f"connect-src 'self'; base-uri 'none'; form-action 'none'; {TRUSTED}"
 )
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE)
+_EXPORT = re.compile(
+    r"^export ((?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE
+)
 
 
 def assets() -> dict[str, bytes]:
     """The files beside the page: its modules as one, since a browser asks for only a few files at once."""
     return {
         ALL: inline_script().encode(),
-        **{path.name: path.read_bytes() for path in sorted(APP.iterdir()) if path.suffix in (".css", ".svg")},
+        **{
+            path.name: path.read_bytes()
+            for path in sorted(APP.iterdir())
+            if path.suffix in (".css", ".svg")
+        },
     }
 
 
 def folder_page() -> str:
     """The page of a bundle: it reads files instead of asking a server, and says so if it is opened as a file."""
-    head = (
-        f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
-    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
     return _page().replace("<title>", f"{head}\n<title>")
 
 
@@ -54,10 +58,19 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
     drawing = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
     icon = f'<link rel="icon" href="data:image/svg+xml;base64,{drawing}">'
     # `<` never stands in the data, so that no text of a model can end the element that holds it.
-    data = json_bytes(documents).decode("utf-8").replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    data = (
+        json_bytes(documents)
+        .decode("utf-8")
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+    )
     page = _page()
-    page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', icon)
-    page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")
+    page = page.replace(
+        '<link rel="icon" href="app/icon.svg" type="image/svg+xml">', icon
+    )
+    page = page.replace(
+        '<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>"
+    )
     page = page.replace(f'<script type="module" src="app/{ALL}"></script>\n', "")
     page = page.replace("<title>assay</title>", f"<title>{escape(title)}</title>")
     meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -82,7 +95,9 @@ def inline_script() -> str:
         exported = [found for _, found in _EXPORT.findall(texts[name])]
         body = _IMPORT.sub(lambda m: f"const {{{m[1]}}} = module_{m[2]};", texts[name])
         body = _EXPORT.sub(r"\1", body)
-        pieces.append(f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();")
+        pieces.append(
+            f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
+        )
 
     add("main")
     return "\n".join(pieces).replace("</script", "<\\/script")

@@ -45,9 +45,18 @@ class Record:
             "id": self.id,
             "epoch": self.epoch,
             "rounds": [_slim(_round(line), limit) for line in self.rounds],
-            "target": _slim(next((r["target"] for r in self.rounds if r.get("target") is not None), None), limit),
+            "target": _slim(
+                next(
+                    (r["target"] for r in self.rounds if r.get("target") is not None),
+                    None,
+                ),
+                limit,
+            ),
             "verdicts": [_slim(_verdict(line), limit) for line in self.verdicts],
-            "calls": [_slim({**_round(line), "role": line["task"].rpartition("#")[2]}, limit) for line in self.calls],
+            "calls": [
+                _slim({**_round(line), "role": line["task"].rpartition("#")[2]}, limit)
+                for line in self.calls
+            ],
             "damage": self.damage,
         }
         return plain
@@ -55,16 +64,24 @@ class Record:
     def raw(self) -> str:
         """The journal lines, one under another."""
         lines = [*self.rounds, *self.verdicts, *self.calls]
-        return "\n".join(json.dumps(line, ensure_ascii=False, indent=1) for line in lines)[:LONGEST_RAW]
+        return "\n".join(
+            json.dumps(line, ensure_ascii=False, indent=1) for line in lines
+        )[:LONGEST_RAW]
 
     def media(self) -> Iterator[Mapping[str, Any]]:
         """Every medium that the lines name: kind, digest, and where it lies if it is a file of the data."""
         for line in (*self.rounds, *self.calls):
             for turn in line.get("prompt", ()):
-                yield from _media_parts(turn.get("content") if isinstance(turn, Mapping) else None)
+                yield from _media_parts(
+                    turn.get("content") if isinstance(turn, Mapping) else None
+                )
             output = line.get("output")
-            for candidate in output.get("candidates", ()) if isinstance(output, Mapping) else ():
-                yield from _media_parts(candidate.get("parts") if isinstance(candidate, Mapping) else None)
+            for candidate in (
+                output.get("candidates", ()) if isinstance(output, Mapping) else ()
+            ):
+                yield from _media_parts(
+                    candidate.get("parts") if isinstance(candidate, Mapping) else None
+                )
 
 
 def read_record(index: JournalIndex, row: int) -> Record:
@@ -73,22 +90,36 @@ def read_record(index: JournalIndex, row: int) -> Record:
     record = Record(task, model, index.ids[row], index.small["epoch"][row])
     try:
         with open(index.path, "rb") as file:
-            for slot, offset in sorted(index.lines_of(row), key=lambda line: (line[0] < 0, abs(line[0]))):
-                _take(file, offset, record, record.verdicts if slot < 0 else record.rounds)
+            for slot, offset in sorted(
+                index.lines_of(row), key=lambda line: (line[0] < 0, abs(line[0]))
+            ):
+                _take(
+                    file, offset, record, record.verdicts if slot < 0 else record.rounds
+                )
             for verdict in record.verdicts:
                 questions = verdict.get("details", {}).get("asked", ())
                 for call in questions if isinstance(questions, Sequence) else ():
-                    if not isinstance(call, Sequence) or len(call) != 2 or len(record.calls) >= MOST_CALLS:
+                    if (
+                        not isinstance(call, Sequence)
+                        or len(call) != 2
+                        or len(record.calls) >= MOST_CALLS
+                    ):
                         continue
                     offset = index.call(task, str(call[0]), str(call[1]))
                     if offset != NONE:
                         _take(file, offset, record, record.calls)
     except FileNotFoundError as error:
-        raise StoreError("the journal is no longer there", where=str(index.path), fix="reload the list") from error
+        raise StoreError(
+            "the journal is no longer there",
+            where=str(index.path),
+            fix="reload the list",
+        ) from error
     return record
 
 
-def _take(file: BinaryIO, offset: int, record: Record, into: list[dict[str, Any]]) -> None:
+def _take(
+    file: BinaryIO, offset: int, record: Record, into: list[dict[str, Any]]
+) -> None:
     file.seek(offset)
     line = file.readline().rstrip(b"\n")
     if not is_whole(line):
@@ -107,7 +138,14 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
         line = _plain_at(file, answer)
         prompt = [turn for turn in line.get("prompt", ()) if isinstance(turn, Mapping)]
         spoken = [turn for turn in prompt if turn.get("content") is not None]
-        last = next((t for t in reversed(spoken) if t.get("role") not in ("system", "developer")), None)
+        last = next(
+            (
+                t
+                for t in reversed(spoken)
+                if t.get("role") not in ("system", "developer")
+            ),
+            None,
+        )
         found["question"] = _begin(content_text(last["content"])) if last else ""
         found["media"] = [
             {"kind": part["type"], "sha256": part["sha256"]}
@@ -117,10 +155,18 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
         output = line.get("output", {})
         candidates = output.get("candidates", ())
         found["answer"] = _begin(candidate_text(candidates[0])) if candidates else ""
-        output_media = [part for candidate in candidates for part in _media_parts(candidate.get("parts"))]
-        found["made"] = [{"kind": part["type"], "sha256": part["sha256"]} for part in output_media][:4]
+        output_media = [
+            part
+            for candidate in candidates
+            for part in _media_parts(candidate.get("parts"))
+        ]
+        found["made"] = [
+            {"kind": part["type"], "sha256": part["sha256"]} for part in output_media
+        ][:4]
         if output.get("error"):
-            found["error"] = _begin(f"{output['error'].get('kind')}: {output['error'].get('message')}")
+            found["error"] = _begin(
+                f"{output['error'].get('kind')}: {output['error'].get('message')}"
+            )
         found["target"] = _begin(as_text(line.get("target")) or "")
     if verdict != NONE:
         line = _plain_at(file, verdict)
@@ -142,7 +188,11 @@ def _begin(text: str) -> str:
 
 def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
     for part in content if isinstance(content, list) else ():
-        if isinstance(part, Mapping) and part.get("type") in MEDIA_KINDS and isinstance(part.get("sha256"), str):
+        if (
+            isinstance(part, Mapping)
+            and part.get("type") in MEDIA_KINDS
+            and isinstance(part.get("sha256"), str)
+        ):
             yield part
 
 
@@ -154,7 +204,11 @@ def _round(line: Mapping[str, Any]) -> dict[str, Any]:
     output["candidates"] = [
         {
             **candidate,
-            **({"tokens": candidate["tokens"][:MOST_TOKENS]} if "tokens" in candidate else {}),
+            **(
+                {"tokens": candidate["tokens"][:MOST_TOKENS]}
+                if "tokens" in candidate
+                else {}
+            ),
             "token_ids": None,
         }
         for candidate in output.get("candidates", ())
@@ -163,7 +217,18 @@ def _round(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("scorer", "values", "outcome", "answer", "details", "candidates", "tags", "group", "cluster", "order")
+    names = (
+        "scorer",
+        "values",
+        "outcome",
+        "answer",
+        "details",
+        "candidates",
+        "tags",
+        "group",
+        "cluster",
+        "order",
+    )
     return {name: line[name] for name in names if name in line}
 
 

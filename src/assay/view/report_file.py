@@ -26,8 +26,21 @@ SAMPLES = 24
 """Samples of a run that a report shows unless more are asked for."""
 MOST_MEDIA_BYTES = 24 << 20
 """Of a report; what is beyond is named and not held."""
-CSV_COLUMNS = ("run", "task", "protocol", "model", "metric", "value", "low", "high", "interval", "n", "n_expected",
-               "higher_is_better", "outcomes")  # fmt: skip
+CSV_COLUMNS = (
+    "run",
+    "task",
+    "protocol",
+    "model",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "interval",
+    "n",
+    "n_expected",
+    "higher_is_better",
+    "outcomes",
+)
 
 
 def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
@@ -37,7 +50,9 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
         collection = RunFolders(folder)
         runs = collection.refresh()
         if not runs:
-            raise UsageError("there is no run here", where=str(folder), fix="name a run folder")
+            raise UsageError(
+                "there is no run here", where=str(folder), fix="name a run folder"
+            )
         for run in runs:
             named = RunView(run.layout.folder, f"r{len(found)}", _name(run, folder))
             found.setdefault(run.layout.folder, (named, collection))
@@ -49,7 +64,10 @@ def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
     opened = open_runs(folders)
     runs = [run for run, _ in opened]
     budget = _Budget(MOST_MEDIA_BYTES)
-    documents: dict[str, Any] = {"runs": runs_document(runs, "report"), "report": {"runs": [run.id for run in runs]}}
+    documents: dict[str, Any] = {
+        "runs": runs_document(runs, "report"),
+        "report": {"runs": [run.id for run in runs]},
+    }
     for run, collection in opened:
         shelf = collection.media(run)
         saved = SavedRun(run, shelf, partial(budget.keep, shelf), choose(run, samples))
@@ -64,7 +82,9 @@ def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
 def choose(run: RunView, most: int) -> list[int]:
     """Rows to show: those that were not scored, then low scores, then the others, each spread over the data."""
     columns = run.columns()
-    scored = columns["outcomes"].index("scored") if "scored" in columns["outcomes"] else -1
+    scored = (
+        columns["outcomes"].index("scored") if "scored" in columns["outcomes"] else -1
+    )
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for place, row in enumerate(rows_of(columns)):
         cell = columns["cells"][columns["cell"][place] if columns["cell"] else 0]
@@ -72,12 +92,24 @@ def choose(run: RunView, most: int) -> list[int]:
         value = values[place] if place < len(values) else None
         scale = cell["scale"] or (0, 1)
         best = scale[1] if cell["higher_is_better"] else scale[0]
-        is_low = value is not None and (value < best if cell["higher_is_better"] else value > best)
-        kinds["failed" if columns["outcome"][place] != scored else "low" if is_low else "rest"].append(row)
+        is_low = value is not None and (
+            value < best if cell["higher_is_better"] else value > best
+        )
+        kinds[
+            "failed"
+            if columns["outcome"][place] != scored
+            else "low"
+            if is_low
+            else "rest"
+        ].append(row)
     shares = {"failed": most // 4, "low": most // 2, "rest": most}
     chosen: list[int] = []
     for kind, rows in kinds.items():
-        room = min(shares[kind], most - len(chosen)) if kind != "rest" else most - len(chosen)
+        room = (
+            min(shares[kind], most - len(chosen))
+            if kind != "rest"
+            else most - len(chosen)
+        )
         chosen += _spread(rows, room)
     return sorted(chosen)
 
@@ -108,7 +140,9 @@ class _Budget:
             self.left_out += form == "full"
             return None
         self._room -= len(data)
-        self.held[":".join(name)] = data_address(found, data, "image/webp" if form == "small" else None)
+        self.held[":".join(name)] = data_address(
+            found, data, "image/webp" if form == "small" else None
+        )
         self._kept[name] = f"held:{found.digest}:{form}"
         return self._kept[name]
 
@@ -116,13 +150,21 @@ class _Budget:
 def markdown_report(folders: Sequence[Path]) -> str:
     """The numbers, the comparisons and the methods as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
-    parts = [f"# {markdown_text(run.name)}" if len(runs) == 1 else "" for run in runs[:1]]
+    parts = [
+        f"# {markdown_text(run.name)}" if len(runs) == 1 else "" for run in runs[:1]
+    ]
     for run in runs:
         manifest, summary = run.documents()
         results = [result_from_plain(row) for row in summary.get("results", ())]
         parts.append(f"## {markdown_text(run.name)}" if len(runs) > 1 else "")
-        parts.append(markdown_table(results) if results else "No numbers: the run has not ended.")
-        parts.append("\n\n".join(markdown_text(text) for text in methods_paragraph(manifest, summary)))
+        parts.append(
+            markdown_table(results) if results else "No numbers: the run has not ended."
+        )
+        parts.append(
+            "\n\n".join(
+                markdown_text(text) for text in methods_paragraph(manifest, summary)
+            )
+        )
     for before, after in pairwise(runs):
         page = comparison_page(before, after)
         parts.append(f"## {markdown_text(before.name)} → {markdown_text(after.name)}")
@@ -142,8 +184,18 @@ def csv_report(folders: Sequence[Path]) -> str:
         for row in run.documents()[1].get("results", ()):
             low, high = row.get("ci") or (None, None)
             outcomes = row.get("outcomes")
-            counts = "; ".join(f"{n} {name}" for name, n in outcomes.items()) if isinstance(outcomes, Mapping) else ""
-            plain = {**row, "run": run.name, "low": low, "high": high, "outcomes": counts}
+            counts = (
+                "; ".join(f"{n} {name}" for name, n in outcomes.items())
+                if isinstance(outcomes, Mapping)
+                else ""
+            )
+            plain = {
+                **row,
+                "run": run.name,
+                "low": low,
+                "high": high,
+                "outcomes": counts,
+            }
             rows.append([plain.get(name) for name in CSV_COLUMNS])
     return csv_text(CSV_COLUMNS, rows)
 

@@ -28,7 +28,11 @@ def run_page(run: RunView) -> dict[str, Any]:
         "methods": methods_paragraph(manifest, summary),
         "again": f"assay run --config {shlex.quote(f'{folder}/run.json')} -o NEW",
         "config": manifest.get("config", {}),
-        "described": [_described(cell) for cell in manifest.get("cells", ()) if isinstance(cell, Mapping)],
+        "described": [
+            _described(cell)
+            for cell in manifest.get("cells", ())
+            if isinstance(cell, Mapping)
+        ],
         "versions": manifest.get("versions", {}),
         "platform": manifest.get("platform"),
         "git": manifest.get("git"),
@@ -36,7 +40,9 @@ def run_page(run: RunView) -> dict[str, Any]:
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {name: row.get(name) for name in (*RESULT, "stderr", "parsed_value", "clusters")}
+    plain = {
+        name: row.get(name) for name in (*RESULT, "stderr", "parsed_value", "clusters")
+    }
     details = row.get("details")
     if isinstance(details, Mapping):
         plain["scale"] = details.get("scale")
@@ -45,7 +51,13 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     for tag, values in (row.get("groups") or {}).items():
         if isinstance(values, Mapping):
             rows = [
-                {"name": name, **{k: group.get(k) for k in ("value", "ci", "n", "interval", "outcomes")}}
+                {
+                    "name": name,
+                    **{
+                        k: group.get(k)
+                        for k in ("value", "ci", "n", "interval", "outcomes")
+                    },
+                }
                 for name, group in values.items()
                 if isinstance(group, Mapping)
             ]
@@ -54,8 +66,22 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("task", "protocol", "measure", "model", "options", "epochs", "num_fewshot", "data", "scorers", "identity",
-             "citation", "licence", "n_expected", "data_sha256")  # fmt: skip
+    names = (
+        "task",
+        "protocol",
+        "measure",
+        "model",
+        "options",
+        "epochs",
+        "num_fewshot",
+        "data",
+        "scorers",
+        "identity",
+        "citation",
+        "licence",
+        "n_expected",
+        "data_sha256",
+    )
     return {name: cell.get(name) for name in names}
 
 

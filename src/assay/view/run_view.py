@@ -43,7 +43,11 @@ class RunView:
             index = self._index
             if not self.layout.journal.exists():
                 if not self.layout.manifest.exists():
-                    raise StoreError("the run is no longer there", where=str(self.layout.folder), fix="reload the list")
+                    raise StoreError(
+                        "the run is no longer there",
+                        where=str(self.layout.folder),
+                        fix="reload the list",
+                    )
                 index = self._index = JournalIndex(self.layout.journal)
             elif index is None or self.layout.journal.stat().st_size < index.end:
                 index = self._index = open_index(self.layout)
@@ -63,7 +67,8 @@ class RunView:
     def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """`run.json` and `summary.json`; the second is empty where it is not what the run ended with."""
         mark = tuple(
-            path.stat().st_mtime_ns if path.exists() else 0 for path in (self.layout.manifest, self.layout.summary)
+            path.stat().st_mtime_ns if path.exists() else 0
+            for path in (self.layout.manifest, self.layout.summary)
         )
         if self._summary is None or self._summary[0] != mark:
             reader = self.reader()
@@ -99,7 +104,10 @@ class RunView:
         with self._lock:
             index = self.index
             count = len(index)
-            cell, epoch, order = (np.array(index.small[name], np.int32)[:count] for name in ("cell", "epoch", "order"))
+            cell, epoch, order = (
+                np.array(index.small[name], np.int32)[:count]
+                for name in ("cell", "epoch", "order")
+            )
             order = np.where(order < 0, np.arange(count), order)
             places = np.flatnonzero(self._counted(index, cell, epoch))
             return places[np.lexsort((epoch[places], order[places], cell[places]))]
@@ -119,7 +127,10 @@ class RunView:
 
         index = self.index
         count = len(index)
-        small = {name: np.array(column, np.int32)[:count] for name, column in index.small.items()}
+        small = {
+            name: np.array(column, np.int32)[:count]
+            for name, column in index.small.items()
+        }
         cells = self._cells(index)
         rows = self.rows()
         outcomes = self._outcomes(index, rows)
@@ -131,26 +142,40 @@ class RunView:
             "row": None if (rows == np.arange(len(rows))).all() else rows.tolist(),
             "id": [index.ids[row] for row in rows.tolist()],
             "cell": small["cell"][rows].tolist() if len(cells) > 1 else None,
-            "epoch": small["epoch"][rows].tolist() if count and small["epoch"].max() > 0 else None,
+            "epoch": small["epoch"][rows].tolist()
+            if count and small["epoch"].max() > 0
+            else None,
             "outcome": outcomes.tolist(),
-            "metrics": {name: _rounded(np.array(column)[rows]) for name, column in index.metrics.items()},
+            "metrics": {
+                name: _rounded(np.array(column)[rows])
+                for name, column in index.metrics.items()
+            },
             "tags": {
-                name: {"values": index.tag_values[name], "codes": np.array(codes)[rows].tolist()}
+                name: {
+                    "values": index.tag_values[name],
+                    "codes": np.array(codes)[rows].tolist(),
+                }
                 for name, codes in index.tags.items()
             },
         }
         for name in ("chars", "tokens_in", "tokens_out"):
-            columns[name] = small[name][rows].tolist() if (small[name] >= 0).any() else None
+            columns[name] = (
+                small[name][rows].tolist() if (small[name] >= 0).any() else None
+            )
         for name, reals in index.real.items():
             column = np.array(reals)[:count]
-            columns[name] = None if np.isnan(column).all() else _rounded(column[rows], 4)
+            columns[name] = (
+                None if np.isnan(column).all() else _rounded(column[rows], 4)
+            )
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
         """The beginning of question and answer of some rows."""
         with self._lock:
             index = self.index
-            wanted = [(row, index.first_lines(row)) for row in rows if 0 <= row < len(index)][:MOST_ROWS]
+            wanted = [
+                (row, index.first_lines(row)) for row in rows if 0 <= row < len(index)
+            ][:MOST_ROWS]
         if not wanted:
             return []
         with open(self.layout.journal, "rb") as file:
@@ -162,24 +187,43 @@ class RunView:
             index = self.index
             if not 0 <= row < len(index):
                 where = str(self.layout.folder)
-                raise StoreError(f"the run has no sample in row {row}", where=where, fix="reload the page")
+                raise StoreError(
+                    f"the run has no sample in row {row}",
+                    where=where,
+                    fix="reload the page",
+                )
             record = read_record(index, row)
         for entry in self.documents()[1].get("counted", ()):
             # The journal may hold more rounds of a dialogue than its table is about, as of one that became shorter.
-            if (entry["task"], entry["model"]) == (record.task, record.model) and entry.get("rounds"):
+            if (entry["task"], entry["model"]) == (
+                record.task,
+                record.model,
+            ) and entry.get("rounds"):
                 counted = {(id, epoch): count for id, epoch, count in entry["rounds"]}
-                del record.rounds[counted.get((record.id, record.epoch), len(record.rounds)) :]
+                del record.rounds[
+                    counted.get((record.id, record.epoch), len(record.rounds)) :
+                ]
         return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
         """Task and model of each cell, its numbers by name, and which of them a list shows first."""
         manifest, summary = self.documents()
         cells = []
-        described = {(c.get("task"), c.get("model")): c for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
+        described = {
+            (c.get("task"), c.get("model")): c
+            for c in manifest.get("cells", ())
+            if isinstance(c, Mapping)
+        }
         for task, model in index.cells:
-            results = [r for r in summary.get("results", ()) if (r["task"], r["model"]) == (task, model)]
+            results = [
+                r
+                for r in summary.get("results", ())
+                if (r["task"], r["model"]) == (task, model)
+            ]
             cell = described.get((task, model), {})
-            first = next((r["metric"] for r in results if r["metric"] in index.metrics), None)
+            first = next(
+                (r["metric"] for r in results if r["metric"] in index.metrics), None
+            )
             cells.append(
                 {
                     "task": task,
@@ -187,16 +231,25 @@ class RunView:
                     "protocol": cell.get("protocol") or task,
                     "scorers": list(cell.get("scorers", {})),
                     "metric": first or self._spoken_metric(index, task, model, cell),
-                    "higher_is_better": next((r["higher_is_better"] for r in results), True),
+                    "higher_is_better": next(
+                        (r["higher_is_better"] for r in results), True
+                    ),
                     "scale": next(
-                        (r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None
+                        (
+                            r["details"]["scale"]
+                            for r in results
+                            if "scale" in (r.get("details") or {})
+                        ),
+                        None,
                     ),
                     "expected": cell.get("n_expected"),
                 }
             )
         return cells
 
-    def _spoken_metric(self, index: JournalIndex, task: str, model: str, cell: Mapping[str, Any]) -> str | None:
+    def _spoken_metric(
+        self, index: JournalIndex, task: str, model: str, cell: Mapping[str, Any]
+    ) -> str | None:
         """Of a cell without a table: a metric of its first scorer, else any that its rows have."""
         scorers = list(cell.get("scorers", {}))
         for scorer in scorers:
@@ -211,7 +264,11 @@ class RunView:
 
         manifest, summary = self.documents()
         counted = np.ones(len(index), bool)
-        named = {(c.get("task"), c.get("model")) for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
+        named = {
+            (c.get("task"), c.get("model"))
+            for c in manifest.get("cells", ())
+            if isinstance(c, Mapping)
+        }
         for code, pair in enumerate(index.cells):
             if named and pair not in named and summary:
                 counted[cell == code] = False
@@ -229,14 +286,23 @@ class RunView:
         import numpy as np
 
         manifest, _ = self.documents()
-        named = {s for c in manifest.get("cells", ()) if isinstance(c, Mapping) for s in c.get("scorers", {})}
+        named = {
+            s
+            for c in manifest.get("cells", ())
+            if isinstance(c, Mapping)
+            for s in c.get("scorers", {})
+        }
         scored = index.outcomes.index(SCORED) if SCORED in index.outcomes else -1
         found = np.zeros(len(rows), np.uint8)
         for scorer, codes in index.verdicts.items():
             if named and scorer not in named:
                 continue
             scorer_codes = np.frombuffer(bytes(codes), np.uint8)[rows]
-            found = np.where((found == 0) | ((found == scored) & (scorer_codes != 0)), scorer_codes, found)
+            found = np.where(
+                (found == 0) | ((found == scored) & (scorer_codes != 0)),
+                scorer_codes,
+                found,
+            )
         return found
 
 

@@ -39,14 +39,24 @@ class SavedRun:
         run = self.run
         columns = run.columns()
         rows: list[int] = rows_of(columns)
-        saved = rows if self.chosen is None else [row for row in rows if row in set(self.chosen)]
-        yield f"run-{run.id}", {**run_page(run), "live": False, "damage": damage_of(run)}
+        saved = (
+            rows
+            if self.chosen is None
+            else [row for row in rows if row in set(self.chosen)]
+        )
+        yield (
+            f"run-{run.id}",
+            {**run_page(run), "live": False, "damage": damage_of(run)},
+        )
         yield f"columns-{run.id}", columns
         size = max(rows, default=-1) + 1
         snippets, samples = [-1] * size, [-1] * size
         for count, start in enumerate(range(0, len(saved), ROWS_A_CHUNK)):
             part = saved[start : start + ROWS_A_CHUNK]
-            yield f"rows-{run.id}-{count}", [self._snippet(one) for one in run.snippets(part)]
+            yield (
+                f"rows-{run.id}-{count}",
+                [self._snippet(one) for one in run.snippets(part)],
+            )
             for row in part:
                 snippets[row] = count
         chunks = 0
@@ -56,7 +66,15 @@ class SavedRun:
                 samples[row] = chunks
             chunks += 1
         whole = self.chosen is None
-        yield f"places-{run.id}", {"snippets": snippets, "samples": samples, "chunks": chunks, "whole": whole}
+        yield (
+            f"places-{run.id}",
+            {
+                "snippets": snippets,
+                "samples": samples,
+                "chunks": chunks,
+                "whole": whole,
+            },
+        )
 
     def _chunks(self, rows: Sequence[int]) -> Iterator[dict[int, Any]]:
         chunk: dict[int, Any] = {}
@@ -64,7 +82,10 @@ class SavedRun:
         for row in rows:
             record = self.run.record(row)
             plain = record.to_plain()
-            media = {str(part["sha256"]): self._addresses(row, str(part["sha256"])) for part in record.media()}
+            media = {
+                str(part["sha256"]): self._addresses(row, str(part["sha256"]))
+                for part in record.media()
+            }
             chunk[row] = _with_addresses(plain, media) if media else plain
             characters += _length(plain)
             if len(chunk) >= SAMPLES_A_CHUNK or characters > CHARACTERS_A_CHUNK:
@@ -100,7 +121,9 @@ def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
     return {"folder": folder, "runs": [{**listed(run), "live": False} for run in runs]}
 
 
-def data_address(found: Found, data: bytes | None = None, type: str | None = None) -> str:
+def data_address(
+    found: Found, data: bytes | None = None, type: str | None = None
+) -> str:
     """A medium inside the page itself."""
     body = found.data() if data is None else data
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
@@ -109,7 +132,11 @@ def data_address(found: Found, data: bytes | None = None, type: str | None = Non
 def _with_addresses(value: Any, media: Mapping[str, Mapping[str, Any]]) -> Any:
     if isinstance(value, Mapping):
         plain = {name: _with_addresses(inner, media) for name, inner in value.items()}
-        return {**plain, **media.get(str(value.get("sha256")), {})} if "sha256" in value and "type" in value else plain
+        return (
+            {**plain, **media.get(str(value.get("sha256")), {})}
+            if "sha256" in value and "type" in value
+            else plain
+        )
     if isinstance(value, list):
         return [_with_addresses(inner, media) for inner in value]
     return value

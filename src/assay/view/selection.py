@@ -34,7 +34,17 @@ class Wanted:
     @property
     def is_choice(self) -> bool:
         """Whether it leaves samples out."""
-        return any((self.ids, self.wrong, self.failures, self.outcomes, self.tags, self.where, self.words))
+        return any(
+            (
+                self.ids,
+                self.wrong,
+                self.failures,
+                self.outcomes,
+                self.tags,
+                self.where,
+                self.words,
+            )
+        )
 
 
 class SampleColumns:
@@ -68,7 +78,11 @@ class SampleColumns:
         if name in self.index.metrics:
             return np.array(self.index.metrics[name])[self.rows]
         if name.startswith("metric."):
-            return self.numbers(name.removeprefix("metric.")) if name[7:] in self.index.metrics else None
+            return (
+                self.numbers(name.removeprefix("metric."))
+                if name[7:] in self.index.metrics
+                else None
+            )
         if name in self.index.real:
             return np.array(self.index.real[name], np.float64)[self.rows]
         if name == "epoch" or name in ("chars", "tokens_in", "tokens_out"):
@@ -81,7 +95,9 @@ class SampleColumns:
         import numpy as np
 
         if name == "id":
-            return [self.index.ids[row] for row in self.rows.tolist()], np.arange(len(self.rows))
+            return [self.index.ids[row] for row in self.rows.tolist()], np.arange(
+                len(self.rows)
+            )
         if name in ("task", "model"):
             return [cell[name] for cell in self.cells], self.codes
         if name == "outcome":
@@ -122,13 +138,19 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
     import numpy as np
 
     rows = run.rows()
-    if wanted.ids:  # a sample that is named is shown, also where the last table is not about it
+    if (
+        wanted.ids
+    ):  # a sample that is named is shown, also where the last table is not about it
         named = set(wanted.ids)
-        rows = np.array([row for row, id in enumerate(run.index.ids) if id in named], np.int64)
+        rows = np.array(
+            [row for row, id in enumerate(run.index.ids) if id in named], np.int64
+        )
     columns = SampleColumns(run, rows)
     mask = np.ones(len(rows), bool)
     if wanted.wrong or wanted.failures:
-        mask &= (_wrong(columns) if wanted.wrong else False) | (_failed(columns) if wanted.failures else False)
+        mask &= (_wrong(columns) if wanted.wrong else False) | (
+            _failed(columns) if wanted.failures else False
+        )
     if wanted.outcomes:
         mask &= _with_outcomes(columns, wanted.outcomes)
     if wanted.tags:
@@ -154,7 +176,11 @@ def _wrong(columns: SampleColumns) -> Any:
             continue
         low, high = cell["scale"] or (0.0, 1.0)
         with np.errstate(invalid="ignore"):
-            below = columns.score < high if cell["higher_is_better"] else columns.score > low
+            below = (
+                columns.score < high
+                if cell["higher_is_better"]
+                else columns.score > low
+            )
         wrong |= mask & below
     return wrong & (columns.outcomes == _code(columns, SCORED))
 
@@ -181,7 +207,10 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
     names = [one.value for one in Outcome]
     for outcome in outcomes:
         if outcome not in names:
-            raise UsageError(f"there is no outcome {outcome!r}", fix=suggest(outcome, names, "one of"))
+            raise UsageError(
+                f"there is no outcome {outcome!r}",
+                fix=suggest(outcome, names, "one of"),
+            )
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 
@@ -192,7 +221,9 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
     for tag in tags:
         name, equals, value = tag.partition("=")
         if not equals:
-            raise UsageError(f"--tag takes name=value, got {tag!r}", fix=f"--tag {tag}=…")
+            raise UsageError(
+                f"--tag takes name=value, got {tag!r}", fix=f"--tag {tag}=…"
+            )
         wanted.setdefault(name, set()).add(value)
     mask = np.ones(len(columns.rows), bool)
     for name, values in wanted.items():
@@ -221,8 +252,15 @@ def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
     values = [texts[0][code] for code in texts[1][places].tolist()]
     there = [place for place, value in enumerate(values) if value is not None]
     there.sort(key=lambda place: str(values[place]), reverse=is_down)
-    return np.array([*there, *(place for place, value in enumerate(values) if value is None)], np.int64)
+    return np.array(
+        [*there, *(place for place, value in enumerate(values) if value is None)],
+        np.int64,
+    )
 
 
 def _code(columns: SampleColumns, outcome: str) -> int:
-    return columns.index.outcomes.index(outcome) if outcome in columns.index.outcomes else -1
+    return (
+        columns.index.outcomes.index(outcome)
+        if outcome in columns.index.outcomes
+        else -1
+    )

@@ -27,7 +27,12 @@ from .plain_json import json_bytes
 from .run_page import damage_of, run_page
 from .run_view import RunView
 
-ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+ASSET_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
 DEFAULT_PORT = 7557
 LONGEST_BODY = 16_384
 
@@ -84,7 +89,11 @@ class Query:
 
     def rows(self) -> list[int]:
         """The rows on the screen."""
-        return [int(row) for row in self.text("rows").split(",") if row.isdecimal() and len(row) < 12]
+        return [
+            int(row)
+            for row in self.text("rows").split(",")
+            if row.isdecimal() and len(row) < 12
+        ]
 
     def run(self, name: str = "run") -> RunView:
         """The run that is asked for by its number."""
@@ -92,7 +101,10 @@ class Query:
 
 
 ANSWERS: Mapping[str, Callable[[Query], Any]] = {
-    "runs": lambda q: {"folder": q.folders.root.name, "runs": [listed(run) for run in q.folders.refresh()]},
+    "runs": lambda q: {
+        "folder": q.folders.root.name,
+        "runs": [listed(run) for run in q.folders.refresh()],
+    },
     "run": lambda q: run_page(q.run()),
     "brief": lambda q: listed(q.run()),
     "damage": lambda q: damage_of(q.run()),
@@ -124,7 +136,9 @@ class Site:
         name = request.path_params["name"]
         if name == ALL:
             return Response(inline_script(), media_type=ASSET_TYPES[".js"])
-        assets = {path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES}
+        assets = {
+            path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES
+        }
         if name not in assets:
             return Response("no such file", 404, media_type="text/plain")
         return FileResponse(assets[name], media_type=ASSET_TYPES[assets[name].suffix])
@@ -133,7 +147,9 @@ class Site:
         """The cookie for the token of the link."""
         cookie = self.guard.exchange((await request.body())[:200].decode("latin-1"))
         if cookie is None:
-            return _json({"error": "this link was used already, or is not the last one"}, 403)
+            return _json(
+                {"error": "this link was used already, or is not the last one"}, 403
+            )
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
@@ -151,7 +167,10 @@ class Site:
         """The samples of a run as columns."""
 
         def work() -> Response:
-            return Response(self._query(request).run().encoded_columns(), media_type="application/json")
+            return Response(
+                self._query(request).run().encoded_columns(),
+                media_type="application/json",
+            )
 
         return await _told(work)
 
@@ -164,7 +183,13 @@ class Site:
                 label = _given_label(body[:LONGEST_BODY])
             except msgspec.MsgspecError as error:
                 raise UsageError(f"this is not a label: {error}") from error
-            add_label(self._folders.run(label.run), label.row, label.value, label.by[:80] or "me", label.note)
+            add_label(
+                self._folders.run(label.run),
+                label.row,
+                label.value,
+                label.by[:80] or "me",
+                label.note,
+            )
             return _json({"ok": True})
 
         return await _told(work)
@@ -176,7 +201,11 @@ class Site:
             query = self._query(request)
             text = query.run().record(query.number("row")).raw()
             headers = {"Content-Disposition": 'attachment; filename="record.txt"'}
-            return Response(text.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8", headers=headers)
+            return Response(
+                text.encode("utf-8", "replace"),
+                media_type="text/plain; charset=utf-8",
+                headers=headers,
+            )
 
         return await _told(work)
 
@@ -188,11 +217,20 @@ class Site:
             run = self._folders.run(names["run"])
             shelf = self._folders.media(run)
             found = shelf.find(run.record(names["row"]), names["digest"])
-            headers = {"Content-Security-Policy": MEDIA_POLICY, "Cache-Control": "private, max-age=3600"}
+            headers = {
+                "Content-Security-Policy": MEDIA_POLICY,
+                "Cache-Control": "private, max-age=3600",
+            }
             if names["form"] == "small":
-                return Response(shelf.thumbnail(found), media_type="image/webp", headers=headers)
+                return Response(
+                    shelf.thumbnail(found), media_type="image/webp", headers=headers
+                )
             if names["form"] == "wave":
-                return Response(shelf.waveform(found), media_type="application/octet-stream", headers=headers)
+                return Response(
+                    shelf.waveform(found),
+                    media_type="application/octet-stream",
+                    headers=headers,
+                )
             if isinstance(found.source, bytes):
                 return Response(found.source, media_type=found.type, headers=headers)
             return FileResponse(found.source, media_type=found.type, headers=headers)
@@ -207,14 +245,22 @@ async def _told(work: Callable[[], Response]) -> Response:
     except UsageError as error:
         return _json({"error": error.what, "fix": error.fix}, 400)
     except (StoreError, DataError, FileNotFoundError) as error:
-        what = error.what if isinstance(error, AssayError) else "this is no longer there"
+        what = (
+            error.what if isinstance(error, AssayError) else "this is no longer there"
+        )
         return _json({"error": what, "fix": getattr(error, "fix", None)}, 404)
     except (AssayError, OSError, ValueError, KeyError, TypeError) as error:
-        what = error.what if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        what = (
+            error.what
+            if isinstance(error, AssayError)
+            else f"{type(error).__name__}: {error}"
+        )
         return _json({"error": f"this part of the run cannot be read: {what}"}, 500)
 
 
-def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json(
+    value: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     return Response(json_bytes(value), status, headers, media_type="application/json")
 
 
@@ -228,10 +274,14 @@ def bind(port: int | None) -> socket.socket:
             return listener
         except OverflowError as error:
             listener.close()
-            raise UsageError(f"--port {port} is not a port", fix="a number from 1 to 65535") from error
+            raise UsageError(
+                f"--port {port} is not a port", fix="a number from 1 to 65535"
+            ) from error
         except OSError as error:
             listener.close()
             if port is not None:
                 what = f"port {port} cannot be used: {error.strerror or error}"
-                raise UsageError(what, fix="leave --port out to take a free one") from error
+                raise UsageError(
+                    what, fix="leave --port out to take a free one"
+                ) from error
     raise UsageError("no port of this machine is free")

@@ -26,9 +26,14 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
     ">=": operator.ge,
-}  # fmt: skip
+}
 NOTHING = ("none", "null")
 
 
@@ -55,7 +60,9 @@ class _Token:
 def chosen(expression: str, columns: Columns) -> Any:
     """Which samples an expression is true of, as a numpy array of truth values."""
     if len(expression) > LONGEST:
-        raise UsageError(f"--where has {len(expression)} characters", fix=f"{LONGEST} will do")
+        raise UsageError(
+            f"--where has {len(expression)} characters", fix=f"{LONGEST} will do"
+        )
     return _Parser(expression, columns).whole()
 
 
@@ -79,7 +86,9 @@ class _Parser:
         while place < end:
             found = _TOKEN.match(self.expression, place)
             if found is None or found.lastgroup is None:
-                self._fail(f"cannot be read from {self.expression[place : place + 20].strip()!r} on")
+                self._fail(
+                    f"cannot be read from {self.expression[place : place + 20].strip()!r} on"
+                )
             kind = found.lastgroup
             yield _Token(kind, found[kind], found.start(kind))
             place = found.end()
@@ -141,7 +150,11 @@ class _Parser:
     def _name(self) -> str:
         token = self._next()
         if token is None or token.kind != "word":
-            self._fail("a name is missing" if token is None else f"{token.text!r} is not a name")
+            self._fail(
+                "a name is missing"
+                if token is None
+                else f"{token.text!r} is not a name"
+            )
         self.at += 1
         name = token.text
         if name in ("tag", "metric") and self._take("."):
@@ -171,7 +184,9 @@ class _Parser:
             if value is None:
                 return np.isnan(numbers) if sign in ("==", "=") else ~np.isnan(numbers)
             if not isinstance(value, float) or sign == "~":
-                self._fail(f"{name!r} is a number, and cannot be compared with {value!r}")
+                self._fail(
+                    f"{name!r} is a number, and cannot be compared with {value!r}"
+                )
             with np.errstate(invalid="ignore"):
                 return _COMPARE[sign](numbers, value) & ~np.isnan(numbers)
         texts = self.columns.texts(name)
@@ -179,7 +194,9 @@ class _Parser:
             fix = suggest(name, self.columns.names(), "there are")
             raise UsageError(f"--where: the samples have no {name!r}", fix=fix)
         values, codes = texts
-        return np.array([*(self._fits(one, sign, value) for one in values), False], bool)[codes]
+        return np.array(
+            [*(self._fits(one, sign, value) for one in values), False], bool
+        )[codes]
 
     def _fits(self, text: "str | None", sign: str, value: "float | str | None") -> bool:
         if value is None:
@@ -188,15 +205,24 @@ class _Parser:
             return False
         if isinstance(value, float):  # a tag that is a number in disguise
             try:
-                return bool(_COMPARE[sign](float(text), value)) if sign != "~" else False
+                return (
+                    bool(_COMPARE[sign](float(text), value)) if sign != "~" else False
+                )
             except ValueError:
                 return sign == "!="
-        return value.lower() in text.lower() if sign == "~" else bool(_COMPARE[sign](text, value))
+        return (
+            value.lower() in text.lower()
+            if sign == "~"
+            else bool(_COMPARE[sign](text, value))
+        )
 
     def _fail(self, why: str) -> NoReturn:
         place = self.tokens[self.at].place if self.at < len(self.tokens) else None
         where = "" if place is None else f" (character {place + 1})"
-        raise UsageError(f"--where: {why}{where}", fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'")
+        raise UsageError(
+            f"--where: {why}{where}",
+            fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'",
+        )
 
 
 def _unquoted(text: str) -> str:

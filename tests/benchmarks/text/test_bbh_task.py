@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.bbh import SUBSETS, after_examples, bbh, bbh_direct, read_subsets
+from assay.benchmarks.text.bbh import (
+    SUBSETS,
+    after_examples,
+    bbh,
+    bbh_direct,
+    read_subsets,
+)
 from assay.core import Output, Sample, UsageError
 from assay.models.scripted import Scripted
 from assay.runner.run import run
@@ -20,7 +26,10 @@ def folder(tmp_path) -> Path:
     made = tmp_path / "bbh"
     (made / "cot-prompts").mkdir(parents=True)
     for name, target in (("navigate", "Yes"), ("word_sorting", "a b")):
-        data = {"canary": "…", "examples": [{"input": f"{name} {i}", "target": target} for i in range(3)]}
+        data = {
+            "canary": "…",
+            "examples": [{"input": f"{name} {i}", "target": target} for i in range(3)],
+        }
         (made / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
         prompt = f"canary\n-----\nAbout {name}.\n\nQ: one\nA: Let's think step by step.\nSo the answer is {target}."
         (made / "cot-prompts" / f"{name}.txt").write_text(prompt, encoding="utf-8")
@@ -29,34 +38,57 @@ def folder(tmp_path) -> Path:
 
 def test_samples_of_all_subsets_have_ids_that_do_not_depend_on_the_other_files(folder):
     both = [sample.id for sample in read_subsets(folder, worked=True)]
-    one = [sample.id for sample in read_subsets(folder / "word_sorting.json", worked=True)]
+    one = [
+        sample.id for sample in read_subsets(folder / "word_sorting.json", worked=True)
+    ]
 
-    assert both == ["navigate/1", "navigate/2", "navigate/3", "word_sorting/1", "word_sorting/2", "word_sorting/3"]
+    assert both == [
+        "navigate/1",
+        "navigate/2",
+        "navigate/3",
+        "word_sorting/1",
+        "word_sorting/2",
+        "word_sorting/3",
+    ]
     assert one == both[3:]
 
 
-def test_the_worked_examples_of_the_subset_come_before_the_question_without_the_canary(folder):
+def test_the_worked_examples_of_the_subset_come_before_the_question_without_the_canary(
+    folder,
+):
     sample = next(iter(read_subsets(folder, worked=True)))
     assert isinstance(sample, Sample)
 
     text = after_examples(sample).messages[0].text
 
     assert text.startswith("About navigate.\n\nQ: one\n")
-    assert text.endswith("So the answer is Yes.\n\nQ: navigate 0\nA: Let's think step by step.")
+    assert text.endswith(
+        "So the answer is Yes.\n\nQ: navigate 0\nA: Let's think step by step."
+    )
 
 
 def test_the_result_has_a_line_for_each_subset(folder, tmp_path):
-    results = run(bbh, Scripted("So the answer is Yes."), data=str(folder), output=str(tmp_path / "run")).results
+    results = run(
+        bbh,
+        Scripted("So the answer is Yes."),
+        data=str(folder),
+        output=str(tmp_path / "run"),
+    ).results
 
     exact = next(result for result in results if result.metric == "bbh.exact")
     assert (exact.value, exact.n, exact.protocol) == (0.5, 6, "bbh@cot")
-    assert {name: group.value for name, group in exact.groups["subset"].items()} == {"navigate": 1, "word_sorting": 0}
+    assert {name: group.value for name, group in exact.groups["subset"].items()} == {
+        "navigate": 1,
+        "word_sorting": 0,
+    }
 
 
 def test_without_steps_the_first_line_is_the_answer(folder, tmp_path):
     model = Scripted("a b\nbecause of the alphabet")
 
-    results = run(bbh_direct, model, data=str(folder), output=str(tmp_path / "run")).results
+    results = run(
+        bbh_direct, model, data=str(folder), output=str(tmp_path / "run")
+    ).results
 
     assert results[0].value == 0.5 and results[0].protocol == "bbh@direct"
     assert "one\n" not in model.calls[0].prompt.text
@@ -65,7 +97,9 @@ def test_without_steps_the_first_line_is_the_answer(folder, tmp_path):
 def test_a_subset_without_worked_examples_is_refused_with_the_way_out(folder):
     (folder / "cot-prompts" / "navigate.txt").unlink()
 
-    with pytest.raises(UsageError, match=r"no worked examples for navigate.*run task bbh_direct"):
+    with pytest.raises(
+        UsageError, match=r"no worked examples for navigate.*run task bbh_direct"
+    ):
         read_subsets(folder, worked=True)
     assert len(list(read_subsets(folder, worked=False))) == 6
 

@@ -7,7 +7,15 @@ from assay.benchmarks.text.common_choices import ending, labelled, solution
 from assay.core import Abilities, Likelihood, Output
 from assay.core.errors import DataError
 
-NAMES = ("mmlu", "arc_challenge", "arc_easy", "hellaswag", "openbookqa", "commonsense_qa", "piqa")
+NAMES = (
+    "mmlu",
+    "arc_challenge",
+    "arc_easy",
+    "hellaswag",
+    "openbookqa",
+    "commonsense_qa",
+    "piqa",
+)
 
 
 class Longest:
@@ -21,7 +29,14 @@ class Longest:
 
     def likelihood(self, requests):
         self.asked += [request.prompt for request in requests]
-        return [Output(likelihoods=tuple(Likelihood(-1.0 / len(c)) for c in r.prompt.continuations)) for r in requests]
+        return [
+            Output(
+                likelihoods=tuple(
+                    Likelihood(-1.0 / len(c)) for c in r.prompt.continuations
+                )
+            )
+            for r in requests
+        ]
 
     def generate(self, requests):
         raise AssertionError("it was to weigh")
@@ -30,13 +45,21 @@ class Longest:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mini_set_runs_by_letter_and_by_likelihood(name, tmp_path):
     says_a = {"model_args": {"answers": "A"}, "measure": "letter"}
-    written = assay.run(name, "scripted", data="mini", output=str(tmp_path / "a"), **says_a)
+    written = assay.run(
+        name, "scripted", data="mini", output=str(tmp_path / "a"), **says_a
+    )
     weighed = assay.run(name, Longest(), data="mini", output=str(tmp_path / "b"))
 
-    assert {r.protocol.rpartition("-")[0] for r in written.results} == {f"{name}@letter+mini"}
+    assert {r.protocol.rpartition("-")[0] for r in written.results} == {
+        f"{name}@letter+mini"
+    }
     kind = "letter" if name in ("mmlu", "commonsense_qa") else "text"
-    assert {r.protocol.rpartition("-")[0] for r in weighed.results} == {f"{name}@{kind}_likelihood+mini"}
-    assert all(r.n == r.n_expected and r.n >= 4 for r in (*written.results, *weighed.results))
+    assert {r.protocol.rpartition("-")[0] for r in weighed.results} == {
+        f"{name}@{kind}_likelihood+mini"
+    }
+    assert all(
+        r.n == r.n_expected and r.n >= 4 for r in (*written.results, *weighed.results)
+    )
     assert 0 < written.results[0].value < 1
 
 
@@ -71,7 +94,12 @@ def test_mmlu_weighs_letters_after_the_listed_options(tmp_path):
 
 
 def test_labels_that_are_digits_become_letters():
-    row = {"id": "x", "question": "Q", "choices": {"text": ["a", "b", "c"], "label": ["1", "2", "3"]}, "answerKey": "3"}
+    row = {
+        "id": "x",
+        "question": "Q",
+        "choices": {"text": ["a", "b", "c"], "label": ["1", "2", "3"]},
+        "answerKey": "3",
+    }
 
     assert labelled(row).target == "C"
 
@@ -79,9 +107,25 @@ def test_labels_that_are_digits_become_letters():
 @pytest.mark.parametrize(
     ("read", "row", "words"),
     [
-        (labelled, {"question": "Q", "choices": {"text": ["a"], "label": ["A"]}, "answerKey": "E"}, "none of the"),
-        (ending, {"ctx": "c", "endings": ["a", "b"], "label": "4"}, "option 4 and there are 2"),
-        (solution, {"goal": "g", "sol1": "a", "sol2": "b", "label": -1}, "option -1 and there are 2"),
+        (
+            labelled,
+            {
+                "question": "Q",
+                "choices": {"text": ["a"], "label": ["A"]},
+                "answerKey": "E",
+            },
+            "none of the",
+        ),
+        (
+            ending,
+            {"ctx": "c", "endings": ["a", "b"], "label": "4"},
+            "option 4 and there are 2",
+        ),
+        (
+            solution,
+            {"goal": "g", "sol1": "a", "sol2": "b", "label": -1},
+            "option -1 and there are 2",
+        ),
     ],
     ids=("labels", "endings", "ways"),
 )

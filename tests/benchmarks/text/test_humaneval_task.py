@@ -34,15 +34,26 @@ def write_rows(path: Path, rows: list[dict]) -> str:
     return str(path)
 
 
-needs_sandbox = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
+needs_sandbox = pytest.mark.skipif(
+    choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}"
+)
 
 
-def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(tmp_path, monkeypatch):
-    monkeypatch.setitem(choice._choices, ("auto", Engine()), Choice(None, (("bubblewrap", "bwrap is not installed"),)))
+def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(
+        choice._choices,
+        ("auto", Engine()),
+        Choice(None, (("bubblewrap", "bwrap is not installed"),)),
+    )
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     model = Scripted("    return 1")
 
-    with pytest.raises(AssayError, match=r"no sandbox holds on this machine \(bubblewrap: bwrap is not inst.*fix: pip"):
+    with pytest.raises(
+        AssayError,
+        match=r"no sandbox holds on this machine \(bubblewrap: bwrap is not inst.*fix: pip",
+    ):
         run(humaneval, model, data=data, output=str(tmp_path / "run"))
 
     assert model.calls == [] and not (tmp_path / "run").exists()
@@ -55,15 +66,21 @@ def test_functions_are_run_and_the_run_says_by_which_tier(tmp_path):
 
     done = run(humaneval, model, data=data, output=str(tmp_path / "run"))
 
-    assert {result.metric: result.value for result in done.results} == {"humaneval.pass@1": 0.5}
+    assert {result.metric: result.value for result in done.results} == {
+        "humaneval.pass@1": 0.5
+    }
     executions = executions_of(tmp_path / "run")
     said = [json.loads(line["output"]["candidates"][0]["text"]) for line in executions]
     assert {one["tier"] for one in said} == {choose().tier.name}
-    assert len(executions) == 4 and all(json.loads(line["prompt"][0]["content"])["tests"] for line in executions)
+    assert len(executions) == 4 and all(
+        json.loads(line["prompt"][0]["content"])["tests"] for line in executions
+    )
 
 
 @needs_sandbox
-def test_an_execution_is_made_again_only_if_its_program_tests_or_limits_changed(tmp_path):
+def test_an_execution_is_made_again_only_if_its_program_tests_or_limits_changed(
+    tmp_path,
+):
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     folder = str(tmp_path / "run")
     run(humaneval, Scripted("    return 1"), data=data, output=folder)
@@ -89,37 +106,57 @@ def test_pass_at_k_is_the_unbiased_estimate_over_the_candidates(tmp_path):
         ],
     )
     task = humaneval.but(
-        scorers=({"name": "humaneval", "verdicts": verdicts},), summarizers=({"pass_at_k": {"k": [1, 2, 5]}},)
+        scorers=({"name": "humaneval", "verdicts": verdicts},),
+        summarizers=({"pass_at_k": {"k": [1, 2, 5]}},),
     )
 
-    results = run(task, Scripted(lambda request: answers), data=data, output=str(tmp_path / "run")).results
+    results = run(
+        task, Scripted(lambda request: answers), data=data, output=str(tmp_path / "run")
+    ).results
 
     # 1 - C(n-c, k) / C(n, k) with n = 5 and c = 2, 1.
     expected = {1: (2 / 5 + 1 / 5) / 2, 2: ((1 - 3 / 10) + (1 - 6 / 10)) / 2, 5: 1.0}
     values = {result.metric: result.value for result in results}
-    assert values == pytest.approx({f"humaneval.pass@{k}": value for k, value in expected.items()})
+    assert values == pytest.approx(
+        {f"humaneval.pass@{k}": value for k, value in expected.items()}
+    )
 
 
 def test_the_official_example_gives_its_published_pass_at_1(tmp_path):
     # The official repository's README: 0.5 for example_samples.jsonl, whose last three of six completions pass.
     if not (DATA / "example_samples.jsonl").exists():
         pytest.skip("the official HumanEval example is not at hand")
-    samples = [json.loads(line) for line in (DATA / "example_samples.jsonl").read_text("utf-8").splitlines()]
+    samples = [
+        json.loads(line)
+        for line in (DATA / "example_samples.jsonl").read_text("utf-8").splitlines()
+    ]
     graded = [{**sample, "passed": place >= 3} for place, sample in enumerate(samples)]
     verdicts = write_rows(tmp_path / "results.jsonl", graded)
     task = humaneval.but(scorers=({"name": "humaneval", "verdicts": verdicts},))
     model = Scripted(lambda request: [sample["completion"] for sample in samples])
 
-    results = run(task, model, data=str(DATA / "example_problem.jsonl"), output=str(tmp_path / "run")).results
+    results = run(
+        task,
+        model,
+        data=str(DATA / "example_problem.jsonl"),
+        output=str(tmp_path / "run"),
+    ).results
 
-    assert {result.metric: result.value for result in results} == {"humaneval.pass@1": 0.5}
+    assert {result.metric: result.value for result in results} == {
+        "humaneval.pass@1": 0.5
+    }
 
 
 def test_generation_sends_the_prompt_as_it_is_and_parses_what_comes_back(tmp_path):
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     model = Scripted(["    return 1\n\nprint(f0())", "    return ("])
 
-    results = run(humaneval_generate, model, data=data, output=str(tmp_path / "run")).results
+    results = run(
+        humaneval_generate, model, data=data, output=str(tmp_path / "run")
+    ).results
 
-    assert model.calls[0].prompt.text == "def f0():\n" and "\ndef" in model.calls[0].options.stop
+    assert (
+        model.calls[0].prompt.text == "def f0():\n"
+        and "\ndef" in model.calls[0].options.stop
+    )
     assert results[0].value == 0.5

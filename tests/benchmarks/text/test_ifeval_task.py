@@ -27,13 +27,25 @@ def test_the_published_responses_give_the_published_aggregates(tmp_path):
     pytest.importorskip("langdetect")
     if not ANSWERS.exists():
         pytest.skip("GPT-4's responses are not at hand")
-    responses = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
-    prompts = [json.loads(line) for line in (DATA / "input_data.jsonl").read_text(encoding="utf-8").splitlines()]
-    script = {row["prompt"]: answer["response"] for row, answer in zip(prompts, responses, strict=True)}
+    responses = [
+        json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()
+    ]
+    prompts = [
+        json.loads(line)
+        for line in (DATA / "input_data.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    script = {
+        row["prompt"]: answer["response"]
+        for row, answer in zip(prompts, responses, strict=True)
+    }
 
-    results = run(ifeval, Scripted(script), data=str(DATA), output=str(tmp_path / "run")).results
+    results = run(
+        ifeval, Scripted(script), data=str(DATA), output=str(tmp_path / "run")
+    ).results
 
-    assert {result.metric: result.value for result in results} == pytest.approx(PUBLISHED, abs=0.004)
+    assert {result.metric: result.value for result in results} == pytest.approx(
+        PUBLISHED, abs=0.004
+    )
     by_metric = {result.metric: result for result in results}
     assert by_metric["ifeval.prompt_strict"].value == pytest.approx(417 / 541)
     assert by_metric["ifeval.instruction_strict"].value == pytest.approx(698 / 834)

@@ -12,7 +12,9 @@ from assay.runner.run import run
 from assay.scorers.choice.choice import Choice
 from assay.scorers.choice.mmlu_pro import MmluPro
 
-SLICE = Path(__file__).parents[3].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"
+SLICE = (
+    Path(__file__).parents[3].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"
+)
 RIGHT_UPSTREAM_BUT_UNREAD_BY_US = {3714, 7273, 8511}
 """Working that breaks off: the published letter is a guess (3714, 8511) or a variable's index (7273)."""
 
@@ -25,7 +27,12 @@ def published() -> list[dict]:
 
 
 def sample_of(row: dict) -> Sample:
-    return Sample(str(row["question_id"]), target=row["answer"], choices=tuple(row["options"]), fields=row)
+    return Sample(
+        str(row["question_id"]),
+        target=row["answer"],
+        choices=tuple(row["options"]),
+        fields=row,
+    )
 
 
 def rows(category: str, count: int, start: int = 0) -> list[dict]:
@@ -47,15 +54,24 @@ def write_rows(path: Path, data: list[dict]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
 
 
-def test_every_published_letter_is_explained_by_the_official_rules_with_their_guess(published):
-    scores = [MmluPro(guess=True)(sample_of(row), Output.of(row["generated_text"])) for row in published]
+def test_every_published_letter_is_explained_by_the_official_rules_with_their_guess(
+    published,
+):
+    scores = [
+        MmluPro(guess=True)(sample_of(row), Output.of(row["generated_text"]))
+        for row in published
+    ]
 
-    assert [score.details["official"] for score in scores] == [row["pred"] for row in published]
+    assert [score.details["official"] for score in scores] == [
+        row["pred"] for row in published
+    ]
     assert sum(score.value["official"] for score in scores) == 165
 
 
 def test_without_the_guess_two_verdicts_differ(published):
-    scores = [MmluPro()(sample_of(row), Output.of(row["generated_text"])) for row in published]
+    scores = [
+        MmluPro()(sample_of(row), Output.of(row["generated_text"])) for row in published
+    ]
 
     unlike = {
         row["question_id"]
@@ -65,8 +81,12 @@ def test_without_the_guess_two_verdicts_differ(published):
     assert unlike == {3714, 8511}
 
 
-def test_our_letter_gives_the_published_verdict_except_where_no_answer_was_given(published):
-    scores = [Choice()(sample_of(row), Output.of(row["generated_text"])) for row in published]
+def test_our_letter_gives_the_published_verdict_except_where_no_answer_was_given(
+    published,
+):
+    scores = [
+        Choice()(sample_of(row), Output.of(row["generated_text"])) for row in published
+    ]
 
     unlike = {
         row["question_id"]: score.outcome
@@ -80,32 +100,53 @@ def test_ten_options_are_lettered_to_j_and_broken_down_by_subject(tmp_path):
     write_rows(tmp_path / "test.jsonl", [*rows("law", 2), *rows("math", 2, start=2)])
     model = Scripted(["J", "J", "J", "A"])
 
-    result = run(mmlu_pro, model, measure="letter", data=str(tmp_path), output=str(tmp_path / "run")).results[0]
+    result = run(
+        mmlu_pro,
+        model,
+        measure="letter",
+        data=str(tmp_path),
+        output=str(tmp_path / "run"),
+    ).results[0]
 
     assert "\nJ. option 9\n" in model.calls[0].prompt.text
     assert (result.value, result.protocol) == (0.75, "mmlu_pro@direct-0shot-letter")
-    assert {name: group.value for name, group in result.groups["category"].items()} == {"law": 1.0, "math": 0.5}
+    assert {name: group.value for name, group in result.groups["category"].items()} == {
+        "law": 1.0,
+        "math": 0.5,
+    }
 
 
 def test_steps_are_asked_for_and_the_stated_letter_is_read(tmp_path):
     write_rows(tmp_path / "test.jsonl", rows("law", 1))
     model = Scripted("Since A fails, the answer is (J).")
 
-    results = run(mmlu_pro_cot, model, data=str(tmp_path), output=str(tmp_path / "run")).results
+    results = run(
+        mmlu_pro_cot, model, data=str(tmp_path), output=str(tmp_path / "run")
+    ).results
 
     assert model.calls[0].prompt.messages[0].role == "system"
     assert "about law" in model.calls[0].prompt.messages[0].text
-    assert {r.metric: r.value for r in results} == {"mmlu_pro.acc": 1.0, "mmlu_pro.official": 1.0}
+    assert {r.metric: r.value for r in results} == {
+        "mmlu_pro.acc": 1.0,
+        "mmlu_pro.official": 1.0,
+    }
 
 
 def test_five_worked_examples_of_the_subject_come_from_validation(tmp_path):
     write_rows(tmp_path / "test.jsonl", rows("law", 1))
-    write_rows(tmp_path / "validation.jsonl", [*rows("math", 5, start=50), *rows("law", 6, start=60)])
+    write_rows(
+        tmp_path / "validation.jsonl",
+        [*rows("math", 5, start=50), *rows("law", 6, start=60)],
+    )
     model = Scripted("The answer is (J).")
 
     run(mmlu_pro_cot_5shot, model, data=str(tmp_path), output=str(tmp_path / "run"))
 
-    said = [message.text for message in model.calls[0].prompt.messages if message.role == "assistant"]
+    said = [
+        message.text
+        for message in model.calls[0].prompt.messages
+        if message.role == "assistant"
+    ]
     assert said == [f"Steps {number}. The answer is (J)." for number in range(60, 65)]
 
 
@@ -113,4 +154,9 @@ def test_without_validation_the_official_protocol_names_the_one_that_works(tmp_p
     write_rows(tmp_path / "test.jsonl", rows("law", 1))
 
     with pytest.raises(UsageError, match="without validation use mmlu_pro_cot"):
-        run(mmlu_pro_cot_5shot, Scripted("J"), data=str(tmp_path), output=str(tmp_path / "run"))
+        run(
+            mmlu_pro_cot_5shot,
+            Scripted("J"),
+            data=str(tmp_path),
+            output=str(tmp_path / "run"),
+        )

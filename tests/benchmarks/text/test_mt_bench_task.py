@@ -28,25 +28,42 @@ def graded(tmp_path):
 
     def run(task, data="mini", **options):
         file = f"{tmp_path / 'mt.py'}"
-        options = {"judges": {"judge": f"{file}:judge"}, "output": str(tmp_path / "run"), **options}
+        options = {
+            "judges": {"judge": f"{file}:judge"},
+            "output": str(tmp_path / "run"),
+            **options,
+        }
         return assay.run(task, f"{file}:model", data=data, **options)
 
     return run
 
 
-@pytest.mark.parametrize(("task", "metric"), [("mt_bench", "judge"), ("mt_bench_published", "mt_bench")])
+@pytest.mark.parametrize(
+    ("task", "metric"), [("mt_bench", "judge"), ("mt_bench_published", "mt_bench")]
+)
 def test_both_turns_are_graded_by_category(graded, task, metric):
     results = {result.metric: result for result in graded(task).results}
 
-    values = {name: results[f"{metric}.{name}"].value for name in ("overall", "round_1", "round_2")}
+    values = {
+        name: results[f"{metric}.{name}"].value
+        for name in ("overall", "round_1", "round_2")
+    }
     assert values == {"overall": 6.0, "round_1": 8.0, "round_2": 4.0}
-    assert set(results[f"{metric}.overall"].groups["category"]) == {"writing", "math", "reasoning", "humanities"}
+    assert set(results[f"{metric}.overall"].groups["category"]) == {
+        "writing",
+        "math",
+        "reasoning",
+        "humanities",
+    }
 
 
 def test_the_judge_sees_references_only_where_the_protocol_shows_them(graded, tmp_path):
     graded("mt_bench_published")
 
-    asked = [record.prompt[-1]["content"] for record in RunReader(tmp_path / "run").outputs("mt_bench_published#judge")]
+    asked = [
+        record.prompt[-1]["content"]
+        for record in RunReader(tmp_path / "run").outputs("mt_bench_published#judge")
+    ]
     assert sum("[Reference]" in text or "References:" in text for text in asked) == 4
     assert any("References: 84 eggs. / 79 eggs are whole." in text for text in asked)
 
@@ -59,7 +76,9 @@ def test_the_category_sets_the_temperature_and_the_run_stands_above_it(tmp_path)
     def answers(**options):
         folder = tmp_path / str(len(options))
         model = f"{tmp_path / 'hot.py'}:generate"
-        task = assay.Task("hot", dataset=[{"id": "a", "question": "q", "answer": "a"}], template=_warm)
+        task = assay.Task(
+            "hot", dataset=[{"id": "a", "question": "q", "answer": "a"}], template=_warm
+        )
         assay.run(task, model, output=str(folder), **options)
         (record,) = RunReader(folder).outputs("hot")
         return record.output["candidates"][0]["text"]
@@ -69,11 +88,15 @@ def test_the_category_sets_the_temperature_and_the_run_stands_above_it(tmp_path)
 
 
 def _warm(sample):
-    return assay.Prompt((assay.Message.of("user", "q"),), options=assay.GenerateOptions(temperature=0.7))
+    return assay.Prompt(
+        (assay.Message.of("user", "q"),), options=assay.GenerateOptions(temperature=0.7)
+    )
 
 
 def test_without_published_prompts_the_published_protocol_is_refused(graded, tmp_path):
-    (tmp_path / "question.jsonl").write_text('{"question_id": 1, "category": "math", "turns": ["a", "b"]}\n')
+    (tmp_path / "question.jsonl").write_text(
+        '{"question_id": 1, "category": "math", "turns": ["a", "b"]}\n'
+    )
 
     with pytest.raises(UsageError, match=r"judge_prompts.jsonl is missing"):
         graded("mt_bench_published", data=str(tmp_path / "question.jsonl"))

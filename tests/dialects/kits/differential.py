@@ -19,7 +19,9 @@ from typing import Any
 class Cases(dict[str, Callable[[], Any]]):
     """Functions by name; each is run in an empty folder with an `$LMUData` of its own."""
 
-    def add(self, name: str, *inputs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def add(
+        self, name: str, *inputs: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Registers a function under a name; with inputs once for each of them."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +42,11 @@ def run_case(function: Callable[[], Any], folder: Path) -> Any:
     os.chdir(folder)
     os.environ.update({"LMUData": str(data), "HOME": str(folder)})
     try:
-        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        with (
+            warnings.catch_warnings(),
+            redirect_stdout(StringIO()),
+            redirect_stderr(StringIO()),
+        ):
             warnings.simplefilter("ignore")
             found = function()
             plain = as_plain(found)
@@ -52,19 +58,30 @@ def run_case(function: Callable[[], Any], folder: Path) -> Any:
         os.chdir(before)
         os.environ.clear()
         os.environ.update(environment)
-    text = json.dumps(plain, ensure_ascii=False).replace(str(folder.resolve()), "<folder>")
+    text = json.dumps(plain, ensure_ascii=False).replace(
+        str(folder.resolve()), "<folder>"
+    )
     return json.loads(text.replace(str(folder), "<folder>"))
 
 
 def as_plain(value: Any) -> Any:
     """A value as JSON has it: tables with their columns in order, pictures by their pixels, numbers without numpy."""
     if hasattr(value, "columns") and hasattr(value, "itertuples"):
-        rows = [[as_plain(cell) for cell in row] for row in value.itertuples(index=False, name=None)]
+        rows = [
+            [as_plain(cell) for cell in row]
+            for row in value.itertuples(index=False, name=None)
+        ]
         return {"columns": [as_plain(name) for name in value.columns], "rows": rows}
     if hasattr(value, "to_dict") and hasattr(value, "iloc"):
         return {"series": {str(name): as_plain(cell) for name, cell in value.items()}}
     if hasattr(value, "tobytes") and hasattr(value, "getpixel"):
-        return {"picture": [value.mode, *value.size, hashlib.md5(value.tobytes()).hexdigest()]}
+        return {
+            "picture": [
+                value.mode,
+                *value.size,
+                hashlib.md5(value.tobytes()).hexdigest(),
+            ]
+        }
     if isinstance(value, Mapping):
         return {str(as_plain(name)): as_plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -76,7 +93,13 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, bool) or value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
-        return "NaN" if math.isnan(value) else int(value) if value.is_integer() else round(value, 9)
+        return (
+            "NaN"
+            if math.isnan(value)
+            else int(value)
+            if value.is_integer()
+            else round(value, 9)
+        )
     if isinstance(value, Path):
         return str(value)
     return {"type": type(value).__name__}

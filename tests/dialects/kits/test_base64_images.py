@@ -38,9 +38,13 @@ def test_an_image_with_alpha_comes_back_pixel_by_pixel(glass):
 def test_a_file_with_alpha_comes_back_byte_by_byte(glass, tmp_path):
     glass.save(tmp_path / "a.png")
 
-    decode_base64_to_image_file(encode_image_file_to_base64(tmp_path / "a.png"), tmp_path / "new" / "b.png")
+    decode_base64_to_image_file(
+        encode_image_file_to_base64(tmp_path / "a.png"), tmp_path / "new" / "b.png"
+    )
 
-    assert (tmp_path / "new" / "b.png").read_bytes() == (tmp_path / "a.png").read_bytes()
+    assert (tmp_path / "new" / "b.png").read_bytes() == (
+        tmp_path / "a.png"
+    ).read_bytes()
 
 
 def test_a_jpeg_lays_alpha_over_white(glass, tmp_path):
@@ -51,21 +55,32 @@ def test_a_jpeg_lays_alpha_over_white(glass, tmp_path):
 
 
 def test_target_size_bounds_the_longer_side(glass):
-    assert decode_base64_to_image(encode_image_to_base64(glass), target_size=2).size == (2, 1)
-    assert decode_base64_to_image(encode_image_to_base64(glass, target_size=2)).size == (2, 1)
+    assert decode_base64_to_image(
+        encode_image_to_base64(glass), target_size=2
+    ).size == (2, 1)
+    assert decode_base64_to_image(
+        encode_image_to_base64(glass, target_size=2)
+    ).size == (2, 1)
 
 
 def test_a_data_url_is_understood(glass):
-    assert decode_base64_to_image("data:image/png;base64," + encode_image_to_base64(glass)).size == (5, 3)
+    assert decode_base64_to_image(
+        "data:image/png;base64," + encode_image_to_base64(glass)
+    ).size == (5, 3)
 
 
-@pytest.mark.parametrize("text", ["not base64!", base64.b64encode(b"no picture").decode()])
+@pytest.mark.parametrize(
+    "text", ["not base64!", base64.b64encode(b"no picture").decode()]
+)
 def test_what_is_no_image_says_so(text):
     with pytest.raises(DataError):
         decode_base64_to_image(text)
 
 
-@pytest.mark.parametrize(("mode", "wanted"), [("RGB", False), ("L", False), ("P", True), ("LA", True), ("RGBA", True)])
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [("RGB", False), ("L", False), ("P", True), ("LA", True), ("RGBA", True)],
+)
 def test_the_header_tells_whether_rgb_must_be_made(mode, wanted):
     buffer = io.BytesIO()
     pillow.new(mode, (2, 2)).save(buffer, "PNG")

@@ -4,10 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.kits.evaluation_files import evaluation_files, files_of, forget, table_digest
+from assay.dialects.kits.evaluation_files import (
+    evaluation_files,
+    files_of,
+    forget,
+    table_digest,
+)
 
 
-def evaluate(folder: Path, predictions: str, by: str, name: str = "M_toy_judge.csv", stem: str = "M_toy") -> str:
+def evaluate(
+    folder: Path,
+    predictions: str,
+    by: str,
+    name: str = "M_toy_judge.csv",
+    stem: str = "M_toy",
+) -> str:
     """The kits' idiom: what is there is taken, what is not is made of the predictions at hand."""
     with evaluation_files(folder, stem, predictions, by):
         storage = folder / name
@@ -29,15 +40,22 @@ def test_a_file_of_the_same_evaluation_is_reused(tmp_path):
     assert evaluate(tmp_path, "same", "code") == "kept"
 
 
-def test_another_judge_makes_its_own_file_and_the_files_of_the_first_come_back(tmp_path):
+def test_another_judge_makes_its_own_file_and_the_files_of_the_first_come_back(
+    tmp_path,
+):
     evaluate(tmp_path, "same", "first judge", "M_toy_first.csv")
     evaluate(tmp_path, "same", "first judge", "M_toy_shared.csv")
 
-    assert evaluate(tmp_path, "same", "second judge", "M_toy_shared.csv") == "same second judge"
+    assert (
+        evaluate(tmp_path, "same", "second judge", "M_toy_shared.csv")
+        == "same second judge"
+    )
     assert (tmp_path / "M_toy_first.csv").read_text() == "same first judge"
 
 
-def test_what_a_killed_evaluation_left_is_known_when_the_predictions_have_changed(tmp_path):
+def test_what_a_killed_evaluation_left_is_known_when_the_predictions_have_changed(
+    tmp_path,
+):
     entered = evaluation_files(tmp_path, "M_toy", "old", "code")
     entered.__enter__()
     (tmp_path / "M_toy_judge.csv").write_text("half done")
@@ -72,7 +90,8 @@ def test_forgetting_removes_what_evaluations_wrote_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [([["a", "b"]], [["a"], ["b"]]), ([["1", "2"]], [["12", ""]]), ([[0]], [[""]])]
+    ("first", "second"),
+    [([["a", "b"]], [["a"], ["b"]]), ([["1", "2"]], [["12", ""]]), ([[0]], [[""]])],
 )
 def test_tables_that_differ_have_digests_that_differ(first, second):
     assert table_digest(["x"], first) != table_digest(["x"], second)

@@ -26,7 +26,10 @@ def test_bytes_are_written_once_under_the_name_of_their_hash(tmp_path):
 
 
 def test_other_pixels_get_another_file(tmp_path):
-    first, second = (media_file(Image(png("RGB", colour)), str(tmp_path)) for colour in ((1, 2, 3), (9, 9, 9)))
+    first, second = (
+        media_file(Image(png("RGB", colour)), str(tmp_path))
+        for colour in ((1, 2, 3), (9, 9, 9))
+    )
 
     assert first != second
 

@@ -30,21 +30,29 @@ def ask(desk, name, text):
     return desk.ask(name, Prompt((Message.of("user", text),)), DEFAULT_OPTIONS).text
 
 
-def test_questions_from_many_threads_are_answered_and_kept_under_the_tasks_judge(judge, tmp_path):
+def test_questions_from_many_threads_are_answered_and_kept_under_the_tasks_judge(
+    judge, tmp_path
+):
     name, asked = judge
 
     with RunWriter(tmp_path / "run") as writer:
         desk = Desk(writer, "task")
         with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(lambda word: ask(desk, name, word), ["a", "b", "c"]))
+            answers = list(
+                pool.map(lambda word: ask(desk, name, word), ["a", "b", "c"])
+            )
         desk.close()
 
     assert answers == ["A", "B", "C"]
-    assert [task for task, _ in RunReader(tmp_path / "run").index.cells] == ["task#judge"]
+    assert [task for task, _ in RunReader(tmp_path / "run").index.cells] == [
+        "task#judge"
+    ]
     assert asked() == ["a/None", "b/None", "c/None"]
 
 
-def test_a_later_desk_asks_nothing_again_and_a_repeated_question_is_one_of_its_own(judge, tmp_path):
+def test_a_later_desk_asks_nothing_again_and_a_repeated_question_is_one_of_its_own(
+    judge, tmp_path
+):
     name, asked = judge
 
     for _ in range(2):

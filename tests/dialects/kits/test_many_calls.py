@@ -9,7 +9,9 @@ from assay.dialects.kits.smp.files import load
 
 
 def test_tasks_are_dicts_tuples_or_single_values_and_results_keep_their_order():
-    found = track_progress_rich(lambda a, b=1: a * b, [{"a": 2, "b": 3}, (4, 5), [6], 7], nproc=3)
+    found = track_progress_rich(
+        lambda a, b=1: a * b, [{"a": 2, "b": 3}, (4, 5), [6], 7], nproc=3
+    )
 
     assert found == [6, 20, 6, 7]
 
@@ -27,7 +29,9 @@ def test_what_was_done_before_a_failure_is_kept(tmp_path):
     save = str(tmp_path / "kept.pkl")
 
     with pytest.raises(ZeroDivisionError):
-        track_progress_rich(lambda a: 1 // a, [1, 0], save=save, keys=["fine", "not"], nproc=1)
+        track_progress_rich(
+            lambda a: 1 // a, [1, 0], save=save, keys=["fine", "not"], nproc=1
+        )
 
     assert load(save) == {"fine": 1}
 

@@ -21,7 +21,9 @@ def test_a_string_is_text():
 
 
 def test_existing_files_data_urls_and_media_urls_are_media(tmp_path, monkeypatch):
-    monkeypatch.setattr(message_lists, "media_path", lambda url: str(tmp_path / "film.mp4"))
+    monkeypatch.setattr(
+        message_lists, "media_path", lambda url: str(tmp_path / "film.mp4")
+    )
     file = tmp_path / "a.png"
     file.write_bytes(b"x")
 
@@ -30,7 +32,16 @@ def test_existing_files_data_urls_and_media_urls_are_media(tmp_path, monkeypatch
     assert [type(part) for part in made] == [Image, Image, Video, Text]
 
 
-@pytest.mark.parametrize("text", ["missing.png", "https://example.org/page", "data:nonsense", "a\nb.png", "x" * 9000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "missing.png",
+        "https://example.org/page",
+        "data:nonsense",
+        "a\nb.png",
+        "x" * 9000,
+    ],
+)
 def test_everything_else_stays_text(text):
     assert parts([text]) == (Text(text),)
 
@@ -57,13 +68,21 @@ def test_early_dictionaries_give_images_then_words(tmp_path):
 
 
 def test_roles_divide_a_list_into_turns():
-    turns = message_turns([{"type": "text", "value": "be brief", "role": "system"}, "a", "b"])
+    turns = message_turns(
+        [{"type": "text", "value": "be brief", "role": "system"}, "a", "b"]
+    )
 
-    assert turns == (Message("system", (Text("be brief"),)), Message("user", (Text("a"), Text("b"))))
+    assert turns == (
+        Message("system", (Text("be brief"),)),
+        Message("user", (Text("a"), Text("b"))),
+    )
 
 
 def test_a_chat_keeps_its_turns():
-    chat = [{"role": "user", "content": [{"type": "text", "value": "hi"}]}, {"role": "assistant", "content": "yes"}]
+    chat = [
+        {"role": "user", "content": [{"type": "text", "value": "hi"}]},
+        {"role": "assistant", "content": "yes"},
+    ]
 
     assert chat_list(message_turns(chat), str) == [
         {"role": "user", "content": [{"type": "text", "value": "hi"}]},
@@ -79,11 +98,16 @@ def test_a_message_goes_back_to_the_list_it_came_from(tmp_path):
 
 
 def test_a_url_is_fetched_into_the_data_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(message_lists, "media_path", lambda url: str(tmp_path / "got.png"))
+    monkeypatch.setattr(
+        message_lists, "media_path", lambda url: str(tmp_path / "got.png")
+    )
 
     made = parts(["https://example.org/a.png"])
 
-    assert made[0].source == tmp_path / "got.png" and made[0].name == "https://example.org/a.png"
+    assert (
+        made[0].source == tmp_path / "got.png"
+        and made[0].name == "https://example.org/a.png"
+    )
 
 
 @pytest.mark.parametrize(

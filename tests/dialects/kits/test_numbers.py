@@ -23,7 +23,9 @@ pandas = pytest.importorskip("pandas")
         ({"a": {"b": True}}, {"a": {"b": 1.0}}),
         (pandas.DataFrame({"split": ["test"], "Overall": [0.5]}), {"Overall": 0.5}),
         (
-            pandas.DataFrame({"split": ["dev", "test"], "Overall": [0.5, 1.0], "x": [math.nan, 2]}),
+            pandas.DataFrame(
+                {"split": ["dev", "test"], "Overall": [0.5, 1.0], "x": [math.nan, 2]}
+            ),
             {"dev": {"Overall": 0.5}, "test": {"Overall": 1.0, "x": 2.0}},
         ),
         (
@@ -50,8 +52,16 @@ def test_what_is_no_result_is_said():
 
 
 def test_a_list_of_records_under_one_name_is_no_table_of_columns():
-    records = [{"index": "0", "key": "a", "score": 7.0}, {"index": "1", "key": "b", "score": 5.0}]
+    records = [
+        {"index": "0", "key": "a", "score": 7.0},
+        {"index": "1", "key": "b", "score": 5.0},
+    ]
 
     found = as_numbers({"results": records})
 
-    assert found == {"results": {"0": {"index": 0.0, "score": 7.0}, "1": {"index": 1.0, "score": 5.0}}}
+    assert found == {
+        "results": {
+            "0": {"index": 0.0, "score": 7.0},
+            "1": {"index": 1.0, "score": 5.0},
+        }
+    }

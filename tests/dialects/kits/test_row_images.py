@@ -20,7 +20,12 @@ def drawn(colour, fmt="PNG", mode="RGB"):
 
 @pytest.mark.parametrize(
     ("count", "named", "names"),
-    [(1, [], ["7.jpg"]), (2, [], ["7_0.png", "7_1.png"]), (1, ["a/b.png"], ["a/b.png"]), (2, ["x", "y"], ["x", "y"])],
+    [
+        (1, [], ["7.jpg"]),
+        (2, [], ["7_0.png", "7_1.png"]),
+        (1, ["a/b.png"], ["a/b.png"]),
+        (2, ["x", "y"], ["x", "y"]),
+    ],
 )
 def test_names_are_those_of_upstream(count, named, names):
     assert file_names(7, count, named, ".jpg") == names
@@ -31,7 +36,10 @@ def test_a_picture_keeps_its_bytes_under_the_name_it_is_given(tmp_path):
 
     path = image_file_path(picture, str(tmp_path), "sub/7.jpg")
 
-    assert path == str(tmp_path / "sub/7.jpg") and Path(path).read_bytes() == picture.data()
+    assert (
+        path == str(tmp_path / "sub/7.jpg")
+        and Path(path).read_bytes() == picture.data()
+    )
     assert is_written(path, picture)
 
 
@@ -46,7 +54,10 @@ def test_another_picture_under_the_same_name_gets_a_name_of_its_own(tmp_path):
 
 
 def test_rows_that_share_a_picture_share_its_bytes(tmp_path):
-    paths = [image_file_path(drawn("red"), str(tmp_path), name) for name in ("1.png", "1000001.png")]
+    paths = [
+        image_file_path(drawn("red"), str(tmp_path), name)
+        for name in ("1.png", "1000001.png")
+    ]
 
     assert len({os.stat(path).st_ino for path in paths}) == 1
 

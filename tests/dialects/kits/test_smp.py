@@ -20,7 +20,14 @@ EXPLAINED = ("load unknown",)
 @pytest.fixture
 def cases(monkeypatch, tmp_path):
     monkeypatch.setenv("LMUData", str(tmp_path))
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "CUDA_VISIBLE_DEVICES", "RANK", "WORLD_SIZE", "PRED_FORMAT"):
+    for name in (
+        "OPENAI_API_KEY",
+        "AZURE_OPENAI_API_KEY",
+        "CUDA_VISIBLE_DEVICES",
+        "RANK",
+        "WORLD_SIZE",
+        "PRED_FORMAT",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.syspath_prepend(str(CASES))
     yield importlib.import_module("smp_cases")
@@ -45,7 +52,10 @@ def test_each_call_gives_what_upstream_gives(cases, kit):
     assert not different
 
 
-@pytest.mark.parametrize(("kit", "documents"), [("vlmeval", ("newest", "documented")), ("ulmeval", ("newest",))])
+@pytest.mark.parametrize(
+    ("kit", "documents"),
+    [("vlmeval", ("newest", "documented")), ("ulmeval", ("newest",))],
+)
 def test_every_name_of_upstreams_smp_is_there(kit, documents):
     smp = importlib.import_module(f"assay.dialects.{kit}.facade.smp")
     names = json.loads((CASES / "smp_names.json").read_text("utf-8"))
@@ -59,9 +69,21 @@ def test_every_name_of_upstreams_smp_is_there(kit, documents):
 
 
 def test_both_kits_have_the_same_functions():
-    vlmeval, ulmeval = (importlib.import_module(f"assay.dialects.{kit}.facade.smp") for kit in KITS)
+    vlmeval, ulmeval = (
+        importlib.import_module(f"assay.dialects.{kit}.facade.smp") for kit in KITS
+    )
 
-    for name in ("load", "dump", "ls", "md5", "toliststr", "timestr", "istype", "LMUDataRoot", "download_file"):
+    for name in (
+        "load",
+        "dump",
+        "ls",
+        "md5",
+        "toliststr",
+        "timestr",
+        "istype",
+        "LMUDataRoot",
+        "download_file",
+    ):
         assert getattr(vlmeval, name) is getattr(ulmeval, name)
 
 
@@ -92,7 +114,13 @@ def test_a_url_is_loaded_through_the_confined_fetch_into_files(tmp_path, monkeyp
 
     assert files.load("https://example.org/x/rows.json?download=1") == {"a": 1}
     assert files.load("https://example.org/x/rows.json?download=1") == {"a": 1}
-    assert asked == [("https://example.org/x/rows.json?download=1", "files/rows.json", {"allow_private": False})]
+    assert asked == [
+        (
+            "https://example.org/x/rows.json?download=1",
+            "files/rows.json",
+            {"allow_private": False},
+        )
+    ]
 
 
 def test_a_url_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
@@ -108,7 +136,9 @@ def test_a_url_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kit", KITS)
-def test_an_empty_text_of_an_excel_file_comes_back_as_text_and_as_nothing_with_upstream(cases, kit, tmp_path):
+def test_an_empty_text_of_an_excel_file_comes_back_as_text_and_as_nothing_with_upstream(
+    cases, kit, tmp_path
+):
     import pandas
 
     smp = importlib.import_module(f"assay.dialects.{kit}.facade.smp")
@@ -116,6 +146,8 @@ def test_an_empty_text_of_an_excel_file_comes_back_as_text_and_as_nothing_with_u
     for protocol in (OURS, UPSTREAM):
         choose(kit, protocol)
         smp.dump(pandas.DataFrame({"method": ["", "x"]}), str(tmp_path / "a.xlsx"))
-        found.append([str(cell) for cell in smp.load(str(tmp_path / "a.xlsx"))["method"]])
+        found.append(
+            [str(cell) for cell in smp.load(str(tmp_path / "a.xlsx"))["method"]]
+        )
 
     assert found == [["", "x"], ["nan", "x"]]

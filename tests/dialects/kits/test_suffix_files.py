@@ -17,7 +17,9 @@ PREDICTIONS = ["NA", "None", "1", "", "=1+1", "\x01", LONG]
 @pytest.mark.parametrize("suffix", ["xlsx", "tsv", "csv", "json", "jsonl", "pkl"])
 def test_predictions_survive_exactly(tmp_path, suffix):
     hints = ["None", None, "=A1", "a", "b", "c", "d"]
-    frame = pandas.DataFrame({"index": range(7), "hint": hints, "prediction": PREDICTIONS})
+    frame = pandas.DataFrame(
+        {"index": range(7), "hint": hints, "prediction": PREDICTIONS}
+    )
 
     dump_by_suffix(frame, tmp_path / f"a.{suffix}")
     back = load_by_suffix(tmp_path / f"a.{suffix}")

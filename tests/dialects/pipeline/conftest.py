@@ -8,7 +8,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import EvaluatorRegistry
+from assay.dialects.pipeline.facade.evaluators.evaluator_registry import (
+    EvaluatorRegistry,
+)
 from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
 
 
@@ -17,7 +19,9 @@ def registries() -> Iterator[None]:
     """Leaves the registries as they were."""
     before = dict(DatasetRegistry._registry), dict(EvaluatorRegistry._registry)
     yield
-    for registry, entries in zip((DatasetRegistry, EvaluatorRegistry), before, strict=True):
+    for registry, entries in zip(
+        (DatasetRegistry, EvaluatorRegistry), before, strict=True
+    ):
         registry._registry.clear()
         registry._registry.update(entries)
 

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 import stub_lm
 
-from assay.core import Abilities, Candidate, Likelihood, Output, Request, Text, Token, Usage
+from assay.core import (
+    Abilities,
+    Candidate,
+    Likelihood,
+    Output,
+    Request,
+    Text,
+    Token,
+    Usage,
+)
 
 
 class StubModel:
@@ -31,7 +40,9 @@ class StubModel:
         for _ in range(request.options.max_tokens or 16):
             row = stub_lm.log_softmax(stub_lm.logits_after(tuple(history)))
             chosen = stub_lm.greedy(tuple(history))
-            best = sorted(range(len(row)), key=lambda token: -row[token])[: request.options.logprobs or 1]
+            best = sorted(range(len(row)), key=lambda token: -row[token])[
+                : request.options.logprobs or 1
+            ]
             top = {self._text(token): row[token] for token in best}
             tokens.append(Token(self._text(chosen), row[chosen], tuple(top.items())))
             history.append(chosen)
@@ -51,7 +62,9 @@ class StubModel:
                 greedy = greedy and stub_lm.greedy(tuple(seen)) == token
                 seen.append(token)
             made.append(Likelihood(total, greedy, len(ids)))
-        return Output(likelihoods=tuple(made), usage=Usage(len(history), 0), seconds=0.01)
+        return Output(
+            likelihoods=tuple(made), usage=Usage(len(history), 0), seconds=0.01
+        )
 
     def _text(self, token: int) -> str:
         return self.tokenizer.decode([token], "ignore")

@@ -24,10 +24,16 @@ def test_the_documented_command_finds_the_register_file_prints_and_saves(
 
     printed = capsys.readouterr().out
     assert code == 0
-    assert "accuracy" in printed and "0.500" in printed and "result file: eval_results/exam_exam_" in printed
+    assert (
+        "accuracy" in printed
+        and "0.500" in printed
+        and "result file: eval_results/exam_exam_" in printed
+    )
     [file] = (here / "eval_results").glob("*.json")
     saved = json.loads(file.read_text())
-    assert {name: saved["metrics"][name] for name in ("accuracy", "correct", "total")} == {
+    assert {
+        name: saved["metrics"][name] for name in ("accuracy", "correct", "total")
+    } == {
         "accuracy": 0.5,
         "correct": 5,
         "total": 10,
@@ -35,9 +41,22 @@ def test_the_documented_command_finds_the_register_file_prints_and_saves(
     assert saved["config"]["batch_size"] == 64
 
 
-def test_all_options_reach_the_evaluator(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_all_options_reach_the_evaluator(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
     make_exam(here)
-    options = ["--max-length", "3", "--limit", "4", "--output-dir", "out", "--seed", "7", "--inferoutput", "a.jsonl"]
+    options = [
+        "--max-length",
+        "3",
+        "--limit",
+        "4",
+        "--output-dir",
+        "out",
+        "--seed",
+        "7",
+        "--inferoutput",
+        "a.jsonl",
+    ]
 
     code = command([*ASK, *MODEL, *options, "--json"])
 
@@ -45,7 +64,11 @@ def test_all_options_reach_the_evaluator(here: Path, capsys: pytest.CaptureFixtu
     assert code == 0 and document["results"][0]["n"] == 4
     [file] = (here / "out").glob("*.json")
     saved = json.loads(file.read_text())
-    assert saved["config"] == {"batch_size": 4, "max_length": 3, "inferoutput": "a.jsonl"}
+    assert saved["config"] == {
+        "batch_size": 4,
+        "max_length": 3,
+        "inferoutput": "a.jsonl",
+    }
     assert (saved["seed"], saved["dataset"]["limit"]) == (7, 4)
 
 
@@ -61,7 +84,17 @@ def test_numbers_of_numpy_are_numbers_in_the_result_file(here: Path):
         encoding="utf-8",
     )
 
-    command(["--dataset", "exam", "--dataset-path", "exam.jsonl", "--evaluator", "计数", *MODEL])
+    command(
+        [
+            "--dataset",
+            "exam",
+            "--dataset-path",
+            "exam.jsonl",
+            "--evaluator",
+            "计数",
+            *MODEL,
+        ]
+    )
 
     [file] = (here / "eval_results").glob("exam_计数_*.json")
     metrics = json.loads(file.read_text())["metrics"]
@@ -74,35 +107,67 @@ def test_rows_that_fail_make_the_run_partial(here: Path):
     assert command([*ASK, *MODEL]) == 3
 
 
-def test_a_register_file_elsewhere_is_named(here: Path, tmp_path_factory: pytest.TempPathFactory):
+def test_a_register_file_elsewhere_is_named(
+    here: Path, tmp_path_factory: pytest.TempPathFactory
+):
     elsewhere = make_exam(tmp_path_factory.mktemp("elsewhere"))
-    path = ["--dataset", "exam", "--dataset-path", str(elsewhere / "exam.jsonl"), "--evaluator", "exam"]
+    path = [
+        "--dataset",
+        "exam",
+        "--dataset-path",
+        str(elsewhere / "exam.jsonl"),
+        "--evaluator",
+        "exam",
+    ]
     model = ["--model-path", f"{elsewhere / 'model.py'}:generate"]
 
-    assert command([*path, *model, "--register", str(elsewhere / "register_exam.py")]) == 0
+    assert (
+        command([*path, *model, "--register", str(elsewhere / "register_exam.py")]) == 0
+    )
 
 
-def test_a_name_alone_stands_for_the_script_of_that_name(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_name_alone_stands_for_the_script_of_that_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
     rows = [{"question": "?", "options": ["w", "x"], "answer": "B"}]
     write_rows(here / "mmlu_pro.jsonl", rows)
     make_exam(here)
 
-    plain = command(["mmlu_pro", "--dataset-path", "mmlu_pro.jsonl", "--batch-size", "64", "--limit", "100", *MODEL])
-    reasoned = command(["mmlu_pro", "--cot", "--dataset-path", "mmlu_pro.jsonl", *MODEL, "--json"])
+    plain = command(
+        [
+            "mmlu_pro",
+            "--dataset-path",
+            "mmlu_pro.jsonl",
+            "--batch-size",
+            "64",
+            "--limit",
+            "100",
+            *MODEL,
+        ]
+    )
+    reasoned = command(
+        ["mmlu_pro", "--cot", "--dataset-path", "mmlu_pro.jsonl", *MODEL, "--json"]
+    )
 
     assert (plain, reasoned) == (0, 0)
     files = sorted(file.name for file in (here / "eval_results").glob("*.json"))
-    assert files[0].startswith("mmlu_pro_cot_mmlu_pro_") and files[1].startswith("mmlu_pro_mmlu_pro_")
+    assert files[0].startswith("mmlu_pro_cot_mmlu_pro_") and files[1].startswith(
+        "mmlu_pro_mmlu_pro_"
+    )
 
 
-def test_the_model_may_come_from_the_environment(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_model_may_come_from_the_environment(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+):
     make_exam(here)
     monkeypatch.setenv("MODEL_PATH", "model.py:generate")
 
     assert command(ASK) == 0
 
 
-def test_list_prints_what_ships_and_what_the_folder_registers(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_list_prints_what_ships_and_what_the_folder_registers(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
     make_exam(here)
 
     command(["--list"])
@@ -110,19 +175,30 @@ def test_list_prints_what_ships_and_what_the_folder_registers(here: Path, capsys
     lines = capsys.readouterr().out.splitlines()
     assert ["exam", "an", "exam"] in [line.split() for line in lines]
     assert [line.split()[0] for line in lines if line.startswith("  ")][:5] == [
-        "lambada", "qa", "completion", "cot", "math",
-    ]  # fmt: skip
+        "lambada",
+        "qa",
+        "completion",
+        "cot",
+        "math",
+    ]
 
 
 def test_what_is_missing_is_said_at_once(here: Path):
-    with pytest.raises(UsageError, match="--dataset-path, --evaluator missing; fix: `assay pipeline --list`"):
+    with pytest.raises(
+        UsageError,
+        match="--dataset-path, --evaluator missing; fix: `assay pipeline --list`",
+    ):
         command(["--dataset", "qa"])
 
 
 def test_a_register_file_that_cannot_be_loaded_stops_it(here: Path):
-    (here / "register_bad.py").write_text("from dataset_registry import DatasetRegistry\nimport nowhere_to_be_found\n")
+    (here / "register_bad.py").write_text(
+        "from dataset_registry import DatasetRegistry\nimport nowhere_to_be_found\n"
+    )
 
-    with pytest.raises(AssayError, match=r"register_bad.py:2: imports 'nowhere_to_be_found'"):
+    with pytest.raises(
+        AssayError, match=r"register_bad.py:2: imports 'nowhere_to_be_found'"
+    ):
         command(["--list"])
 
 
@@ -148,7 +224,13 @@ def test_as_upstream_the_result_is_upstreams_and_the_numbers_end_the_output(
     printed = capsys.readouterr().out
     assert "Final Results:\n  accuracy: 0.5000\n  correct: 5\n  total: 10\n" in printed
     [file] = (here / "eval_results").glob("*.json")
-    assert list(json.loads(file.read_text())) == ["timestamp", "dataset", "evaluator", "config", "metrics"]
+    assert list(json.loads(file.read_text())) == [
+        "timestamp",
+        "dataset",
+        "evaluator",
+        "config",
+        "metrics",
+    ]
 
 
 def test_less_perplexity_and_less_time_are_better_and_speeds_stand_behind_the_numbers(
@@ -156,22 +238,50 @@ def test_less_perplexity_and_less_time_are_better_and_speeds_stand_behind_the_nu
 ):
     write_rows(here / "l.jsonl", [{"text": "the cat and the dog"}])
     stub = Path(__file__).parent / "stub_model.py"
-    options = ["--dataset", "lambada", "--dataset-path", "l.jsonl", "--evaluator", "perplexity"]
+    options = [
+        "--dataset",
+        "lambada",
+        "--dataset-path",
+        "l.jsonl",
+        "--evaluator",
+        "perplexity",
+    ]
 
     command([*options, "--model", f"{stub}:StubModel", "--json"])
 
-    results = {one["metric"]: one for one in json.loads(capsys.readouterr().out)["results"]}
-    assert not results["perplexity"]["higher_is_better"] and results["accuracy"].get("higher_is_better", True)
+    results = {
+        one["metric"]: one for one in json.loads(capsys.readouterr().out)["results"]
+    }
+    assert not results["perplexity"]["higher_is_better"] and results["accuracy"].get(
+        "higher_is_better", True
+    )
     [file] = (here / "eval_results").glob("*.json")
     names = list(json.loads(file.read_text())["metrics"])
-    assert names[-4:] == ["forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50"]
+    assert names[-4:] == [
+        "forward_tps",
+        "full_tps",
+        "step_forward_ms_p50",
+        "step_full_ms_p50",
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "is_less_better"),
-    [("perplexity", True), ("total_time", True), ("loss", True), ("step_full_ms_p50", True), ("WER", True),
-     ("accuracy", False), ("total", False), ("throughput", False), ("times_right", False), ("powers", False),
-     ("subject_accuracies.time management", False)],
-)  # fmt: skip
-def test_the_direction_of_a_number_is_read_off_its_name(name: str, is_less_better: bool):
+    [
+        ("perplexity", True),
+        ("total_time", True),
+        ("loss", True),
+        ("step_full_ms_p50", True),
+        ("WER", True),
+        ("accuracy", False),
+        ("total", False),
+        ("throughput", False),
+        ("times_right", False),
+        ("powers", False),
+        ("subject_accuracies.time management", False),
+    ],
+)
+def test_the_direction_of_a_number_is_read_off_its_name(
+    name: str, is_less_better: bool
+):
     assert is_cost(name) is is_less_better

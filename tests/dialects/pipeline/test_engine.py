@@ -8,7 +8,15 @@ from typing import Any
 import numpy
 import pytest
 
-from assay.core import Abilities, Candidate, ModalityMismatch, Output, Text, Token, Usage
+from assay.core import (
+    Abilities,
+    Candidate,
+    ModalityMismatch,
+    Output,
+    Text,
+    Token,
+    Usage,
+)
 from assay.dialects.pipeline.arity import Generated
 from assay.dialects.pipeline.direct import Direct
 from assay.dialects.pipeline.engine import Engine
@@ -48,7 +56,9 @@ def test_it_unpacks_inside_loops_functions_and_under_a_tracer():
 
     def two() -> int:
         total = 0
-        for _ in range(100):  # often enough for the interpreter to specialise the instruction
+        for _ in range(
+            100
+        ):  # often enough for the interpreter to specialise the instruction
             a, b = Generated((1, 2, 3))
             total += a + b
         return total
@@ -70,10 +80,17 @@ def test_evaluators_of_both_eras_run_in_one_process():
     engine = engine_of(Scripted("four"))
 
     tokens, _ = engine.generate_batch(["2+2"], max_length=3)
-    newer, seconds, speed = engine.generate_batch(["2+2"], max_length=3, return_speed=True)
+    newer, seconds, speed = engine.generate_batch(
+        ["2+2"], max_length=3, return_speed=True
+    )
 
     assert engine.decode_tokens(tokens) == engine.decode_tokens(newer) == ["four"]
-    assert seconds >= 0 and set(speed) >= {"forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50"}
+    assert seconds >= 0 and set(speed) >= {
+        "forward_tps",
+        "full_tps",
+        "step_forward_ms_p50",
+        "step_full_ms_p50",
+    }
 
 
 def test_tokens_are_an_array_with_a_size_a_shape_and_slices():
@@ -99,7 +116,9 @@ def test_no_text_is_lost_where_the_answer_has_more_pieces_than_the_row():
     assert engine.decode_tokens(tokens) == ["a b c d e"]
 
 
-@pytest.mark.parametrize("text", ["", " ", "word", "  two words ", "多选题 评估\n\n", "a\tb\u3000c", "\x00x"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "word", "  two words ", "多选题 评估\n\n", "a\tb\u3000c", "\x00x"]
+)
 def test_private_ids_give_back_exactly_the_text(text: str):
     tokenizer = PrivateTokenizer()
 
@@ -107,7 +126,9 @@ def test_private_ids_give_back_exactly_the_text(text: str):
 
 
 def test_pieces_are_the_tokens_the_model_reported():
-    candidate = Candidate((Text("unbelievable"),), tokens=(Token("unbe", -1.0), Token("lievable", -0.5)))
+    candidate = Candidate(
+        (Text("unbelievable"),), tokens=(Token("unbe", -1.0), Token("lievable", -0.5))
+    )
     tokenizer = PrivateTokenizer()
 
     row = tokenizer.row(candidate, 10)
@@ -139,7 +160,10 @@ class Spelling:
         return "".join(chr(token) for token in ids)
 
     def generate(self, requests: Any) -> list[Output]:
-        return [Output((Candidate((Text("yes"),), token_ids=(121, 101, 115)),)) for _ in requests]
+        return [
+            Output((Candidate((Text("yes"),), token_ids=(121, 101, 115)),))
+            for _ in requests
+        ]
 
 
 def test_a_model_with_tokens_lends_its_own_ids():
@@ -177,18 +201,26 @@ def test_a_model_of_free_roles_gets_plain_text_and_any_other_a_user_turn():
 
 
 def test_a_single_text_in_place_of_a_list_is_refused():
-    with pytest.raises(TypeError, match="takes a list of prompts, not the text 'hello'"):
+    with pytest.raises(
+        TypeError, match="takes a list of prompts, not the text 'hello'"
+    ):
         engine_of(Scripted("x")).generate_batch("hello")
 
 
 def test_generate_with_logprobs_gives_tokens_strings_and_alternatives():
     tokens = (Token("a", -0.1, (("a", -0.1), ("b", -2.0))), Token("!", -0.2))
-    engine = engine_of(Scripted(lambda request: Candidate((Text("a!"),), tokens=tokens)))
+    engine = engine_of(
+        Scripted(lambda request: Candidate((Text("a!"),), tokens=tokens))
+    )
 
     [made] = engine.generate_with_logprobs(["q"], max_length=4, top_logprobs=2)
 
     assert set(made) == {"tokens", "token_strs", "logprobs", "top_logprobs", "text"}
-    assert (made["token_strs"], made["logprobs"], made["text"]) == (["a", "!"], [-0.1, -0.2], "a!")
+    assert (made["token_strs"], made["logprobs"], made["text"]) == (
+        ["a", "!"],
+        [-0.1, -0.2],
+        "a!",
+    )
     assert made["top_logprobs"] == [{"a": -0.1, "b": -2.0}, {"!": -0.2}]
     assert engine.tokenizer.decode(made["tokens"]) == "a!"
 
@@ -200,8 +232,9 @@ def test_the_most_probable_next_tokens_come_best_first():
     made = engine.analyze_next_token("q", top_k=2)
 
     assert [(one["token_str"], one["logprob"], one["probability"]) for one in made] == [
-        ("a", -0.5, exp(-0.5)), ("b", -2.0, exp(-2.0)),
-    ]  # fmt: skip
+        ("a", -0.5, exp(-0.5)),
+        ("b", -2.0, exp(-2.0)),
+    ]
     assert engine.tokenizer.decode([one["token"] for one in made]) == "ab"
 
 
@@ -212,24 +245,38 @@ class Reporting:
     identity = {"reporting": 1}  # noqa: RUF012
 
     def generate(self, requests: Any) -> list[Output]:
-        return [Output((Candidate((Text("a"),), tokens=(Token("a", -1.0),)),)) for _ in requests]
+        return [
+            Output((Candidate((Text("a"),), tokens=(Token("a", -1.0),)),))
+            for _ in requests
+        ]
 
 
 def test_what_a_model_cannot_do_is_refused_by_name():
     plain = engine_of(lambda messages: "x")
     weighing = engine_of(Scripted("x"))
 
-    with pytest.raises(ModalityMismatch, match="generate_with_logprobs: this model does not report"):
+    with pytest.raises(
+        ModalityMismatch, match="generate_with_logprobs: this model does not report"
+    ):
         plain.generate_with_logprobs(["a"])
-    with pytest.raises(ModalityMismatch, match=r"generate_with_logprobs\(echo=True\): this model cannot weigh"):
+    with pytest.raises(
+        ModalityMismatch,
+        match=r"generate_with_logprobs\(echo=True\): this model cannot weigh",
+    ):
         engine_of(Reporting()).generate_with_logprobs(["a"], echo=True)
-    with pytest.raises(ModalityMismatch, match="forward_batch: this model cannot weigh given tokens"):
+    with pytest.raises(
+        ModalityMismatch, match="forward_batch: this model cannot weigh given tokens"
+    ):
         plain.model.forward_batch([[1]], None, full_output=True)
     with pytest.raises(ModalityMismatch, match=r"forward_batch\(full_output=False\)"):
         weighing.model.forward_batch([[1]], weighing.model.generate_zero_state(1))
-    with pytest.raises(AttributeError, match="the engine of the pipeline dialect has no 'beam_search'"):
+    with pytest.raises(
+        AttributeError, match="the engine of the pipeline dialect has no 'beam_search'"
+    ):
         plain.beam_search()
-    with pytest.raises(AttributeError, match="the model of the pipeline dialect has no 'forward_seq'"):
+    with pytest.raises(
+        AttributeError, match="the model of the pipeline dialect has no 'forward_seq'"
+    ):
         plain.model.forward_seq()
 
 
@@ -237,7 +284,9 @@ def test_logits_of_given_tokens_have_the_models_own_probabilities():
     engine = Engine(Direct(build_model(BIGRAM, {"text": "a b a c ."})))
     context, target = engine.tokenizer.encode("x a"), engine.tokenizer.encode(" b a")
 
-    [out] = engine.model.forward_batch([context + target], engine.model.generate_zero_state(1), full_output=True)
+    [out] = engine.model.forward_batch(
+        [context + target], engine.model.generate_zero_state(1), full_output=True
+    )
 
     # P(b | a) = 2/7 and P(a | b) = 2/6, both the model's first choice.
     for n, expected in enumerate((2 / 7, 2 / 6)):
@@ -245,7 +294,9 @@ def test_logits_of_given_tokens_have_the_models_own_probabilities():
         share = exp(row[target[n]]) / numpy.exp(row).sum()
         assert share == pytest.approx(expected)
         assert numpy.argmax(row) == target[n]
-    with pytest.raises(ModalityMismatch, match="the logits after the last token are not known"):
+    with pytest.raises(
+        ModalityMismatch, match="the logits after the last token are not known"
+    ):
         out[-1]
 
 
@@ -283,11 +334,15 @@ def test_the_engine_by_itself_asks_any_model_and_saves_what_it_said(tmp_path: Pa
 
     engine = RWKVInferenceEngine(slow)
 
-    answers, file = engine.generate_and_save(["a", "b"], "letters", output_dir=str(tmp_path), metadata={"by": "me"})
+    answers, file = engine.generate_and_save(
+        ["a", "b"], "letters", output_dir=str(tmp_path), metadata={"by": "me"}
+    )
 
     assert answers == ["A", "B"]
     lines = [json.loads(line) for line in Path(file).read_text().splitlines()]
-    assert [(line["index"], line["prompt"], line["response"], line["by"]) for line in lines] == [
+    assert [
+        (line["index"], line["prompt"], line["response"], line["by"]) for line in lines
+    ] == [
         (0, "a", "A", "me"),
         (1, "b", "B", "me"),
     ]
@@ -311,7 +366,9 @@ def test_tokens_that_are_parts_of_a_character_are_no_certainty():
 def test_the_prompts_own_tokens_come_first_with_echo():
     from stub_model import StubModel
 
-    [made] = RWKVInferenceEngine(StubModel()).generate_with_logprobs(["A B"], max_length=2, echo=True)
+    [made] = RWKVInferenceEngine(StubModel()).generate_with_logprobs(
+        ["A B"], max_length=2, echo=True
+    )
 
     assert made["token_strs"][:3] == ["A", " ", "B"] and made["text"].startswith("A B")
     assert made["logprobs"][0] == 0.0 and made["top_logprobs"][0] == {}

@@ -17,29 +17,60 @@ from assay.runner.options import RunOptions
 BIGRAM = f"{Path(__file__).parents[3] / 'examples' / 'bigram.py'}:Bigram"
 
 
-def evaluate(folder: Path, reference: str, rows: list[dict[str, Any]], model: Any, **settings: Any) -> Any:
+def evaluate(
+    folder: Path,
+    reference: str,
+    rows: list[dict[str, Any]],
+    model: Any,
+    **settings: Any,
+) -> Any:
     path = write_rows(folder / "rows.jsonl", rows)
-    options = RunOptions(tasks=(reference,), data=str(path), dialect="pipeline", output=str(folder / "run"))
+    options = RunOptions(
+        tasks=(reference,),
+        data=str(path),
+        dialect="pipeline",
+        output=str(folder / "run"),
+    )
     if isinstance(model, str):
         return assay.run(options=options.but(models=(model,), **settings))
     return assay.run(model=model, options=options.but(**settings))
 
 
-def test_exact_match_forgives_case_and_blanks_and_takes_answers_that_are_no_text(tmp_path: Path):
-    rows = [{"question": "1", "answer": " Paris"}, {"question": "2", "answer": 0}, {"question": "3", "answer": "no"}]
+def test_exact_match_forgives_case_and_blanks_and_takes_answers_that_are_no_text(
+    tmp_path: Path,
+):
+    rows = [
+        {"question": "1", "answer": " Paris"},
+        {"question": "2", "answer": 0},
+        {"question": "3", "answer": "no"},
+    ]
 
-    result = evaluate(tmp_path, "qa/exact_match", rows, Scripted(["paris ", "0", "yes"]))
+    result = evaluate(
+        tmp_path, "qa/exact_match", rows, Scripted(["paris ", "0", "yes"])
+    )
 
-    assert [(r.metric, r.value) for r in result] == [("accuracy", 2 / 3), ("correct", 2.0), ("total", 3.0)]
+    assert [(r.metric, r.value) for r in result] == [
+        ("accuracy", 2 / 3),
+        ("correct", 2.0),
+        ("total", 3.0),
+    ]
 
 
 def test_perplexity_of_lambada_equals_the_one_computed_by_hand(tmp_path: Path):
     rows = [{"text": "the cat sat on the mat"}, {"text": "on the rug"}]
 
-    result = evaluate(tmp_path, "lambada/perplexity", rows, BIGRAM, model_args={"text": "the cat sat on the mat ."})
+    result = evaluate(
+        tmp_path,
+        "lambada/perplexity",
+        rows,
+        BIGRAM,
+        model_args={"text": "the cat sat on the mat ."},
+    )
 
     # Words: . <unk> cat mat on sat the, so V = 7; `the` begins two pairs: P(mat | the) = 2/9, P(rug | the) = 1/9.
-    assert result.value("perplexity") == pytest.approx(exp(-(log(2 / 9) + log(1 / 9)) / 2), abs=1e-4)
+    assert result.value("perplexity") == pytest.approx(
+        exp(-(log(2 / 9) + log(1 / 9)) / 2), abs=1e-4
+    )
     assert (result.value("accuracy"), result.value("total")) == (0.0, 2.0)
     assert result[0].protocol == "lambada/perplexity@last_word"
 
@@ -53,9 +84,15 @@ def test_perplexity_is_by_item_not_by_token(tmp_path: Path):
 
         def likelihood(self, requests: Any) -> list[Output]:
             words = [request.prompt.continuations[0] for request in requests]
-            return [Output(likelihoods=(Likelihood(weights[word], word == "one", 5),)) for word in words]
+            return [
+                Output(likelihoods=(Likelihood(weights[word], word == "one", 5),))
+                for word in words
+            ]
 
-    rows = [{"question": "a", "answer": "one", "text": "stray"}, {"question": "b", "answer": "two", "text": "a stray"}]
+    rows = [
+        {"question": "a", "answer": "one", "text": "stray"},
+        {"question": "b", "answer": "two", "text": "a stray"},
+    ]
 
     result = evaluate(tmp_path, "qa/perplexity", rows, Known())
 
@@ -87,14 +124,23 @@ def test_generation_writes_prompt_generated_and_reference(here: Path):
     rows = [{"question": "q", "answer": "a"}, {"question": "r", "answer": 0}]
     settings = json.dumps({"output_file": str(here / "out" / "texts.jsonl")})
 
-    result = evaluate(here, f"qa/generation?{settings}", rows, Scripted(["one two", "three"]))
+    result = evaluate(
+        here, f"qa/generation?{settings}", rows, Scripted(["one two", "three"])
+    )
 
-    lines = [json.loads(line) for line in (here / "out" / "texts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (here / "out" / "texts.jsonl").read_text().splitlines()
+    ]
     assert lines == [
         {"prompt": "Q: q\nA:", "generated": "one two", "reference": "a"},
         {"prompt": "Q: r\nA:", "generated": "three", "reference": 0},
     ]
-    assert (result.value("total_samples"), result.value("total_tokens"), result.value("avg_length")) == (2, 3, 1.5)
+    assert (
+        result.value("total_samples"),
+        result.value("total_tokens"),
+        result.value("avg_length"),
+    ) == (2, 3, 1.5)
     assert not list(here.glob("generation_outputs_*"))
 
 
@@ -107,16 +153,26 @@ def test_generation_names_its_file_by_the_time_unless_told_otherwise(here: Path)
 
 @pytest.mark.parametrize(
     ("answer", "ours", "upstream"),
-    [("The answer is C", "C", "H"), ("B", "B", "B"), ("(J)", "J", "J"), ("???", None, None)],
+    [
+        ("The answer is C", "C", "H"),
+        ("B", "B", "B"),
+        ("(J)", "J", "J"),
+        ("???", None, None),
+    ],
 )
-def test_a_letter_is_read_where_it_is_an_answer(answer: str, ours: str | None, upstream: str | None):
+def test_a_letter_is_read_where_it_is_an_answer(
+    answer: str, ours: str | None, upstream: str | None
+):
     raw = {"question": "?", "options": [f"option {n}" for n in range(10)]}
 
     assert read_choice(answer, raw) == ours
     assert first_letter(answer) == upstream
 
 
-@pytest.mark.parametrize(("reference", "letter"), [(0, "A"), (9, "J"), ("b", "B"), ("C. law", "C"), ("7", "7")])
+@pytest.mark.parametrize(
+    ("reference", "letter"),
+    [(0, "A"), (9, "J"), ("b", "B"), ("C. law", "C"), ("7", "7")],
+)
 def test_a_reference_may_be_an_index_or_a_letter(reference: Any, letter: str):
     assert right_letter(reference) == letter
 
@@ -134,11 +190,23 @@ def test_mmlu_pro_takes_ten_options_and_reports_by_subject(here: Path):
     result = evaluate(here, f"mmlu_pro/mmlu_pro?{settings}", rows, model)
 
     assert (result.value("accuracy"), result.value("num_subjects")) == (2 / 3, 2.0)
-    assert (result.value("subject_accuracies.law"), result.value("subject_accuracies.physics")) == (0.5, 1.0)
-    lines = [json.loads(line) for line in (here / "answers.jsonl").read_text().splitlines()]
+    assert (
+        result.value("subject_accuracies.law"),
+        result.value("subject_accuracies.physics"),
+    ) == (0.5, 1.0)
+    lines = [
+        json.loads(line) for line in (here / "answers.jsonl").read_text().splitlines()
+    ]
     assert set(lines[0]) == {
-        "question", "options", "category", "prompt", "prediction", "predicted_answer", "correct_answer", "is_correct",
-    }  # fmt: skip
+        "question",
+        "options",
+        "category",
+        "prompt",
+        "prediction",
+        "predicted_answer",
+        "correct_answer",
+        "is_correct",
+    }
     pairs = [(line["predicted_answer"], line["correct_answer"]) for line in lines]
     assert pairs == [("J", "J"), ("B", "A"), ("C", "C")]
 
@@ -146,6 +214,11 @@ def test_mmlu_pro_takes_ten_options_and_reports_by_subject(here: Path):
 def test_mmlu_pro_as_upstream_is_a_protocol_of_its_own(here: Path):
     rows = [{"question": "1", "options": ["a", "b", "c"], "answer": "C"}]
 
-    result = evaluate(here, "mmlu_pro/mmlu_pro@upstream", rows, Scripted("The answer is C"))
+    result = evaluate(
+        here, "mmlu_pro/mmlu_pro@upstream", rows, Scripted("The answer is C")
+    )
 
-    assert (result[0].protocol, result.value("accuracy")) == ("mmlu_pro/mmlu_pro@upstream", 0.0)
+    assert (result[0].protocol, result.value("accuracy")) == (
+        "mmlu_pro/mmlu_pro@upstream",
+        0.0,
+    )

@@ -9,10 +9,15 @@ from pipeline_cases import OwnEngine
 from pipeline_files import write_rows
 
 from assay.dialects.pipeline.facade import pipeline
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import EvaluatorRegistry
+from assay.dialects.pipeline.facade.evaluators.evaluator_registry import (
+    EvaluatorRegistry,
+)
 from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
 
-ROWS = [{"prompt": "1+1=", "reference": "2", "raw": {}}, {"prompt": "2+2=", "reference": "5", "raw": {}}]
+ROWS = [
+    {"prompt": "1+1=", "reference": "2", "raw": {}},
+    {"prompt": "2+2=", "reference": "5", "raw": {}},
+]
 
 
 class Twos:
@@ -28,33 +33,54 @@ class Twos:
 
 
 def test_exact_match_and_mmlu_pro_drive_an_engine_that_is_not_ours():
-    assert EvaluatorRegistry.evaluate("exact_match", Twos(), ROWS) == {"accuracy": 0.5, "correct": 1, "total": 2}
+    assert EvaluatorRegistry.evaluate("exact_match", Twos(), ROWS) == {
+        "accuracy": 0.5,
+        "correct": 1,
+        "total": 2,
+    }
     letters = [{"prompt": "?", "reference": "A", "raw": {"options": ["2", "3"]}}]
     assert EvaluatorRegistry.evaluate("mmlu_pro", Twos(), letters)["total"] == 1
 
 
-def test_generation_counts_the_tokens_and_seconds_of_an_engine_that_is_not_ours(tmp_path: Path):
+def test_generation_counts_the_tokens_and_seconds_of_an_engine_that_is_not_ours(
+    tmp_path: Path,
+):
     file = tmp_path / "out.jsonl"
 
-    made = EvaluatorRegistry.evaluate("generation", Twos(), ROWS, max_length=4, batch_size=1, output_file=str(file))
+    made = EvaluatorRegistry.evaluate(
+        "generation", Twos(), ROWS, max_length=4, batch_size=1, output_file=str(file)
+    )
 
-    assert (made["total_tokens"], made["total_time"], made["throughput"]) == (8, 1.0, 8.0)
-    assert [json.loads(line)["generated"] for line in file.read_text().splitlines()] == ["2", "2"]
+    assert (made["total_tokens"], made["total_time"], made["throughput"]) == (
+        8,
+        1.0,
+        8.0,
+    )
+    assert [
+        json.loads(line)["generated"] for line in file.read_text().splitlines()
+    ] == ["2", "2"]
 
 
 def test_perplexity_weighs_by_the_logits_of_an_engine_that_is_not_ours():
     pytest.importorskip("torch")
 
-    made = EvaluatorRegistry.evaluate("perplexity", OwnEngine(), [{"prompt": "the", "reference": " and", "raw": {}}])
+    made = EvaluatorRegistry.evaluate(
+        "perplexity", OwnEngine(), [{"prompt": "the", "reference": " and", "raw": {}}]
+    )
 
     assert made["total"] == 1 and made["perplexity"] > 1 and made["mode"] == "reference"
 
 
 def test_a_row_without_a_target_is_left_out_with_a_warning_where_no_run_can_count_it():
     pytest.importorskip("torch")
-    rows = [{"prompt": "the", "reference": " and", "raw": {}}, {"prompt": "x", "reference": "", "raw": {}}]
+    rows = [
+        {"prompt": "the", "reference": " and", "raw": {}},
+        {"prompt": "x", "reference": "", "raw": {}},
+    ]
 
-    with pytest.warns(UserWarning, match="a row is left out: there is no target to weigh"):
+    with pytest.warns(
+        UserWarning, match="a row is left out: there is no target to weigh"
+    ):
         made = EvaluatorRegistry.evaluate("perplexity", OwnEngine(), rows)
 
     assert made["total"] == 1
@@ -63,17 +89,23 @@ def test_a_row_without_a_target_is_left_out_with_a_warning_where_no_run_can_coun
 def test_a_pipeline_drives_the_engine_that_was_put_into_it(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "qa.jsonl", [{"question": "1+1?", "answer": "2"}])
-    made = pipeline.EvaluationPipeline("any/model", output_dir=str(tmp_path / "results"))
+    made = pipeline.EvaluationPipeline(
+        "any/model", output_dir=str(tmp_path / "results")
+    )
     made.engine = Twos()
 
     result = made.run("qa", "qa.jsonl", "exact_match")
 
     assert result["metrics"]["accuracy"] == 1.0 and result["dataset"]["size"] == 1
-    assert [file.suffix for file in (tmp_path / "results").glob("qa_exact_match_*")] == [".json"]
+    assert [
+        file.suffix for file in (tmp_path / "results").glob("qa_exact_match_*")
+    ] == [".json"]
 
 
 def test_rows_that_could_not_be_loaded_are_said_beside_the_numbers():
-    DatasetRegistry.register("odd", lambda path: [{"a": "1"}, {}], lambda item: item["a"])
+    DatasetRegistry.register(
+        "odd", lambda path: [{"a": "1"}, {}], lambda item: item["a"]
+    )
     with pytest.warns(UserWarning, match=r"1 of 2 rows left out.*KeyError"):
         data = DatasetRegistry.load_dataset("odd", "x")
 

@@ -7,9 +7,17 @@ import pytest
 from pipeline_files import write_rows
 
 from assay.dialects import protocol
-from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry, asks_in_own_words
+from assay.dialects.pipeline.facade.tasks.dataset_registry import (
+    DatasetRegistry,
+    asks_in_own_words,
+)
 
-QUESTION = {"question": "Best metal?", "options": ["Iron", "Gold"], "category": "chemistry", "answer": "B"}
+QUESTION = {
+    "question": "Best metal?",
+    "options": ["Iron", "Gold"],
+    "category": "chemistry",
+    "answer": "B",
+}
 
 
 def prompts_of(name: str, path: Path) -> list[str]:
@@ -24,7 +32,9 @@ def test_mmlu_pro_asks_in_upstreams_format(tmp_path: Path):
         "User: Best metal?\nA. Iron\nB. Gold\n\nAssistant:",
     ]
     [thought, _] = prompts_of("mmlu_pro_cot", file)
-    assert thought.startswith("Question: Best metal?\n\nA. Iron\nB. Gold\n\n") and thought.endswith(":")
+    assert thought.startswith(
+        "Question: Best metal?\n\nA. Iron\nB. Gold\n\n"
+    ) and thought.endswith(":")
 
 
 def test_options_written_as_one_text_are_split_at_commas(tmp_path: Path):
@@ -34,13 +44,17 @@ def test_options_written_as_one_text_are_split_at_commas(tmp_path: Path):
 
 
 def test_a_json_file_that_is_one_object_is_one_row(tmp_path: Path):
-    (tmp_path / "one.json").write_text(json.dumps({"problem": "1+1", "steps": [1], "answer": "2"}))
+    (tmp_path / "one.json").write_text(
+        json.dumps({"problem": "1+1", "steps": [1], "answer": "2"})
+    )
 
     assert prompts_of("math", tmp_path / "one.json") == ["Problem: 1+1\n\nSolution:\n"]
 
 
 def test_a_passage_of_one_word_is_its_own_prompt(tmp_path: Path):
-    assert prompts_of("lambada", write_rows(tmp_path / "l.jsonl", [{"text": "Single"}])) == ["Single"]
+    assert prompts_of(
+        "lambada", write_rows(tmp_path / "l.jsonl", [{"text": "Single"}])
+    ) == ["Single"]
 
 
 def test_whose_words_a_prompt_is_in_is_known():
@@ -71,7 +85,10 @@ DatasetRegistry.register(name="lambada", loader=None, description="their words",
 def checkout(tmp_path: Path, monkeypatch):
     """A tree of upstream's shape, with other words in it, as the working folder."""
     code = tmp_path / "local_batch_benchmark"
-    for part, text in (("tasks", REGISTRY_FILE), ("evaluators", "class EvaluatorRegistry: pass")):
+    for part, text in (
+        ("tasks", REGISTRY_FILE),
+        ("evaluators", "class EvaluatorRegistry: pass"),
+    ):
         (code / part).mkdir(parents=True)
         name = {"tasks": "dataset", "evaluators": "evaluator"}[part]
         (code / part / f"{name}_registry.py").write_text(text)
@@ -83,10 +100,16 @@ def checkout(tmp_path: Path, monkeypatch):
 
 
 def test_a_checkout_at_hand_lends_its_words_and_sizes_as_upstream(checkout: Path):
-    thinking, passages = DatasetRegistry.get("mmlu_pro_cot"), DatasetRegistry.get("lambada")
+    thinking, passages = (
+        DatasetRegistry.get("mmlu_pro_cot"),
+        DatasetRegistry.get("lambada"),
+    )
 
     assert thinking is not None and passages is not None
-    assert (thinking.prompt_template({}), thinking.default_batch_size) == ("in their words", 3)
+    assert (thinking.prompt_template({}), thinking.default_batch_size) == (
+        "in their words",
+        3,
+    )
     assert (passages.description, passages.default_batch_size) == ("their words", 256)
     assert not asks_in_own_words("mmlu_pro_cot")
 

@@ -27,7 +27,14 @@ ERAS = {
     for file in (Path(__file__).parent / "upstream").glob("*.json")
 }
 NEWEST = "0acbdca"
-LATER = ("cli.", "pipeline.", "generation", "engine.speed", "engine.generate_batch", "registry.datasets")
+LATER = (
+    "cli.",
+    "pipeline.",
+    "generation",
+    "engine.speed",
+    "engine.generate_batch",
+    "registry.datasets",
+)
 """What the earlier eras do otherwise: no speeds beside the numbers, and 256 rows of LAMBADA at a time."""
 
 
@@ -72,9 +79,13 @@ def upstream():
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("era", sorted(ERAS))
 def test_upstream_gives_the_same(upstream, tmp_path, era, name):
-    if pipeline_cases.is_worded(name, era) or (era != NEWEST and name.startswith(LATER)):
+    if pipeline_cases.is_worded(name, era) or (
+        era != NEWEST and name.startswith(LATER)
+    ):
         pytest.skip("needs that era's checkout")
 
-    made = pipeline_cases.outcome(CASES[name], Ours(tmp_path, 3 if era == NEWEST else 2))
+    made = pipeline_cases.outcome(
+        CASES[name], Ours(tmp_path, 3 if era == NEWEST else 2)
+    )
 
     assert made == ERAS[era][name]

@@ -64,15 +64,31 @@ class Even:
         return [assay.Output(likelihoods=(weighed,)) for _ in requests]
 
 
-def run_file(folder: Path, file: str, text: str, rows: list, model: object, suffix: str = "", **settings):
+def run_file(
+    folder: Path,
+    file: str,
+    text: str,
+    rows: list,
+    model: object,
+    suffix: str = "",
+    **settings,
+):
     (folder / file).write_text(text, encoding="utf-8")
     data = write_rows(folder / "rows.jsonl", rows)
-    return assay.run(f"{folder / file}{suffix}", model, data=str(data), output=str(folder / "run"), **settings)
+    return assay.run(
+        f"{folder / file}{suffix}",
+        model,
+        data=str(data),
+        output=str(folder / "run"),
+        **settings,
+    )
 
 
 def test_rows_that_fail_keep_the_id_of_their_row(tmp_path: Path):
     make_exam(tmp_path)
-    rows = [{"index": f"q{n}", **row} for n, row in enumerate(exam_rows(4, too_many=(2,)))]
+    rows = [
+        {"index": f"q{n}", **row} for n, row in enumerate(exam_rows(4, too_many=(2,)))
+    ]
     write_rows(tmp_path / "exam.jsonl", rows)
 
     assay.run(
@@ -83,12 +99,20 @@ def test_rows_that_fail_keep_the_id_of_their_row(tmp_path: Path):
     )
 
     reader = RunReader(tmp_path / "run")
-    assert [record.id for record in reader.scores("exam/exam", "Scripted", "exam/exam")] == ["q2"]
+    assert [
+        record.id for record in reader.scores("exam/exam", "Scripted", "exam/exam")
+    ] == ["q2"]
     assert [record.id for record in reader.outputs()] == ["q0", "q1", "q3"]
 
 
-def test_what_an_evaluator_asks_further_belongs_to_the_row_it_goes_on_from(tmp_path: Path, capsys):
-    rows = [{"id": "a", "question": "Who?"}, {"id": "b", "question": "Who? Me?"}, {"id": "c", "question": "Why?"}]
+def test_what_an_evaluator_asks_further_belongs_to_the_row_it_goes_on_from(
+    tmp_path: Path, capsys
+):
+    rows = [
+        {"id": "a", "question": "Who?"},
+        {"id": "b", "question": "Who? Me?"},
+        {"id": "c", "question": "Why?"},
+    ]
 
     run_file(tmp_path, "register_talk.py", DIALOGUE, rows, Scripted("I"))
     main(["show", str(tmp_path / "run"), "--sample", "b"])
@@ -115,39 +139,76 @@ def test_a_follow_up_of_rows_with_the_same_prompt_is_a_call_of_its_own(tmp_path:
 
 
 def test_upstream_takes_zero_and_false_for_no_answer(tmp_path: Path):
-    rows = [{"question": "q", "answer": 0, "reference": "r"}, {"question": "r", "answer": "yes"}]
+    rows = [
+        {"question": "q", "answer": 0, "reference": "r"},
+        {"question": "r", "answer": "yes"},
+    ]
 
     ours = run_file(tmp_path, "register_falsy.py", FALSY, rows, Scripted("x"))
-    theirs = run_file(tmp_path, "register_falsy.py", FALSY, rows, Scripted("x"), "@upstream", fresh=True)
+    theirs = run_file(
+        tmp_path,
+        "register_falsy.py",
+        FALSY,
+        rows,
+        Scripted("x"),
+        "@upstream",
+        fresh=True,
+    )
 
     assert (ours.value("kept"), ours[0].protocol) == (1.0, "falsy/falsy")
     assert (theirs.value("kept"), theirs[0].protocol) == (0.5, "falsy/falsy@upstream")
     assert assay.score(tmp_path / "run").value("kept") == 0.5
 
 
-def test_upstream_reads_any_text_column_as_lambada_and_a_text_of_one_word_as_right(tmp_path: Path):
-    rows = [{"question": "q", "answer": "a", "text": "the cat"}, {"question": "r", "answer": "b", "text": "alone"}]
+def test_upstream_reads_any_text_column_as_lambada_and_a_text_of_one_word_as_right(
+    tmp_path: Path,
+):
+    rows = [
+        {"question": "q", "answer": "a", "text": "the cat"},
+        {"question": "r", "answer": "b", "text": "alone"},
+    ]
     data = write_rows(tmp_path / "rows.jsonl", rows)
     settings = {"dialect": "pipeline", "data": str(data)}
 
     ours = assay.run("qa/perplexity", Even(), output=str(tmp_path / "ours"), **settings)
-    theirs = assay.run("qa/perplexity@upstream", Even(), output=str(tmp_path / "theirs"), **settings)
+    theirs = assay.run(
+        "qa/perplexity@upstream", Even(), output=str(tmp_path / "theirs"), **settings
+    )
 
-    assert ours.value("perplexity") == pytest.approx(exp(2)) and ours[0].protocol == "qa/perplexity@reference"
-    assert theirs.value("perplexity") == pytest.approx(exp(1)) and theirs.value("accuracy") == 0.5
+    assert (
+        ours.value("perplexity") == pytest.approx(exp(2))
+        and ours[0].protocol == "qa/perplexity@reference"
+    )
+    assert (
+        theirs.value("perplexity") == pytest.approx(exp(1))
+        and theirs.value("accuracy") == 0.5
+    )
     assert theirs[0].protocol == "qa/perplexity@upstream"
-    weighed = [record.continuations for record in RunReader(tmp_path / "theirs").outputs()]
+    weighed = [
+        record.continuations for record in RunReader(tmp_path / "theirs").outputs()
+    ]
     assert [list(texts) for texts in weighed] == [[" cat"]]
 
 
-def test_the_documented_command_takes_an_upstream_evaluator(tmp_path: Path, monkeypatch, capsys):
+def test_the_documented_command_takes_an_upstream_evaluator(
+    tmp_path: Path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     make_exam(tmp_path, 0)
     rows = [{"question": "1", "options": ["a", "b", "c"], "answer": "C"}]
     data = write_rows(tmp_path / "rows.jsonl", rows)
-    (tmp_path / "says.py").write_text("def generate(messages):\n    return 'The answer is C'\n")
+    (tmp_path / "says.py").write_text(
+        "def generate(messages):\n    return 'The answer is C'\n"
+    )
 
-    asked = ["--dataset", "mmlu_pro", "--dataset-path", str(data), "--evaluator", "mmlu_pro@upstream"]
+    asked = [
+        "--dataset",
+        "mmlu_pro",
+        "--dataset-path",
+        str(data),
+        "--evaluator",
+        "mmlu_pro@upstream",
+    ]
     main(["pipeline", *asked, "--model", "says.py:generate", "--json"])
 
     assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 0.0

@@ -28,13 +28,46 @@ FILES = Path(__file__).parent / "files"
 Row = Mapping[str, Any]
 
 QUIZ: tuple[Row, ...] = (
-    {"id": "1", "question": "What is the capital of France?", "kind": "word", "answer": "Paris"},
+    {
+        "id": "1",
+        "question": "What is the capital of France?",
+        "kind": "word",
+        "answer": "Paris",
+    },
     {"id": "2", "question": "How many moons has Venus?", "kind": "number", "answer": 0},
-    {"id": "3", "question": "What is the capital of Peru?", "kind": "word", "answer": "Lima"},
-    {"id": "4", "question": "What rhymes with France?", "kind": "rhyme", "answer": "dance"},
-    {"id": "5", "question": "What colour is this?", "kind": "word", "answer": "red", "image": "red"},
-    {"id": "6", "question": "How many dots are there?", "kind": "number", "answer": 0, "image": "blue"},
-    {"id": "7", "question": "What rhymes with it?", "kind": "rhyme", "answer": "you", "image": "blue"},
+    {
+        "id": "3",
+        "question": "What is the capital of Peru?",
+        "kind": "word",
+        "answer": "Lima",
+    },
+    {
+        "id": "4",
+        "question": "What rhymes with France?",
+        "kind": "rhyme",
+        "answer": "dance",
+    },
+    {
+        "id": "5",
+        "question": "What colour is this?",
+        "kind": "word",
+        "answer": "red",
+        "image": "red",
+    },
+    {
+        "id": "6",
+        "question": "How many dots are there?",
+        "kind": "number",
+        "answer": 0,
+        "image": "blue",
+    },
+    {
+        "id": "7",
+        "question": "What rhymes with it?",
+        "kind": "rhyme",
+        "answer": "you",
+        "image": "blue",
+    },
 )
 """Plain, falsy, answered wrongly, failing; with a picture, falsy with one, failing with one.
 
@@ -50,15 +83,23 @@ TALK: tuple[Row, ...] = (
 TEXT_ROWS, PICTURE_ROWS = ("1", "2", "3", "4"), ("5", "6", "7")
 CANNOT: dict[str, dict[tuple[str, ...] | str, str]] = {
     "native": {},
-    "testbed": {"talk": "a retriever leaves one place open: earlier answers come from the row, not from the model"},
+    "testbed": {
+        "talk": "a retriever leaves one place open: earlier answers come from the row, not from the model"
+    },
     "vlmeval-early": {
         TEXT_ROWS: "`generate(image_path, prompt)` has no call without a picture",
         "talk": "`build_prompt` makes one prompt of a row, before anything is answered",
     },
-    "vlmeval": {"talk": "`build_prompt` makes one prompt of a row, before anything is answered"},
-    "pipeline": {PICTURE_ROWS: "a prompt template gives text, and `generate_batch` takes texts"},
+    "vlmeval": {
+        "talk": "`build_prompt` makes one prompt of a row, before anything is answered"
+    },
+    "pipeline": {
+        PICTURE_ROWS: "a prompt template gives text, and `generate_batch` takes texts"
+    },
     "televal": {PICTURE_ROWS: "a template's content is text and audio"},
-    "ulmeval": {"talk": "`build_prompt` makes one prompt of a row, before anything is drawn"},
+    "ulmeval": {
+        "talk": "`build_prompt` makes one prompt of a row, before anything is drawn"
+    },
 }
 """Which rows a style cannot express, and why; it has all the others."""
 GUESTS = [style for style in CANNOT if style != "native"]
@@ -72,7 +113,9 @@ def picture(colour: str) -> bytes:
 
 def quiz_of(style: str) -> tuple[Row, ...]:
     """The rows of the quiz that a style can express."""
-    left_out = {id for rows in CANNOT[style] if not isinstance(rows, str) for id in rows}
+    left_out = {
+        id for rows in CANNOT[style] if not isinstance(rows, str) for id in rows
+    }
     return tuple(row for row in QUIZ if row["id"] not in left_out)
 
 
@@ -104,12 +147,17 @@ class Desk:
         """The files of a style with these rows, run from the command line in a folder of their own."""
         place = (style, task, *(row["id"] for row in rows))
         if place not in self._seen:
-            self._seen[place] = self._run(style, task, rows, self.root / str(next(self._numbers)))
+            self._seen[place] = self._run(
+                style, task, rows, self.root / str(next(self._numbers))
+            )
         return self._seen[place]
 
     def _run(self, style: str, task: str, rows: Sequence[Row], folder: Path) -> Seen:
         shutil.copytree(FILES / style.partition("-")[0], folder)
-        shutil.copy(FILES / "standin.py", folder / "src" / "models" if style == "televal" else folder)
+        shutil.copy(
+            FILES / "standin.py",
+            folder / "src" / "models" if style == "televal" else folder,
+        )
         (folder / "LMUData").mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LMUData", str(folder / "LMUData"))
@@ -118,7 +166,9 @@ class Desk:
             patch.chdir(folder)
             command = WRITERS[style](folder, task, rows)
             code = main(["run", *command, "-o", "run", "--on_error", "continue"])
-        assert code == (3 if any(row.get("kind") == "rhyme" for row in rows) else 0), f"{style} left with {code}"
+        assert code == (3 if any(row.get("kind") == "rhyme" for row in rows) else 0), (
+            f"{style} left with {code}"
+        )
         return read_run(folder, METRICS.get(style, "accuracy"))
 
 
@@ -147,7 +197,13 @@ def for_guest_table(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
 def for_pipeline(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
     write_jsonl(folder / f"{task}.jsonl", rows)
     shutil.copy(FILES / "native" / "model.py", folder)
-    return [f"register_quiz.py:{task}", "--data", f"{task}.jsonl", "--model", "model.py:generate"]
+    return [
+        f"register_quiz.py:{task}",
+        "--data",
+        f"{task}.jsonl",
+        "--model",
+        "model.py:generate",
+    ]
 
 
 def for_televal(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
@@ -157,14 +213,22 @@ def for_televal(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
 
 
 WRITERS = {
-    "native": for_native, "testbed": for_testbed, "vlmeval-early": for_vlmeval_early, "vlmeval": for_guest_table,
-    "pipeline": for_pipeline, "televal": for_televal, "ulmeval": for_guest_table,
-}  # fmt: skip
+    "native": for_native,
+    "testbed": for_testbed,
+    "vlmeval-early": for_vlmeval_early,
+    "vlmeval": for_guest_table,
+    "pipeline": for_pipeline,
+    "televal": for_televal,
+    "ulmeval": for_guest_table,
+}
 """For each style: writes the rows as it reads them, and gives the command."""
 METRICS = {
-    "native": "exact_match", "vlmeval-early": "exact_match", "vlmeval": "evaluate.accuracy", "televal": "equal",
+    "native": "exact_match",
+    "vlmeval-early": "exact_match",
+    "vlmeval": "evaluate.accuracy",
+    "televal": "equal",
     "ulmeval": "evaluate.accuracy",
-}  # fmt: skip
+}
 """What a style calls the share of right answers, where it is not `accuracy`."""
 
 
@@ -184,13 +248,22 @@ def write_tsv(path: Path, rows: Sequence[Row]) -> None:
     """Rows as a table with the picture in its cell."""
     lines = ["index\timage\tquestion\tkind\tanswer"]
     for row in rows:
-        cell = base64.b64encode(picture(row["image"])).decode() if "image" in row else ""
-        lines.append("\t".join([row["id"], cell, row["question"], row["kind"], str(row["answer"])]))
+        cell = (
+            base64.b64encode(picture(row["image"])).decode() if "image" in row else ""
+        )
+        lines.append(
+            "\t".join(
+                [row["id"], cell, row["question"], row["kind"], str(row["answer"])]
+            )
+        )
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def read_run(folder: Path, metric: str) -> Seen:
-    asked = [json.loads(line) for line in (folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
+    asked = [
+        json.loads(line)
+        for line in (folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     reader = RunReader(folder / "run")
     outputs: dict[str, list[str]] = {}
     for record in reader.outputs():
@@ -198,8 +271,17 @@ def read_run(folder: Path, metric: str) -> Seen:
     [found] = [row for row in reader.summary["results"] if row["metric"] == metric]
     number = {name: found[name] for name in ("value", "n", "n_expected")}
     failures = {k: v for k, v in found["outcomes"].items() if k != "scored"}
-    lines = [json.loads(line) for line in (folder / "run" / "records.jsonl").read_text(encoding="utf-8").splitlines()]
-    failed = {line["id"] for line in lines if line["kind"] == "score" and line["outcome"] == "data_error"}
+    lines = [
+        json.loads(line)
+        for line in (folder / "run" / "records.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
+    failed = {
+        line["id"]
+        for line in lines
+        if line["kind"] == "score" and line["outcome"] == "data_error"
+    }
     return Seen(sorted(asked), outputs, number, failures, failed)
 
 
@@ -209,7 +291,9 @@ def said(output: Mapping[str, Any], reader: RunReader) -> str:
     if "text" in candidate:
         return str(candidate["text"])
     [part] = candidate["parts"]
-    return pillow.open(io.BytesIO(reader.blobs[part["sha256"]].data())).tobytes().decode()
+    return (
+        pillow.open(io.BytesIO(reader.blobs[part["sha256"]].data())).tobytes().decode()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +319,13 @@ def test_the_native_quiz_asks_says_and_counts_what_it_should(desk: Desk):
         ["What is the capital of France? Answer with one word.", [], "Paris"],
         ["What is the capital of Peru? Answer with one word.", [], "Cusco"],
     ]
-    assert seen.outputs == {"1": ["Paris"], "2": ["0"], "3": ["Cusco"], "5": ["red"], "6": ["0"]}
+    assert seen.outputs == {
+        "1": ["Paris"],
+        "2": ["0"],
+        "3": ["Cusco"],
+        "5": ["red"],
+        "6": ["0"],
+    }
     assert seen.number == {"value": 0.8, "n": 5, "n_expected": 7}
     assert (seen.failures, seen.failed) == ({"data_error": 2}, {"4", "7"})
 
@@ -262,7 +352,9 @@ def test_every_style_has_a_falsy_answer_a_word_and_a_failing_row(style: str):
 
 
 @pytest.mark.parametrize("style", GUESTS)
-def test_the_model_sees_the_same_prompts_and_says_the_same_in_every_style(style: str, desk: Desk):
+def test_the_model_sees_the_same_prompts_and_says_the_same_in_every_style(
+    style: str, desk: Desk
+):
     guest, own = both(style, "quiz", desk)
 
     assert guest.asked == own.asked
@@ -283,7 +375,9 @@ def test_failing_rows_are_counted_alike_in_every_style(style: str, desk: Desk):
     assert (guest.failures, guest.failed) == (own.failures, own.failed)
 
 
-@pytest.mark.parametrize("style", [style for style in GUESTS if "talk" not in CANNOT[style]])
+@pytest.mark.parametrize(
+    "style", [style for style in GUESTS if "talk" not in CANNOT[style]]
+)
 def test_a_dialogue_goes_the_same_way_in_every_style(style: str, desk: Desk):
     guest, own = both(style, "talk", desk)
 

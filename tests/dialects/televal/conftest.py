@@ -45,21 +45,39 @@ class Project:
         self.root = root
         self.registry = root / "registry"
         self.args = {
-            "infer_task": {"dataset": "data", "template": "ask", "model": "echo", "eval_task": "judge"},
+            "infer_task": {
+                "dataset": "data",
+                "template": "ask",
+                "model": "echo",
+                "eval_task": "judge",
+            },
             "eval_task": {"evaluator": "contains", "summarizer": "avg"},
-            "dataset": {"file": "data/rows.jsonl", "ref_col": "answer", "query_col": "query"},
+            "dataset": {
+                "file": "data/rows.jsonl",
+                "ref_col": "answer",
+                "query_col": "query",
+            },
         }
-        self.entry("infer_task", "task", "src.config.InferTaskCfg", self.args["infer_task"])
-        self.entry("eval_task", "judge", "src.config.EvalTaskCfg", self.args["eval_task"])
+        self.entry(
+            "infer_task", "task", "src.config.InferTaskCfg", self.args["infer_task"]
+        )
+        self.entry(
+            "eval_task", "judge", "src.config.EvalTaskCfg", self.args["eval_task"]
+        )
         self.entry("dataset", "data", "src.dataset.BatchLoader", self.args["dataset"])
         text = [{"role": "user", "content": {"text": "{{query}}"}}]
-        self.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": text})
+        self.entry(
+            "template", "ask", "src.prompt.template.DataTemplate", {"template": text}
+        )
         self.entry("model", "echo", "src.models.echo.Echo", {"path": "weights"})
         self.entry("evaluator", "contains", "src.evaluator.contains.Contains", {})
         self.entry("summarizer", "avg", "src.summarizer.summarizer.AvgInfo", {})
         self.write("src/models/echo.py", ECHO)
         self.write("src/evaluator/contains.py", CONTAINS)
-        self.rows({"key": "a", "query": "is it 1949?", "answer": "1949"}, {"key": "b", "query": "null", "answer": "no"})
+        self.rows(
+            {"key": "a", "query": "is it 1949?", "answer": "1949"},
+            {"key": "b", "query": "null", "answer": "no"},
+        )
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
@@ -69,7 +87,10 @@ class Project:
 
     def entry(self, kind: str, name: str, cls: str, args: dict) -> Path:
         """One YAML file for each entry."""
-        return self.write(f"registry/{kind}/{name}.yaml", yaml.safe_dump({name: {"class": cls, "args": args}}))
+        return self.write(
+            f"registry/{kind}/{name}.yaml",
+            yaml.safe_dump({name: {"class": cls, "args": args}}),
+        )
 
     def change(self, kind: str, name: str, **args) -> None:
         """The entry with some arguments changed."""
@@ -79,9 +100,13 @@ class Project:
         file.write_text(yaml.safe_dump(plain), encoding="utf-8")
 
     def rows(self, *rows: dict, file: str = "data/rows.jsonl") -> Path:
-        return self.write(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        return self.write(
+            file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        )
 
-    def wav(self, path: str, rate: int = 16000, channels: int = 1, seconds: float = 0.1) -> Path:
+    def wav(
+        self, path: str, rate: int = 16000, channels: int = 1, seconds: float = 0.1
+    ) -> Path:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         with wave.open(str(file), "wb") as sound:
@@ -98,24 +123,38 @@ class Project:
         if "__init__" not in code:
             self.entry("model", "echo", "src.models.echo.Echo", {})
         self.write(
-            "src/models/echo.py", f"import json\nfrom src.models.base import Model\n\nclass Echo(Model):\n{code}"
+            "src/models/echo.py",
+            f"import json\nfrom src.models.base import Model\n\nclass Echo(Model):\n{code}",
         )
 
     def run(self, *tasks: str, output: str = "out", **settings):
         """`assay run registry/ --tasks …`"""
         settings = {"dialect": "televal", **settings}
-        return run([str(self.registry), *tasks], output=str(self.root / output), **settings)
+        return run(
+            [str(self.registry), *tasks], output=str(self.root / output), **settings
+        )
 
-    def televal(self, mode: str, task: str = "task", base: RunOptions | None = None, **asked):
+    def televal(
+        self, mode: str, task: str = "task", base: RunOptions | None = None, **asked
+    ):
         """`assay televal --mode … --task …`"""
-        given = Asked(mode, task, str(self.registry), save_dir=str(self.root / "save"), **asked)
+        given = Asked(
+            mode, task, str(self.registry), save_dir=str(self.root / "save"), **asked
+        )
         return execute(given, base or RunOptions(), Silent())
 
     def lines(self, path: str) -> list:
-        return [json.loads(line) for line in (self.root / path).read_text(encoding="utf-8").splitlines()]
+        return [
+            json.loads(line)
+            for line in (self.root / path).read_text(encoding="utf-8").splitlines()
+        ]
 
     def records(self, output: str = "out", kind: str = "output") -> list:
-        return [record for record in self.lines(f"{output}/records.jsonl") if record["kind"] == kind]
+        return [
+            record
+            for record in self.lines(f"{output}/records.jsonl")
+            if record["kind"] == kind
+        ]
 
 
 @pytest.fixture

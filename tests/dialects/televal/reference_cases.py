@@ -36,10 +36,15 @@ class Side:
     def jsonl(self, name: str, rows: list[Any]) -> str:
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        file.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+            encoding="utf-8",
+        )
         return str(file)
 
-    def wav(self, name: str, rate: int = 16000, channels: int = 1, seconds: float = 0.05) -> str:
+    def wav(
+        self, name: str, rate: int = 16000, channels: int = 1, seconds: float = 0.05
+    ) -> str:
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(wav_bytes(rate, channels, seconds))
@@ -53,8 +58,13 @@ def wav_bytes(rate: int = 16000, channels: int = 1, seconds: float = 0.05) -> by
         sound.setnchannels(channels)
         sound.setsampwidth(2)
         sound.setframerate(rate)
-        values = [int(8000 * math.sin(frame * 440 * 2 * math.pi / rate)) for frame in range(int(rate * seconds))]
-        sound.writeframes(b"".join(struct.pack("<h", value) * channels for value in values))
+        values = [
+            int(8000 * math.sin(frame * 440 * 2 * math.pi / rate))
+            for frame in range(int(rate * seconds))
+        ]
+        sound.writeframes(
+            b"".join(struct.pack("<h", value) * channels for value in values)
+        )
     return stream.getvalue()
 
 
@@ -64,13 +74,19 @@ def outcome(thunk: Callable[[], Any], folder: Path) -> Any:
         with contextlib.redirect_stdout(io.StringIO()):
             return as_json(thunk(), folder)
     except Exception as error:
-        return {"raises": next(k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins")}
+        return {
+            "raises": next(
+                k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins"
+            )
+        }
 
 
 def as_json(value: Any, folder: Path) -> Any:
     """Plain values; tuples marked, numbers of libraries as Python's, the working folder named as such."""
     if isinstance(value, str):
-        return value.replace(str(folder.resolve()), "<folder>").replace(str(folder), "<folder>")
+        return value.replace(str(folder.resolve()), "<folder>").replace(
+            str(folder), "<folder>"
+        )
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if value is None or isinstance(value, (bool, int, float)):
@@ -80,7 +96,10 @@ def as_json(value: Any, folder: Path) -> Any:
     if isinstance(value, tuple):
         return {"__tuple__": [as_json(item, folder) for item in value]}
     if isinstance(value, (list, set, frozenset)):
-        return [as_json(item, folder) for item in (sorted(value) if not isinstance(value, list) else value)]
+        return [
+            as_json(item, folder)
+            for item in (sorted(value) if not isinstance(value, list) else value)
+        ]
     if isinstance(value, dict):
         return {str(key): as_json(item, folder) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
@@ -93,24 +112,125 @@ def as_json(value: Any, folder: Path) -> Any:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 TEXTS = [
-    "", " ", "北京", "北 京", "Hello, World!", "it's", "It’s", "été", "été", "ＡＢＣ", "５", "a  b", "a\tb\nc",
-    "第1名", "①②", "U.S.A.", "3.14", "C++", "$100", "100%", "你好，世界。", "「答案」是A", "ΑΣ", "İstanbul", "ß", "ﬁne",
-    "한국어", "カタカナ", "ひらがな", "👍🏽 ok", "\u200bzero\u200b", "a—b", "a_b", "a-b", "𠀀𠀁", "ｱ", "…", "“引用”",
-    "x²", "½", "NaN", "None", "A/B", "（括号）", "é".upper(), "naïve café", "1,000", "م", "\u2001x", "\u2e80y", "々",
-]  # fmt: skip
+    "",
+    " ",
+    "北京",
+    "北 京",
+    "Hello, World!",
+    "it's",
+    "It’s",
+    "été",
+    "été",
+    "ＡＢＣ",
+    "５",
+    "a  b",
+    "a\tb\nc",
+    "第1名",
+    "①②",
+    "U.S.A.",
+    "3.14",
+    "C++",
+    "$100",
+    "100%",
+    "你好，世界。",
+    "「答案」是A",
+    "ΑΣ",
+    "İstanbul",
+    "ß",
+    "ﬁne",
+    "한국어",
+    "カタカナ",
+    "ひらがな",
+    "👍🏽 ok",
+    "\u200bzero\u200b",
+    "a—b",
+    "a_b",
+    "a-b",
+    "𠀀𠀁",
+    "ｱ",
+    "…",
+    "“引用”",
+    "x²",
+    "½",
+    "NaN",
+    "None",
+    "A/B",
+    "（括号）",
+    "é".upper(),
+    "naïve café",
+    "1,000",
+    "م",
+    "\u2001x",
+    "\u2e80y",
+    "々",
+]
 MATCHES = [
-    ("答案是北京。", ["北京"]), ("北 京", ["北京"]), ("a  b", ["a b"]), ("été", ["été"]), ("ＡＢＣ", ["abc"]),
-    ("５", ["5"]), ("it's", ["It’s"]), ("It’s fine", ["it’s"]), ("Hello, World", ["hello world"]),
-    ("hello world", ["hello, world"]), ("", ["x"]), ("x", [""]), ("x", ["。"]), ("x", []), (None, ["none"]), (None, ["x"]),
-    (12, ["12"]), (1.0, ["1.0"]), (True, ["true"]), (["a", "b"], ["a"]), ("x", "x"), ("xy", "x"), ("x", ("x",)), ("x", None),
-    ("x", 5), ("x", [5]), ("x", [None]), ("a and b", [("a", "b")]), ("a", [("a", "b")]), ("a", [("a", ["b", "a"])]),
-    ("a c", [["b", "c"]]), ("a", [()]), ("a", [[]]), ("a", [("a", "c"), "a"]), ("category", ["cat"]), ("cat egory", ["cat"]),
-    ("他在1949年", ["1949"]), ("1949", ["194"]), ("第１９４９", ["1949"]), ("U.S.A", ["usa"]), ("U.S.A", ["u s a"]),
-    ("USA", ["U.S.A"]), ("50%", ["50"]), ("$5", ["5"]), ("C++", ["c"]), ("C++", ["C++"]), ("C", ["C++"]),
-    ("A, B", ["a,b"]), ("A,B", ["A, B"]), ("“北京”", ["北京"]), ("北京市", ["京市"]), ("ß", ["SS"]), ("İ", ["i"]),
-    ("ΑΣ", ["ας"]), ("a—b", ["a b"]), ("a_b", ["a b"]), ("3.14", ["3 14"]), ("3.14", ["314"]), ("½", ["1/2"]), ({"a": 1}, ["a"]),
-    ("nan", [float("nan")]), (float("nan"), ["nan"]), ("是 的", ["是的"]), ("トヨタ", ["トヨタ"]), ("トヨタ車", ["トヨタ"]),
-]  # fmt: skip
+    ("答案是北京。", ["北京"]),
+    ("北 京", ["北京"]),
+    ("a  b", ["a b"]),
+    ("été", ["été"]),
+    ("ＡＢＣ", ["abc"]),
+    ("５", ["5"]),
+    ("it's", ["It’s"]),
+    ("It’s fine", ["it’s"]),
+    ("Hello, World", ["hello world"]),
+    ("hello world", ["hello, world"]),
+    ("", ["x"]),
+    ("x", [""]),
+    ("x", ["。"]),
+    ("x", []),
+    (None, ["none"]),
+    (None, ["x"]),
+    (12, ["12"]),
+    (1.0, ["1.0"]),
+    (True, ["true"]),
+    (["a", "b"], ["a"]),
+    ("x", "x"),
+    ("xy", "x"),
+    ("x", ("x",)),
+    ("x", None),
+    ("x", 5),
+    ("x", [5]),
+    ("x", [None]),
+    ("a and b", [("a", "b")]),
+    ("a", [("a", "b")]),
+    ("a", [("a", ["b", "a"])]),
+    ("a c", [["b", "c"]]),
+    ("a", [()]),
+    ("a", [[]]),
+    ("a", [("a", "c"), "a"]),
+    ("category", ["cat"]),
+    ("cat egory", ["cat"]),
+    ("他在1949年", ["1949"]),
+    ("1949", ["194"]),
+    ("第１９４９", ["1949"]),
+    ("U.S.A", ["usa"]),
+    ("U.S.A", ["u s a"]),
+    ("USA", ["U.S.A"]),
+    ("50%", ["50"]),
+    ("$5", ["5"]),
+    ("C++", ["c"]),
+    ("C++", ["C++"]),
+    ("C", ["C++"]),
+    ("A, B", ["a,b"]),
+    ("A,B", ["A, B"]),
+    ("“北京”", ["北京"]),
+    ("北京市", ["京市"]),
+    ("ß", ["SS"]),
+    ("İ", ["i"]),
+    ("ΑΣ", ["ας"]),
+    ("a—b", ["a b"]),
+    ("a_b", ["a b"]),
+    ("3.14", ["3 14"]),
+    ("3.14", ["314"]),
+    ("½", ["1/2"]),
+    ({"a": 1}, ["a"]),
+    ("nan", [float("nan")]),
+    (float("nan"), ["nan"]),
+    ("是 的", ["是的"]),
+    ("トヨタ", ["トヨタ"]),
+    ("トヨタ車", ["トヨタ"]),
+]
 
 
 def tokenizer(side: Side) -> Iterator[Case]:
@@ -120,15 +240,51 @@ def tokenizer(side: Side) -> Iterator[Case]:
             for n, text in enumerate(TEXTS):
                 yield (
                     f"{uncased}.{keep}.{n}",
-                    lambda t=text, u=uncased, k=keep: kind.tokenize(t, uncased=u, keep_punc=k),
+                    lambda t=text, u=uncased, k=keep: kind.tokenize(
+                        t, uncased=u, keep_punc=k
+                    ),
                 )
     yield "normalize", lambda: [kind.unicode_normalize(text) for text in TEXTS]
-    codes = [0x41, 0x2000, 0x2001, 0x2019, 0x2A6D, 0x2A6E, 0x2A71, 0x2B74, 0x2B75, 0x2B82, 0x2CEA, 0x2CEB, 0x2EBE, 0x2EBF,
-             0x3007, 0x3400, 0x4DBF, 0x4E00, 0x9FFF, 0xF900, 0xFAFF, 0x20000, 0x2A700, 0xAC00, 0x3042]  # fmt: skip
+    codes = [
+        0x41,
+        0x2000,
+        0x2001,
+        0x2019,
+        0x2A6D,
+        0x2A6E,
+        0x2A71,
+        0x2B74,
+        0x2B75,
+        0x2B82,
+        0x2CEA,
+        0x2CEB,
+        0x2EBE,
+        0x2EBF,
+        0x3007,
+        0x3400,
+        0x4DBF,
+        0x4E00,
+        0x9FFF,
+        0xF900,
+        0xFAFF,
+        0x20000,
+        0x2A700,
+        0xAC00,
+        0x3042,
+    ]
     yield "chinese", lambda: [kind.is_chinese_char(chr(code)) for code in codes]
-    yield "punctuation", lambda: [kind.is_punctuation(c) for c in ".,。’—_$+^`|~<>=あa1 "]
-    yield "has_answer", lambda: [kind.has_answer(["B", ("a", "c")], t) for t in ("b", "a c", "a", "")]
-    yield "cased", lambda: [kind.has_answer(["B"], "b", uncased=u) for u in (False, True)]
+    yield (
+        "punctuation",
+        lambda: [kind.is_punctuation(c) for c in ".,。’—_$+^`|~<>=あa1 "],
+    )
+    yield (
+        "has_answer",
+        lambda: [kind.has_answer(["B", ("a", "c")], t) for t in ("b", "a c", "a", "")],
+    )
+    yield (
+        "cased",
+        lambda: [kind.has_answer(["B"], "b", uncased=u) for u in (False, True)],
+    )
 
 
 def exist_match(side: Side) -> Iterator[Case]:
@@ -137,11 +293,15 @@ def exist_match(side: Side) -> Iterator[Case]:
         for n, (pred, ref) in enumerate(MATCHES):
             yield (
                 f"keep_punc_{keep}.{n}",
-                lambda p=pred, r=ref, k=keep: kind(keep_punc=k).evaluate([p], [r], [{"key": n}]),
+                lambda p=pred, r=ref, k=keep: kind(keep_punc=k).evaluate(
+                    [p], [r], [{"key": n}]
+                ),
             )
     yield (
         "batch",
-        lambda: kind(max_workers=2).evaluate(["a", "b", "c"], [["a"], ["x"], ["c"]], [{"key": i} for i in "abc"]),
+        lambda: kind(max_workers=2).evaluate(
+            ["a", "b", "c"], [["a"], ["x"], ["c"]], [{"key": i} for i in "abc"]
+        ),
     )
     yield "empty", lambda: kind().evaluate([], [], [])
     yield "no_key", lambda: kind().evaluate(["a"], [["a"]], [{}])
@@ -167,14 +327,75 @@ QUESTIONS = [
     "下列选项中不属于合理的是",
 ]
 ANSWERS = [
-    "A", "a", "答案是B", "答案为 C。", "答案：D", "正确答案是C", "应该是B吧", "答案是错误的A", "我选A", "选A", "选择B", "B选项正确",
-    "综上所述，选B", "综上，答案是(B)", "因此应选C", "所以答案是【D】", "A和B都对", "A不对，所以应该选B", "首先看A，答案应该是B，因为B正确",
-    "选项A是错误的，选项B正确", "答案是E", "答案是AB", "答案是B2", "ABC", "不知道", "", "None", "最可能是C", "最有可能的是C",
-    "正确的选项是A", "正确叙述为D", "推荐选择A", "倾向选择 B", "结论是C", "总的来说，A", "可见，错误的是D", "综上错误的选项是A", "答案不是A",
-    "应该选b", "b 是最合适的答案", "选项 B 最佳", "答案 A 不正确", "答案选“C”", "答案是，B。", "A B", "A A", "我认为是C", "C",
-    "可能是A", "应当选择D，合理", "错误说法是B", "不符合的是C", "因此，不正确的是 A", "答案就是d", "答案会是B", "唯一正确答案 B", "选项D正确",
-    "【A】", "(a)", "“B”", "最终选C", "总结：选A", "由此可见应为B", "答案是:A", "ANSWER: B", "The answer is B", "Ａ", "答案是Ｂ",
-]  # fmt: skip
+    "A",
+    "a",
+    "答案是B",
+    "答案为 C。",
+    "答案：D",
+    "正确答案是C",
+    "应该是B吧",
+    "答案是错误的A",
+    "我选A",
+    "选A",
+    "选择B",
+    "B选项正确",
+    "综上所述，选B",
+    "综上，答案是(B)",
+    "因此应选C",
+    "所以答案是【D】",
+    "A和B都对",
+    "A不对，所以应该选B",
+    "首先看A，答案应该是B，因为B正确",
+    "选项A是错误的，选项B正确",
+    "答案是E",
+    "答案是AB",
+    "答案是B2",
+    "ABC",
+    "不知道",
+    "",
+    "None",
+    "最可能是C",
+    "最有可能的是C",
+    "正确的选项是A",
+    "正确叙述为D",
+    "推荐选择A",
+    "倾向选择 B",
+    "结论是C",
+    "总的来说，A",
+    "可见，错误的是D",
+    "综上错误的选项是A",
+    "答案不是A",
+    "应该选b",
+    "b 是最合适的答案",
+    "选项 B 最佳",
+    "答案 A 不正确",
+    "答案选“C”",
+    "答案是，B。",
+    "A B",
+    "A A",
+    "我认为是C",
+    "C",
+    "可能是A",
+    "应当选择D，合理",
+    "错误说法是B",
+    "不符合的是C",
+    "因此，不正确的是 A",
+    "答案就是d",
+    "答案会是B",
+    "唯一正确答案 B",
+    "选项D正确",
+    "【A】",
+    "(a)",
+    "“B”",
+    "最终选C",
+    "总结：选A",
+    "由此可见应为B",
+    "答案是:A",
+    "ANSWER: B",
+    "The answer is B",
+    "Ａ",
+    "答案是Ｂ",
+]
 OPTION_REFS: list[Any] = ["B", "b", ["B"], ["B", "C"], [], None, 5, "", "BC", ("B",)]
 
 
@@ -185,54 +406,124 @@ def option(side: Side) -> Iterator[Case]:
             for n, answer in enumerate(ANSWERS):
                 yield (
                     f"extract.{cushion}.{q}.{n}",
-                    lambda a=answer, o=question, c=cushion: kind.extract(a, o, cushion=c),
+                    lambda a=answer, o=question, c=cushion: kind.extract(
+                        a, o, cushion=c
+                    ),
                 )
     yield "has_answer", lambda: [kind.has_answer("b", a, "") for a in ANSWERS]
     evaluator = side.get("src.evaluator.base.SingleOptionMatch")
     for cushion in (False, True):
         judge = lambda p, r, i, c=cushion: evaluator(cushion=c).evaluate([p], [r], [i])
         for n, ref in enumerate(OPTION_REFS):
-            yield f"evaluate.{cushion}.ref{n}", lambda r=ref, j=judge: j("答案是B", r, {"key": "k", "query": "哪个？"})
-        for n, pred in enumerate([None, 3, ["答案是B"], "答案是B\n", {"pred": "B"}, True]):
-            yield f"evaluate.{cushion}.pred{n}", lambda p=pred, j=judge: j(p, "B", {"key": "k", "query": "哪个？"})
-        for n, info in enumerate([{"key": "k"}, {"key": "k", "query": None}, {"query": "q"}, {"key": "k", "query": 5}]):
-            yield f"evaluate.{cushion}.info{n}", lambda i=info, j=judge: j("答案是B", "B", i)
+            yield (
+                f"evaluate.{cushion}.ref{n}",
+                lambda r=ref, j=judge: j("答案是B", r, {"key": "k", "query": "哪个？"}),
+            )
+        for n, pred in enumerate(
+            [None, 3, ["答案是B"], "答案是B\n", {"pred": "B"}, True]
+        ):
+            yield (
+                f"evaluate.{cushion}.pred{n}",
+                lambda p=pred, j=judge: j(p, "B", {"key": "k", "query": "哪个？"}),
+            )
+        for n, info in enumerate(
+            [
+                {"key": "k"},
+                {"key": "k", "query": None},
+                {"query": "q"},
+                {"key": "k", "query": 5},
+            ]
+        ):
+            yield (
+                f"evaluate.{cushion}.info{n}",
+                lambda i=info, j=judge: j("答案是B", "B", i),
+            )
         for n, answer in enumerate(ANSWERS):
-            yield f"evaluate.{cushion}.{n}", lambda a=answer, j=judge: j(a, "B", {"key": "k", "query": QUESTIONS[1]})
+            yield (
+                f"evaluate.{cushion}.{n}",
+                lambda a=answer, j=judge: j(
+                    a, "B", {"key": "k", "query": QUESTIONS[1]}
+                ),
+            )
 
 
 REPLIES = [
-    '{"Explanation": "good", "Score": 4}', '{"Explanation": "good", "Score": 4.7}', '{"Explanation": "good", "Score": "4"}',
-    '{"Explanation": "good", "Score": "4.5"}', '```json\n{"Explanation": "ok", "Score": 3}\n```', '{"Score": 3}', "no",
-    '{"Explanation": "a", "Score": 9}', '{"Explanation": "a", "Score": -1}', '{"Explanation": "a", "Score": null}',
-    'Sure: {"Explanation": "because", "Score": 2}', '{"Explanation": "say "hi"", "Score": 5}', '{"Explanation": "x", "score": 1}',
-    '{"Explanation": ["a"], "Score": 1}', "", '"Explanation": "abc"\n"Score": 4', '{"Explanation":"s","Score":true}', "null", "[1]",
-    '{"Explanation": "n", "Score": 4}\n\n', '{"Explanation": "多\n行", "Score": 4}', "{'Explanation': 'q', 'Score': 4}",
-    '{"Explanation": "half", "Score": 0.5} extra', '{"Explanation": "x", "Score": "four"}',
-]  # fmt: skip
-JUDGE_TASKS = ["aed", "humanlike", "emotion_understand", "empathy_response", "dialect_follow", "value_align", "nsv_care",
-               "para_care", "age_care", "nothing"]  # fmt: skip
+    '{"Explanation": "good", "Score": 4}',
+    '{"Explanation": "good", "Score": 4.7}',
+    '{"Explanation": "good", "Score": "4"}',
+    '{"Explanation": "good", "Score": "4.5"}',
+    '```json\n{"Explanation": "ok", "Score": 3}\n```',
+    '{"Score": 3}',
+    "no",
+    '{"Explanation": "a", "Score": 9}',
+    '{"Explanation": "a", "Score": -1}',
+    '{"Explanation": "a", "Score": null}',
+    'Sure: {"Explanation": "because", "Score": 2}',
+    '{"Explanation": "say "hi"", "Score": 5}',
+    '{"Explanation": "x", "score": 1}',
+    '{"Explanation": ["a"], "Score": 1}',
+    "",
+    '"Explanation": "abc"\n"Score": 4',
+    '{"Explanation":"s","Score":true}',
+    "null",
+    "[1]",
+    '{"Explanation": "n", "Score": 4}\n\n',
+    '{"Explanation": "多\n行", "Score": 4}',
+    "{'Explanation': 'q', 'Score': 4}",
+    '{"Explanation": "half", "Score": 0.5} extra',
+    '{"Explanation": "x", "Score": "four"}',
+]
+JUDGE_TASKS = [
+    "aed",
+    "humanlike",
+    "emotion_understand",
+    "empathy_response",
+    "dialect_follow",
+    "value_align",
+    "nsv_care",
+    "para_care",
+    "age_care",
+    "nothing",
+]
 
 
 def judge(side: Side) -> Iterator[Case]:
     extractor = side.get("src.evaluator.process.LLMExtractor")
     for n, reply in enumerate(REPLIES):
-        yield f"extract.{n}", lambda r=reply: extractor.extract(r, explain_col="Explanation", score_col="Score")
-    yield "extract.columns", lambda: extractor.extract('{"why": "w", "mark": 2}', "why", "mark")
+        yield (
+            f"extract.{n}",
+            lambda r=reply: extractor.extract(
+                r, explain_col="Explanation", score_col="Score"
+            ),
+        )
+    yield (
+        "extract.columns",
+        lambda: extractor.extract('{"why": "w", "mark": 2}', "why", "mark"),
+    )
     kind = side.get("src.evaluator.llm.LLMScorer")
     for name in JUDGE_TASKS:
         yield f"known.{name}", lambda n=name: kind("m", n, {"k1": "v1"}).llm_name
     keys = {"k1": "v1", "k2": "v2", "k3": "v3"}
-    make = lambda **a: kind(**{"llm_name": "gpt4o", "judge_task": "aed", "api_keys": dict(keys), **a})
+    make = lambda **a: kind(
+        **{"llm_name": "gpt4o", "judge_task": "aed", "api_keys": dict(keys), **a}
+    )
     yield (
         "attributes",
-        lambda: [make().api_keys, make().urls, make().max_workers, make(max_workers=7).max_workers, make().llm_name],
+        lambda: [
+            make().api_keys,
+            make().urls,
+            make().max_workers,
+            make(max_workers=7).max_workers,
+            make().llm_name,
+        ],
     )
     yield "turns", lambda: (lambda j: [j.get_next_key() for _ in range(5)])(make())
     yield "no_keys", lambda: make(api_keys={})
     yield (
         "placeholders",
-        lambda: (lambda j: [j.get_next_key() for _ in range(3)])(make(api_keys={"a": "xxx", "b": "xxx"})),
+        lambda: (lambda j: [j.get_next_key() for _ in range(3)])(
+            make(api_keys={"a": "xxx", "b": "xxx"})
+        ),
     )
 
     def subclass(replies: list[str]) -> Any:
@@ -248,12 +539,19 @@ def judge(side: Side) -> Iterator[Case]:
     def scored(replies: list[str]) -> Any:
         judge, asked = subclass(replies)
         preds = [f"p{n}" for n in range(len(replies))]
-        made = judge.evaluate(preds, [["r"]] * len(preds), [{"key": n, "query": "q"} for n in range(len(preds))])
+        made = judge.evaluate(
+            preds,
+            [["r"]] * len(preds),
+            [{"key": n, "query": "q"} for n in range(len(preds))],
+        )
         return [made, asked]
 
     good = [REPLIES[0], REPLIES[1], REPLIES[4], REPLIES[10]]
     yield "api_generate", lambda: scored(good)
-    yield "server_response", lambda: subclass([REPLIES[1]])[0].get_server_response("text", "k", "u")
+    yield (
+        "server_response",
+        lambda: subclass([REPLIES[1]])[0].get_server_response("text", "k", "u"),
+    )
     yield "prompt_generator", lambda: callable(make().prompt_generator)
 
 
@@ -264,8 +562,17 @@ HEARD = [
     {"labels": ["angry", "HAPPY", "neutral"], "scores": [0.5, 0.2, 0.3]},
     {"labels": [], "scores": []},
 ]
-FEELINGS: list[Any] = [["happy"], ["Happy", "neutral"], ["neutral"], ["neutral", "neutral", "sad"], ["angry", "neutral", "sad"], [],
-                       "happy", ["unknown"], ["neutral", "angry"]]  # fmt: skip
+FEELINGS: list[Any] = [
+    ["happy"],
+    ["Happy", "neutral"],
+    ["neutral"],
+    ["neutral", "neutral", "sad"],
+    ["angry", "neutral", "sad"],
+    [],
+    "happy",
+    ["unknown"],
+    ["neutral", "angry"],
+]
 
 
 class FakeFunasr(types.ModuleType):
@@ -303,34 +610,67 @@ def funasr(heard: list[Any]) -> Iterator[FakeFunasr]:
 def emo2vec(side: Side) -> Iterator[Case]:
     sound, long = side.wav("s.wav"), side.wav("long.wav", rate=100, seconds=301)
 
-    def judged(strict: bool, feelings: list[Any], heard: list[Any], sounds: list[str] | None = None) -> Any:
+    def judged(
+        strict: bool,
+        feelings: list[Any],
+        heard: list[Any],
+        sounds: list[str] | None = None,
+    ) -> Any:
         with funasr(heard):
             kind = side.get("src.evaluator.emo2vec.Emo2vec")
             infos = [
-                {"key": n, "pred_audio": (sounds or [sound] * 9)[n], "answer_emo": f} for n, f in enumerate(feelings)
+                {"key": n, "pred_audio": (sounds or [sound] * 9)[n], "answer_emo": f}
+                for n, f in enumerate(feelings)
             ]
-            return kind(model="m", strict=strict).evaluate(["x"] * len(infos), ["angry"] * len(infos), infos)
+            return kind(model="m", strict=strict).evaluate(
+                ["x"] * len(infos), ["angry"] * len(infos), infos
+            )
 
     for strict in (True, False):
         for h, heard in enumerate(HEARD):
             for n, feeling in enumerate(FEELINGS):
-                yield f"{strict}.{h}.{n}", lambda s=strict, f=feeling, o=heard: judged(s, [f], [o])
+                yield (
+                    f"{strict}.{h}.{n}",
+                    lambda s=strict, f=feeling, o=heard: judged(s, [f], [o]),
+                )
         yield f"{strict}.batch", lambda s=strict: judged(s, FEELINGS[:4], HEARD[:2])
-        yield f"{strict}.long", lambda s=strict: judged(s, [["happy"], ["happy"]], HEARD[:1], [sound, long])
+        yield (
+            f"{strict}.long",
+            lambda s=strict: judged(
+                s, [["happy"], ["happy"]], HEARD[:1], [sound, long]
+            ),
+        )
 
     def lacking(info: dict[str, Any]) -> Any:
         with funasr(HEARD):
-            return side.get("src.evaluator.emo2vec.Emo2vec")("m").evaluate(["x"], [["happy"]], [info])
+            return side.get("src.evaluator.emo2vec.Emo2vec")("m").evaluate(
+                ["x"], [["happy"]], [info]
+            )
 
     yield "no_answer_emo", lambda: lacking({"key": 1, "pred_audio": sound})
     yield "no_audio", lambda: lacking({"key": 1, "answer_emo": ["happy"]})
-    yield "defaults", lambda: lacking({"key": "k", "pred_audio": sound, "answer_emo": ["happy", "neutral"]})
+    yield (
+        "defaults",
+        lambda: lacking(
+            {"key": "k", "pred_audio": sound, "answer_emo": ["happy", "neutral"]}
+        ),
+    )
 
 
 SPOKEN_PAIRS = [
-    ("你好世界", "你好世界"), ("你好世", "你好世界"), ("你好，世界！", "你好世界"), ("ABC", "abc"), ("北京 天气", "北京天气"), ("一二三四", "一三二四五"),
-    ("完全不同", "今天下雨"), ("", "你好"), ("你好", ""), ("。", "你好"), ("體育", "体育"), ("他说hello", "他说Hello world"),
-]  # fmt: skip
+    ("你好世界", "你好世界"),
+    ("你好世", "你好世界"),
+    ("你好，世界！", "你好世界"),
+    ("ABC", "abc"),
+    ("北京 天气", "北京天气"),
+    ("一二三四", "一三二四五"),
+    ("完全不同", "今天下雨"),
+    ("", "你好"),
+    ("你好", ""),
+    ("。", "你好"),
+    ("體育", "体育"),
+    ("他说hello", "他说Hello world"),
+]
 
 
 def asr(side: Side) -> Iterator[Case]:
@@ -341,21 +681,56 @@ def asr(side: Side) -> Iterator[Case]:
             return side.get(f"{module}.ASR")("paraformer-zh", max_workers=1)
 
     for n, (heard, text) in enumerate(SPOKEN_PAIRS):
-        yield f"compute_wer.{n}", lambda h=heard, t=text: built().compute_wer(hypo=h, truth=t)
-    yield "evaluate", lambda: built().evaluate(["你好，世间"], [["x"]], [{"key": "k", "pred_audio": "a.wav"}])
+        yield (
+            f"compute_wer.{n}",
+            lambda h=heard, t=text: built().compute_wer(hypo=h, truth=t),
+        )
+    yield (
+        "evaluate",
+        lambda: built().evaluate(
+            ["你好，世间"], [["x"]], [{"key": "k", "pred_audio": "a.wav"}]
+        ),
+    )
     yield "no_audio", lambda: built().evaluate(["你好"], [["x"]], [{"key": "k"}])
     processor = side.get("src.evaluator.text_utils.TextProcessor")
-    for n, text in enumerate(["你好， 世界！", "a b.c", "「引」《书》、…", "", "体　育"]):
-        yield f"clean.{n}", lambda t=text: [processor.clean_text(t), processor.clean_text(t, remove_punct=False),
-                                            processor.clean_text(t, remove_space=False)]  # fmt: skip
-    yield "convert", lambda: [processor.convert_cn(t) for t in ("體育", "台灣", "abc", "後來")]
+    for n, text in enumerate(
+        ["你好， 世界！", "a b.c", "「引」《书》、…", "", "体　育"]
+    ):
+        yield (
+            f"clean.{n}",
+            lambda t=text: [
+                processor.clean_text(t),
+                processor.clean_text(t, remove_punct=False),
+                processor.clean_text(t, remove_space=False),
+            ],
+        )
+    yield (
+        "convert",
+        lambda: [processor.convert_cn(t) for t in ("體育", "台灣", "abc", "後來")],
+    )
     yield "language", lambda: processor(language="fr")
-    yield "normalize", lambda: [processor("zh").normalize_and_clean(t) for t in ("你好，世界", "體 育。", "ok!")]
+    yield (
+        "normalize",
+        lambda: [
+            processor("zh").normalize_and_clean(t)
+            for t in ("你好，世界", "體 育。", "ok!")
+        ],
+    )
 
 
 def listening(side: Side) -> Iterator[Case]:
-    dialect, mos = side.get("src.evaluator.dialect.DialectClassify"), side.get("src.evaluator.dnsmos.DNSMOS")
-    names = {"ct": "粤语", "zhs": "河南话", "zhc": "四川话", "zhd": "东北话", "wuy": "上海话", "mand": "普通话"}
+    dialect, mos = (
+        side.get("src.evaluator.dialect.DialectClassify"),
+        side.get("src.evaluator.dnsmos.DNSMOS"),
+    )
+    names = {
+        "ct": "粤语",
+        "zhs": "河南话",
+        "zhc": "四川话",
+        "zhd": "东北话",
+        "wuy": "上海话",
+        "mand": "普通话",
+    }
 
     def heard(code: str, ref: Any, info: dict[str, Any]) -> Any:
         made = dialect.__new__(dialect)
@@ -365,7 +740,10 @@ def listening(side: Side) -> Iterator[Case]:
 
     for code in ("ct", "zhs", "wuy", "kej", "zz"):
         for n, ref in enumerate(["粤语", "上海话", ["粤语"], None]):
-            yield f"dialect.{code}.{n}", lambda c=code, r=ref: heard(c, r, {"key": "k", "pred_audio": "a.wav"})
+            yield (
+                f"dialect.{code}.{n}",
+                lambda c=code, r=ref: heard(c, r, {"key": "k", "pred_audio": "a.wav"}),
+            )
     yield "dialect.no_audio", lambda: heard("ct", "粤语", {"key": "k"})
 
     def rated(value: float) -> Any:
@@ -379,19 +757,52 @@ def listening(side: Side) -> Iterator[Case]:
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 SCORES: list[Any] = [
-    [1, 0, 1], [0.5], [5, 4, 3, 0], ["5", "4", "3"], ["0.5", 1], [True, False], [], [None, 1], [1, None], [3.0, 3.0, 3.6],
-    [{"cover": 1, "correct": 0}, {"cover": 1, "correct": 1}], [{"a": "1"}, {"a": 0}], [{"a": 1}, {"b": 1}], [{}], ["x"], [float("nan"), 1],
-    [{"ref_len": 10, "subs": 1, "dele": 1, "inse": 0}, {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4}], [{"ref_len": 3}],
-    [{"ref_len": 0, "subs": 1}], [{"subs": 2}], [100], [-1, 2], [{"ref_len": 2, "subs": 3, "dele": 0, "inse": 0, "wer": 1.5}],
-]  # fmt: skip
+    [1, 0, 1],
+    [0.5],
+    [5, 4, 3, 0],
+    ["5", "4", "3"],
+    ["0.5", 1],
+    [True, False],
+    [],
+    [None, 1],
+    [1, None],
+    [3.0, 3.0, 3.6],
+    [{"cover": 1, "correct": 0}, {"cover": 1, "correct": 1}],
+    [{"a": "1"}, {"a": 0}],
+    [{"a": 1}, {"b": 1}],
+    [{}],
+    ["x"],
+    [float("nan"), 1],
+    [
+        {"ref_len": 10, "subs": 1, "dele": 1, "inse": 0},
+        {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4},
+    ],
+    [{"ref_len": 3}],
+    [{"ref_len": 0, "subs": 1}],
+    [{"subs": 2}],
+    [100],
+    [-1, 2],
+    [{"ref_len": 2, "subs": 3, "dele": 0, "inse": 0, "wer": 1.5}],
+]
 SUMMARIZERS: list[tuple[str, dict[str, Any]]] = [
-    ("AvgInfo", {}), ("AvgInfo", {"rescale": "power", "power": 1}), ("AvgThreshold", {"rescale": "base"}),
-    ("AvgThreshold", {"rescale": "linear"}), ("AvgThreshold", {"rescale": "power"}), ("AvgThreshold", {"rescale": "power", "power": 1}),
-    ("AvgThreshold", {"rescale": "power", "power": 0.5, "threshold": 60.0}), ("AvgThreshold", {"rescale": "base", "threshold": 3}),
-    ("AvgThreshold", {}), ("AvgThreshold", {"rescale": "other"}), ("AvgMOS", {}), ("AvgWER", {}), ("AvgWER", {"reverse": True}),
-    ("Avg", {"rescale": "power", "power": 1, "score_scale": 1}), ("AvgThreshold", {"rescale": "linear", "reverse": True}),
-    ("AvgWER", {"rescale": "linear", "power": 3}), ("AvgMOS", {"reverse": True}),
-]  # fmt: skip
+    ("AvgInfo", {}),
+    ("AvgInfo", {"rescale": "power", "power": 1}),
+    ("AvgThreshold", {"rescale": "base"}),
+    ("AvgThreshold", {"rescale": "linear"}),
+    ("AvgThreshold", {"rescale": "power"}),
+    ("AvgThreshold", {"rescale": "power", "power": 1}),
+    ("AvgThreshold", {"rescale": "power", "power": 0.5, "threshold": 60.0}),
+    ("AvgThreshold", {"rescale": "base", "threshold": 3}),
+    ("AvgThreshold", {}),
+    ("AvgThreshold", {"rescale": "other"}),
+    ("AvgMOS", {}),
+    ("AvgWER", {}),
+    ("AvgWER", {"reverse": True}),
+    ("Avg", {"rescale": "power", "power": 1, "score_scale": 1}),
+    ("AvgThreshold", {"rescale": "linear", "reverse": True}),
+    ("AvgWER", {"rescale": "linear", "power": 3}),
+    ("AvgMOS", {"reverse": True}),
+]
 
 
 def summaries(side: Side) -> Iterator[Case]:
@@ -399,12 +810,26 @@ def summaries(side: Side) -> Iterator[Case]:
         for s, scores in enumerate(SCORES):
             yield (
                 f"{name}.{n}.{s}",
-                lambda k=name, a=args, v=scores: side.get(f"src.summarizer.summarizer.{k}")(**a).statistic(v),
+                lambda k=name, a=args, v=scores: side.get(
+                    f"src.summarizer.summarizer.{k}"
+                )(**a).statistic(v),
             )
     base = side.get("src.summarizer.summarizer.Summarizer")
     for rescale in ("base", "linear", "power"):
-        yield f"rescale.{rescale}", lambda r=rescale: [base(r, power=3).rescale_func(x) for x in (0, 1, 2.5, 5)]
-    yield "static", lambda: [base.linear_rescale(2), base.power_rescale(4, 2), base.power_rescale(4, power=0.5)]
+        yield (
+            f"rescale.{rescale}",
+            lambda r=rescale: [
+                base(r, power=3).rescale_func(x) for x in (0, 1, 2.5, 5)
+            ],
+        )
+    yield (
+        "static",
+        lambda: [
+            base.linear_rescale(2),
+            base.power_rescale(4, 2),
+            base.power_rescale(4, power=0.5),
+        ],
+    )
     for n, scores in enumerate([[1], [None], [{"a": None}], [], [None, {"a": 1}]]):
         yield f"check.{n}", lambda v=scores: base()._check_scores(v)
     yield "base", lambda: base().statistic([1])
@@ -416,7 +841,13 @@ def summaries(side: Side) -> Iterator[Case]:
             values = [self.rescale_func(float(score)) for score in scores]
             return {"score": f"AVG: {sum(values) / len(values):.2f}"}
 
-    yield "subclass", lambda: [Mine("linear").statistic([1, 2, "3"]), Mine("power", power=1).statistic([5])]
+    yield (
+        "subclass",
+        lambda: [
+            Mine("linear").statistic([1, 2, "3"]),
+            Mine("power", power=1).statistic([5]),
+        ],
+    )
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
@@ -452,19 +883,63 @@ TEMPLATES: dict[str, Any] = {
 }
 NAN = float("nan")
 ROWS: dict[str, dict[str, Any]] = {
-    "plain": {"query": "你好", "audio": "a.wav", "options": {"a": 1, "b": "x"}, "letters": ["A", "B"], "nrounds": 1, "answer": None,
-              "user_text1": "u", "bot_text1": "b"},
-    "year": {"query": "1949", "audio": "1", "options": {}, "letters": [], "nrounds": 2, "answer": ["x", "y"], "user_text1": "u1",
-             "bot_text1": "b1", "user_text2": "u2", "bot_text2": "b2", "user_audio1": "1.wav"},
-    "null": {"query": "null", "audio": "null", "nrounds": 1, "answer": "A \"q\" <b> & 'c'", "user_text1": 'say "x"'},
-    "nan": {"query": NAN, "audio": NAN, "nrounds": 1, "answer": NAN, "user_text1": NAN, "bot_text1": "b"},
-    "json": {"query": '{"a": [1, 2]}', "audio": "[1]", "nrounds": 1, "answer": ("x", ["y"]), "letters": ("q",)},
-    "none": {"query": None, "audio": None, "nrounds": 0, "answer": None, "letters": "ab"},
+    "plain": {
+        "query": "你好",
+        "audio": "a.wav",
+        "options": {"a": 1, "b": "x"},
+        "letters": ["A", "B"],
+        "nrounds": 1,
+        "answer": None,
+        "user_text1": "u",
+        "bot_text1": "b",
+    },
+    "year": {
+        "query": "1949",
+        "audio": "1",
+        "options": {},
+        "letters": [],
+        "nrounds": 2,
+        "answer": ["x", "y"],
+        "user_text1": "u1",
+        "bot_text1": "b1",
+        "user_text2": "u2",
+        "bot_text2": "b2",
+        "user_audio1": "1.wav",
+    },
+    "null": {
+        "query": "null",
+        "audio": "null",
+        "nrounds": 1,
+        "answer": "A \"q\" <b> & 'c'",
+        "user_text1": 'say "x"',
+    },
+    "nan": {
+        "query": NAN,
+        "audio": NAN,
+        "nrounds": 1,
+        "answer": NAN,
+        "user_text1": NAN,
+        "bot_text1": "b",
+    },
+    "json": {
+        "query": '{"a": [1, 2]}',
+        "audio": "[1]",
+        "nrounds": 1,
+        "answer": ("x", ["y"]),
+        "letters": ("q",),
+    },
+    "none": {
+        "query": None,
+        "audio": None,
+        "nrounds": 0,
+        "answer": None,
+        "letters": "ab",
+    },
     "number": {"query": 5, "audio": 2.5, "nrounds": 1.0, "answer": 7},
     "braces": {"query": "{{ x }}", "audio": "true", "nrounds": 1, "answer": True},
     "text": {"query": " 12 ", "audio": "NaN", "nrounds": "1", "answer": "x"},
     "empty": {},
-}  # fmt: skip
+}
 
 
 def templates(side: Side) -> Iterator[Case]:
@@ -477,7 +952,12 @@ def templates(side: Side) -> Iterator[Case]:
 
 LINES: list[Any] = [
     {"key": "a", "query": "q1", "answer": ["x"], "n": 1},
-    {"key": "b", "query": "q2", "answer": {"__tuple__": True, "items": ["x", "y"]}, "extra": "e"},
+    {
+        "key": "b",
+        "query": "q2",
+        "answer": {"__tuple__": True, "items": ["x", "y"]},
+        "extra": "e",
+    },
     {"key": 3, "query": None, "answer": "z", "n": 2, "flag": True},
     {"key": "d", "answer": [{"__tuple__": True, "items": ["x"]}], "n": None},
     {"key": "e", "query": "q5", "answer": [], "n": 4},
@@ -489,18 +969,66 @@ def loaders(side: Side) -> Iterator[Case]:
     file, empty = side.jsonl("rows.jsonl", LINES), side.jsonl("empty.jsonl", [])
     whole = side.jsonl("whole.jsonl", [{"key": str(n), "n": n} for n in range(5)])
     for label, args in {
-        "plain": {}, "batch2": {"batch_size": 2}, "batch9": {"batch_size": 9}, "limit": {"limit": 2}, "start": {"start": 3},
-        "both": {"start": 1, "limit": 3}, "beyond": {"start": 9}, "raw": {"tuple_decode": False}, "columns": {"key_col": "query"},
-    }.items():  # fmt: skip
-        yield f"jsonl.{label}", lambda a=args: [list(kind(file, **a)), len(kind(file, **a))]
+        "plain": {},
+        "batch2": {"batch_size": 2},
+        "batch9": {"batch_size": 9},
+        "limit": {"limit": 2},
+        "start": {"start": 3},
+        "both": {"start": 1, "limit": 3},
+        "beyond": {"start": 9},
+        "raw": {"tuple_decode": False},
+        "columns": {"key_col": "query"},
+    }.items():
+        yield (
+            f"jsonl.{label}",
+            lambda a=args: [list(kind(file, **a)), len(kind(file, **a))],
+        )
         yield f"whole.{label}", lambda a=args: list(kind(whole, **a))
-    yield "twice", lambda: (lambda loader: [list(loader), list(loader), next(iter(loader))])(kind(whole))
-    yield "next", lambda: (lambda loader: [next(loader), next(loader), loader.index, loader.batch_size])(kind(whole))
-    yield "frame", lambda: (lambda loader: [list(loader.df.columns), len(loader.df), loader.df["n"].sum()])(kind(whole))
-    yield "attributes", lambda: (lambda v: [v.key_col, v.ref_col, v.query_col, v.extra_col, v.batch_size, v.index])(
-        kind(whole, ref_col="r", query_col="q", extra_col=["n"]))  # fmt: skip
+    yield (
+        "twice",
+        lambda: (lambda loader: [list(loader), list(loader), next(iter(loader))])(
+            kind(whole)
+        ),
+    )
+    yield (
+        "next",
+        lambda: (
+            lambda loader: [next(loader), next(loader), loader.index, loader.batch_size]
+        )(kind(whole)),
+    )
+    yield (
+        "frame",
+        lambda: (
+            lambda loader: [
+                list(loader.df.columns),
+                len(loader.df),
+                loader.df["n"].sum(),
+            ]
+        )(kind(whole)),
+    )
+    yield (
+        "attributes",
+        lambda: (
+            lambda v: [
+                v.key_col,
+                v.ref_col,
+                v.query_col,
+                v.extra_col,
+                v.batch_size,
+                v.index,
+            ]
+        )(kind(whole, ref_col="r", query_col="q", extra_col=["n"])),
+    )
     yield "empty", lambda: [list(kind(empty)), len(kind(empty))]
-    for n, bad in enumerate(["nowhere.jsonl", "nowhere", "rows.csv", "", *(["a/b"] if side.era == "newest" else [])]):
+    for n, bad in enumerate(
+        [
+            "nowhere.jsonl",
+            "nowhere",
+            "rows.csv",
+            "",
+            *(["a/b"] if side.era == "newest" else []),
+        ]
+    ):
         yield f"bad_path.{n}", lambda b=bad: len(kind(b))
     broken = side.folder / "broken.jsonl"
     broken.write_text('{"key": 1}\nnot json\n', encoding="utf-8")
@@ -508,12 +1036,17 @@ def loaders(side: Side) -> Iterator[Case]:
     blank = side.folder / "blank.jsonl"
     blank.write_text('{"key": 1}\n\n{"key": 2}\n', encoding="utf-8")
     yield "blank_line", lambda: list(kind(str(blank)))
-    yield "load_jsonl", lambda: [kind.load_jsonl(file, True)[1], kind.load_jsonl(file, False)[1]]
+    yield (
+        "load_jsonl",
+        lambda: [kind.load_jsonl(file, True)[1], kind.load_jsonl(file, False)[1]],
+    )
 
     class Filtered(kind):  # type: ignore[misc,valid-type]
         @staticmethod
         def load_jsonl(file: Any, tuple_decode: bool) -> list[Any]:
-            return [row for row in kind.load_jsonl(file, tuple_decode) if row["key"] == "a"]
+            return [
+                row for row in kind.load_jsonl(file, tuple_decode) if row["key"] == "a"
+            ]
 
     class Upper(kind):  # type: ignore[misc,valid-type]
         def __next__(self) -> list[Any]:
@@ -525,7 +1058,10 @@ def loaders(side: Side) -> Iterator[Case]:
             self.df = self.df[self.df["key"] == "a"]
 
     for sub in (Filtered, Upper, ByFrame):
-        yield f"subclass.{sub.__name__}", lambda s=sub: [list(s(file=file)), len(s(file=file))]
+        yield (
+            f"subclass.{sub.__name__}",
+            lambda s=sub: [list(s(file=file)), len(s(file=file))],
+        )
     if side.era == "newest":
         values = side.folder / "values.json"
         values.write_text('[{"a": 1}]', encoding="utf-8")
@@ -549,7 +1085,12 @@ def parquet(side: Side) -> Iterator[Case]:
             "answer": '["x", {"__tuple__": true, "items": ["y", "z"]}]',
             "n": 1,
         },
-        {"key": "b", "audio": {"bytes": wav_bytes(seconds=0.1), "path": None}, "answer": "plain", "n": 2},
+        {
+            "key": "b",
+            "audio": {"bytes": wav_bytes(seconds=0.1), "path": None},
+            "answer": "plain",
+            "n": 2,
+        },
         {"key": "c", "audio": None, "answer": "12", "n": 3},
     ]
     pd.DataFrame(rows).to_parquet(folder / "one.parquet")
@@ -557,16 +1098,40 @@ def parquet(side: Side) -> Iterator[Case]:
     turns.mkdir()
     sound = {"bytes": wav_bytes(), "path": None}
     pd.DataFrame(
-        [{"key": "t", "user_audio1": sound, "user_audio2": sound, "bot_audio1": "kept", "answer": None}]
+        [
+            {
+                "key": "t",
+                "user_audio1": sound,
+                "user_audio2": sound,
+                "bot_audio1": "kept",
+                "answer": None,
+            }
+        ]
     ).to_parquet(turns / "t.parquet")
-    kind, extra = side.get("src.dataset.BatchLoader"), {} if side.era == "newest" else {"is_local": True}
+    kind, extra = (
+        side.get("src.dataset.BatchLoader"),
+        {} if side.era == "newest" else {"is_local": True},
+    )
 
     def seen(loader: Any) -> Any:
         import soundfile
 
-        made = [{**row, **{k: [Path(v).name, soundfile.info(v).samplerate, soundfile.read(v, dtype="int16")[0][:20].tolist()]
-                           for k, v in row.items() if isinstance(v, str) and v.endswith(".wav")}}
-                for batch in loader for row in batch]  # fmt: skip
+        made = [
+            {
+                **row,
+                **{
+                    k: [
+                        Path(v).name,
+                        soundfile.info(v).samplerate,
+                        soundfile.read(v, dtype="int16")[0][:20].tolist(),
+                    ]
+                    for k, v in row.items()
+                    if isinstance(v, str) and v.endswith(".wav")
+                },
+            }
+            for batch in loader
+            for row in batch
+        ]
         return [made, len(loader)]
 
     yield "temporary", lambda: seen(kind(str(folder), **extra))
@@ -574,7 +1139,11 @@ def parquet(side: Side) -> Iterator[Case]:
 
     def kept() -> Any:
         kind(str(folder), save_query_audio_dir=str(side.folder / "kept"), **extra)
-        return sorted(str(p.relative_to(side.folder)) for p in (side.folder / "kept").rglob("*") if p.is_file())
+        return sorted(
+            str(p.relative_to(side.folder))
+            for p in (side.folder / "kept").rglob("*")
+            if p.is_file()
+        )
 
     yield "kept", kept
     yield "limit", lambda: seen(kind(str(folder), limit=1, **extra))
@@ -582,19 +1151,35 @@ def parquet(side: Side) -> Iterator[Case]:
     if side.era == "newest":
         yield (
             "function",
-            lambda: [r["answer"] for r in load(str(folder), "*.parquet", str(side.folder / "f"), is_local=True)],
+            lambda: [
+                r["answer"]
+                for r in load(
+                    str(folder), "*.parquet", str(side.folder / "f"), is_local=True
+                )
+            ],
         )
         yield (
             "undecoded",
             lambda: [
                 r["answer"]
-                for r in load(str(folder), "*.parquet", str(side.folder / "g"), is_local=True, tuple_decode=False)
+                for r in load(
+                    str(folder),
+                    "*.parquet",
+                    str(side.folder / "g"),
+                    is_local=True,
+                    tuple_decode=False,
+                )
             ],
         )
     else:
         yield (
             "function",
-            lambda: [r["answer"] for r in load(str(folder.parent), "parq", str(side.folder / "f"), is_local=True)],
+            lambda: [
+                r["answer"]
+                for r in load(
+                    str(folder.parent), "parq", str(side.folder / "f"), is_local=True
+                )
+            ],
         )
 
 
@@ -614,15 +1199,24 @@ def savers(side: Side) -> Iterator[Case]:
 
     def again(overwrite: bool) -> Any:
         for value in (1, 2):
-            kind(str(side.folder / f"again{overwrite}.jsonl"), overwrite=overwrite).save_one({"a": value})
+            kind(
+                str(side.folder / f"again{overwrite}.jsonl"), overwrite=overwrite
+            ).save_one({"a": value})
         return read(f"again{overwrite}.jsonl")
 
     def table() -> Any:
         import pandas as pd
 
-        kind(str(side.folder / "t.parquet")).save_all([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])
-        kind(str(side.folder / "u.jsonl")).save_parquet(pd.DataFrame({"a": [1], "b": [2]}), columns=["a"])
-        return [pd.read_parquet(side.folder / "t.parquet").to_dict("records"), read("u.jsonl")]
+        kind(str(side.folder / "t.parquet")).save_all(
+            [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+        )
+        kind(str(side.folder / "u.jsonl")).save_parquet(
+            pd.DataFrame({"a": [1], "b": [2]}), columns=["a"]
+        )
+        return [
+            pd.read_parquet(side.folder / "t.parquet").to_dict("records"),
+            read("u.jsonl"),
+        ]
 
     yield "one", one
     yield "many", lambda: many("m.jsonl")
@@ -646,7 +1240,13 @@ def helpers(side: Side) -> Iterator[Case]:
         None,
     ]
     for n, value in enumerate(values):
-        yield f"encode.{n}", lambda v=value: [utils.TupleEncoder.encode(v), utils.TupleEncoder.decode(v)]
+        yield (
+            f"encode.{n}",
+            lambda v=value: [
+                utils.TupleEncoder.encode(v),
+                utils.TupleEncoder.decode(v),
+            ],
+        )
         yield (
             f"dumps.{n}",
             lambda v=value: [
@@ -662,9 +1262,15 @@ def helpers(side: Side) -> Iterator[Case]:
                 raise KeyError(pred)
             return [pred, ref, pred_info, kwargs]
 
-    yield "parallel", lambda: Single().evaluate([1, 2, 3], ["a", "b", "c"], [{}, {}, {"k": 1}])
+    yield (
+        "parallel",
+        lambda: Single().evaluate([1, 2, 3], ["a", "b", "c"], [{}, {}, {"k": 1}]),
+    )
     yield "parallel.options", lambda: Single().evaluate([1], ["a"], [{}], more=1)
-    yield "parallel.failing", lambda: Single().evaluate(["bad", 1], ["a", "b"], [{}, {}])
+    yield (
+        "parallel.failing",
+        lambda: Single().evaluate(["bad", 1], ["a", "b"], [{}, {}]),
+    )
     yield "parallel.empty", lambda: Single().evaluate([], [], [])
     yield "parallel.tuple", lambda: Single().evaluate((1,), ["a"], [{}])
     yield "parallel.uneven", lambda: Single().evaluate([1, 2], ["a"], [{}])
@@ -686,9 +1292,28 @@ def helpers(side: Side) -> Iterator[Case]:
             return ["KeyError", len(calls)]
 
     yield "retry", lambda: [tried(3, 0), tried(3, 2), tried(3, 3), tried(1, 1)]
-    yield "make_object", lambda: utils.make_object("src.config.EvalTaskCfg", evaluator="e", summarizer="s").evaluator
-    yield "make_object.exist", lambda: utils.make_object("src.evaluator.base.ExistMatch", keep_punc=True).keep_punc
-    for n, path in enumerate(["src.config.Nothing", "src.nothing.X", "NoDots", "src.evaluator.base.ExistMatch"]):
+    yield (
+        "make_object",
+        lambda: (
+            utils.make_object(
+                "src.config.EvalTaskCfg", evaluator="e", summarizer="s"
+            ).evaluator
+        ),
+    )
+    yield (
+        "make_object.exist",
+        lambda: (
+            utils.make_object("src.evaluator.base.ExistMatch", keep_punc=True).keep_punc
+        ),
+    )
+    for n, path in enumerate(
+        [
+            "src.config.Nothing",
+            "src.nothing.X",
+            "NoDots",
+            "src.evaluator.base.ExistMatch",
+        ]
+    ):
         yield f"make_object.bad{n}", lambda p=path: utils.make_object(p, other=1)
     yield (
         "task",
@@ -699,18 +1324,30 @@ def helpers(side: Side) -> Iterator[Case]:
     )
     yield (
         "eval_task",
-        lambda: [config.EvalTaskCfg("e", "s").evaluator, config.EvalTaskCfg(evaluator="e", summarizer="s").summarizer],
+        lambda: [
+            config.EvalTaskCfg("e", "s").evaluator,
+            config.EvalTaskCfg(evaluator="e", summarizer="s").summarizer,
+        ],
     )
     yield "context", lambda: config.DatasetRuntimeCtx("n", None, None)
     yield (
         "types",
         lambda: [
-            hasattr(config, name) for name in ("TemplateStruct", "RefType", "RefsType", "BatchLoader", "BatchSaver")
+            hasattr(config, name)
+            for name in (
+                "TemplateStruct",
+                "RefType",
+                "RefsType",
+                "BatchLoader",
+                "BatchSaver",
+            )
         ],
     )
     if side.era == "newest":
         (side.folder / "here").mkdir()
-        for n, path in enumerate(["here", "org/repo/sub", "org/repo/a/b", "org/repo", "name", "/org/repo/x/"]):
+        for n, path in enumerate(
+            ["here", "org/repo/sub", "org/repo/a/b", "org/repo", "name", "/org/repo/x/"]
+        ):
             yield f"parse.{n}", lambda p=path: utils.parse_repo_and_pattern(p)
     mono, stereo = side.wav("m.wav"), side.wav("st.wav", channels=2)
     yield (
@@ -743,11 +1380,19 @@ def echo(side: Side, style: str = "plain") -> Any:
                 return "text"
             return {
                 "pred": f"p{len(self.asked)}",
-                **({"pred_audio": kwargs["pred_audio"]} if kwargs.get("pred_audio") else {}),
+                **(
+                    {"pred_audio": kwargs["pred_audio"]}
+                    if kwargs.get("pred_audio")
+                    else {}
+                ),
             }
 
-        def generate_multiturn(self, audio: Any, user_history: Any, assistant_history: Any, **kwargs: Any) -> Any:
-            self.asked.append(json.loads(json.dumps([audio, user_history, assistant_history, kwargs])))
+        def generate_multiturn(
+            self, audio: Any, user_history: Any, assistant_history: Any, **kwargs: Any
+        ) -> Any:
+            self.asked.append(
+                json.loads(json.dumps([audio, user_history, assistant_history, kwargs]))
+            )
             made: dict[str, Any] = {"pred": f"p{len(self.asked)}"}
             if kwargs.get("pred_audio"):
                 made["pred_audio"] = kwargs["pred_audio"]
@@ -763,14 +1408,29 @@ def echo(side: Side, style: str = "plain") -> Any:
 
 
 def dialogue(
-    side: Side, rounds: int, *, meta: bool = False, instruct: bool = False, sounds: bool = True
+    side: Side,
+    rounds: int,
+    *,
+    meta: bool = False,
+    instruct: bool = False,
+    sounds: bool = True,
 ) -> dict[str, Any]:
     turns = []
     for n in range(rounds):
         for who in "AB":
-            content = {"audio": side.wav(f"{who}{n}.wav") if sounds and who == "A" else None, "text": f"{who}{n}"}
+            content = {
+                "audio": side.wav(f"{who}{n}.wav") if sounds and who == "A" else None,
+                "text": f"{who}{n}",
+            }
             turns.append(
-                {"role": who, "round": str(n), "content": {**content, **({"mood": f"{who}{n}"} if meta and n else {})}}
+                {
+                    "role": who,
+                    "round": str(n),
+                    "content": {
+                        **content,
+                        **({"mood": f"{who}{n}"} if meta and n else {}),
+                    },
+                }
             )
     return {
         "nrounds": rounds,
@@ -781,92 +1441,217 @@ def dialogue(
 
 def inference(side: Side) -> Iterator[Case]:
     sound = side.wav("q.wav")
-    run = lambda inputs, style="plain", **options: (lambda m: [m.inference(inputs, **options), m.asked])(
-        echo(side, style)
-    )
+    run = lambda inputs, style="plain", **options: (
+        lambda m: [m.inference(inputs, **options), m.asked]
+    )(echo(side, style))
     singles: dict[str, Any] = {
         "audio": [{"role": "user", "content": {"audio": sound}}],
         "text": [{"role": "user", "content": {"text": "hi"}}],
         "number": [{"role": "user", "content": {"text": 1949}}],
-        "roles": [{"role": "System", "content": {"text": "s"}}, {"role": "instruct", "content": {"text": "i"}},
-                  {"role": "USER", "content": {"audio": sound, "text": "t"}}, {"role": "assistant", "content": {"text": "a"}}],
-        "other_role": [{"role": "tool", "content": {"text": "x"}}, {"role": "user", "content": {"text": "t"}}],
+        "roles": [
+            {"role": "System", "content": {"text": "s"}},
+            {"role": "instruct", "content": {"text": "i"}},
+            {"role": "USER", "content": {"audio": sound, "text": "t"}},
+            {"role": "assistant", "content": {"text": "a"}},
+        ],
+        "other_role": [
+            {"role": "tool", "content": {"text": "x"}},
+            {"role": "user", "content": {"text": "t"}},
+        ],
         "no_user": [{"role": "system", "content": {"text": "x"}}],
         "empty": [],
         "no_content": [{"role": "user"}],
         "empty_text": [{"role": "user", "content": {"text": ""}}],
-        "two_users": [{"role": "user", "content": {"text": "1"}}, {"role": "user", "content": {"text": "2"}}],
-        "null_instruct": [{"role": "instruct", "content": {"text": None}}, {"role": "user", "content": {"text": "t"}}],
-    }  # fmt: skip
+        "two_users": [
+            {"role": "user", "content": {"text": "1"}},
+            {"role": "user", "content": {"text": "2"}},
+        ],
+        "null_instruct": [
+            {"role": "instruct", "content": {"text": None}},
+            {"role": "user", "content": {"text": "t"}},
+        ],
+    }
     for name, entry in singles.items():
         yield f"single.{name}", lambda e=entry: run([e])
         yield f"process.{name}", lambda e=entry: echo(side)._process_inputs(e)
     yield (
         "single.flags",
-        lambda: run([singles["text"]], reverse_spkr=False, use_model_history=True, save_latest_only=False),
+        lambda: run(
+            [singles["text"]],
+            reverse_spkr=False,
+            use_model_history=True,
+            save_latest_only=False,
+        ),
     )
-    yield "single.batch", lambda: run([singles["text"], singles["audio"]], pred_audio=["a_pred.wav", "b_pred.wav"])
-    yield "single.short", lambda: run([singles["text"], singles["audio"]], pred_audio=["a_pred.wav"])
-    yield "single.shared", lambda: run([singles["text"], singles["audio"]], pred_audio="x_pred.wav", other=1)
-    yield "single.not_list", lambda: run({"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"]})
+    yield (
+        "single.batch",
+        lambda: run(
+            [singles["text"], singles["audio"]], pred_audio=["a_pred.wav", "b_pred.wav"]
+        ),
+    )
+    yield (
+        "single.short",
+        lambda: run([singles["text"], singles["audio"]], pred_audio=["a_pred.wav"]),
+    )
+    yield (
+        "single.shared",
+        lambda: run(
+            [singles["text"], singles["audio"]], pred_audio="x_pred.wav", other=1
+        ),
+    )
+    yield (
+        "single.not_list",
+        lambda: run({"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"]}),
+    )
     yield "single.no_dict", lambda: run([singles["text"]], "text")
     yield "empty_batch", lambda: run([])
     yield "text_input", lambda: run("hello")
     yield "none_input", lambda: run([None])
-    yield "split", lambda: [echo(side)._split_kwargs({"a": [1, 2], "b": 3}, 1), echo(side)._split_kwargs({}, 4)]
+    yield (
+        "split",
+        lambda: [
+            echo(side)._split_kwargs({"a": [1, 2], "b": 3}, 1),
+            echo(side)._split_kwargs({}, 4),
+        ],
+    )
     yield "split.short", lambda: echo(side)._split_kwargs({"a": [1]}, 1)
-    yield "bad.stereo", lambda: run([[{"role": "user", "content": {"audio": side.wav("s.wav", channels=2)}}]])
-    yield "bad.rate", lambda: run([[{"role": "user", "content": {"audio": side.wav("r.wav", rate=8000)}}]])
-    yield "bad.both", lambda: run([[{"role": "user", "content": {"audio": side.wav("b.wav", rate=44100, channels=2)}}]])
-    yield "bad.missing", lambda: run([[{"role": "user", "content": {"audio": "nowhere.wav"}}]])
-    yield "bad.no_audio", lambda: run([[{"role": "user", "content": {"audio": side.jsonl("x.txt", [1])}}]])
+    yield (
+        "bad.stereo",
+        lambda: run(
+            [[{"role": "user", "content": {"audio": side.wav("s.wav", channels=2)}}]]
+        ),
+    )
+    yield (
+        "bad.rate",
+        lambda: run(
+            [[{"role": "user", "content": {"audio": side.wav("r.wav", rate=8000)}}]]
+        ),
+    )
+    yield (
+        "bad.both",
+        lambda: run(
+            [
+                [
+                    {
+                        "role": "user",
+                        "content": {"audio": side.wav("b.wav", rate=44100, channels=2)},
+                    }
+                ]
+            ]
+        ),
+    )
+    yield (
+        "bad.missing",
+        lambda: run([[{"role": "user", "content": {"audio": "nowhere.wav"}}]]),
+    )
+    yield (
+        "bad.no_audio",
+        lambda: run(
+            [[{"role": "user", "content": {"audio": side.jsonl("x.txt", [1])}}]]
+        ),
+    )
     for rounds in (1, 2, 3):
         for style in ("plain", "cache", "his"):
             for reverse in (False, True):
                 for own in (False, True):
                     flags = {"reverse_spkr": reverse, "use_model_history": own}
-                    yield f"multi.{style}.{rounds}.rev{reverse}.own{own}", lambda r=rounds, s=style, f=flags: run(
-                        [dialogue(side, r, sounds=not f["reverse_spkr"])], s, **f, save_latest_only=False)  # fmt: skip
-    shapes = {"meta": {"meta": True}, "instruct": {"instruct": True}, "both": {"meta": True, "instruct": True}}
+                    yield (
+                        f"multi.{style}.{rounds}.rev{reverse}.own{own}",
+                        lambda r=rounds, s=style, f=flags: run(
+                            [dialogue(side, r, sounds=not f["reverse_spkr"])],
+                            s,
+                            **f,
+                            save_latest_only=False,
+                        ),
+                    )
+    shapes = {
+        "meta": {"meta": True},
+        "instruct": {"instruct": True},
+        "both": {"meta": True, "instruct": True},
+    }
     for name, options in shapes.items():
         for latest in (False, True):
             for reverse in (False, True):
-                yield f"multi.{name}.latest{latest}.rev{reverse}", lambda o=options, la=latest, re=reverse: run(
-                    [dialogue(side, 2, **o, sounds=not re)], save_latest_only=la, reverse_spkr=re, use_model_history=True)  # fmt: skip
+                yield (
+                    f"multi.{name}.latest{latest}.rev{reverse}",
+                    lambda o=options, la=latest, re=reverse: run(
+                        [dialogue(side, 2, **o, sounds=not re)],
+                        save_latest_only=la,
+                        reverse_spkr=re,
+                        use_model_history=True,
+                    ),
+                )
     yield "multi.defaults", lambda: run([dialogue(side, 3)])
-    yield "multi.spoken", lambda: run([dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=True)
+    yield (
+        "multi.spoken",
+        lambda: run(
+            [dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=True
+        ),
+    )
     yield (
         "multi.spoken.reference",
-        lambda: run([dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=False),
+        lambda: run(
+            [dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=False
+        ),
     )
     yield (
         "multi.two",
-        lambda: run([dialogue(side, 1), dialogue(side, 2)], pred_audio=["a.wav", "b.wav"], use_model_history=True),
+        lambda: run(
+            [dialogue(side, 1), dialogue(side, 2)],
+            pred_audio=["a.wav", "b.wav"],
+            use_model_history=True,
+        ),
     )
     yield (
         "multi.odd",
-        lambda: run([{"nrounds": 2, "dialogue": dialogue(side, 2)["dialogue"][:3]}], use_model_history=True),
+        lambda: run(
+            [{"nrounds": 2, "dialogue": dialogue(side, 2)["dialogue"][:3]}],
+            use_model_history=True,
+        ),
     )
     yield (
         "multi.odd.reversed",
         lambda: run(
-            [{"nrounds": 2, "dialogue": dialogue(side, 2, sounds=False)["dialogue"][:3]}],
+            [
+                {
+                    "nrounds": 2,
+                    "dialogue": dialogue(side, 2, sounds=False)["dialogue"][:3],
+                }
+            ],
             use_model_history=True,
             reverse_spkr=True,
         ),
     )
     yield (
         "multi.one_turn",
-        lambda: run([{"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"][:1]}], use_model_history=True),
+        lambda: run(
+            [{"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"][:1]}],
+            use_model_history=True,
+        ),
     )
     yield "multi.empty", lambda: run([{"nrounds": 0, "dialogue": []}])
-    yield "multi.no_pred", lambda: run([dialogue(side, 2)], "no_pred", use_model_history=True)
-    yield "multi.process", lambda: echo(side)._process_inputs(dialogue(side, 2, meta=True, instruct=True))
+    yield (
+        "multi.no_pred",
+        lambda: run([dialogue(side, 2)], "no_pred", use_model_history=True),
+    )
+    yield (
+        "multi.process",
+        lambda: echo(side)._process_inputs(dialogue(side, 2, meta=True, instruct=True)),
+    )
     yield "multi.unlisted", lambda: run(dialogue(side, 1), use_model_history=True)
-    yield "attributes", lambda: (lambda m: [m.sample_params, m.mono_only, m.inputs_sr])(echo(side))
+    yield (
+        "attributes",
+        lambda: (lambda m: [m.sample_params, m.mono_only, m.inputs_sr])(echo(side)),
+    )
     yield "no_params", lambda: side.get("src.models.base.Model")().sample_params
-    yield "abstract.once", lambda: side.get("src.models.base.Model")().inference([singles["text"]])
-    yield "abstract.multi", lambda: side.get("src.models.base.Model")().inference([dialogue(side, 1)])
+    yield (
+        "abstract.once",
+        lambda: side.get("src.models.base.Model")().inference([singles["text"]]),
+    )
+    yield (
+        "abstract.multi",
+        lambda: side.get("src.models.base.Model")().inference([dialogue(side, 1)]),
+    )
 
     def graded() -> Any:
         import torch
@@ -876,7 +1661,10 @@ def inference(side: Side) -> Iterator[Case]:
         class Net(base):  # type: ignore[misc,valid-type]
             def generate_once(self, audio: Any, **kwargs: Any) -> Any:
                 layer = torch.nn.Linear(1, 1)
-                return {"pred": str(layer(torch.zeros(1)).requires_grad), "mode": torch.is_inference_mode_enabled()}
+                return {
+                    "pred": str(layer(torch.zeros(1)).requires_grad),
+                    "mode": torch.is_inference_mode_enabled(),
+                }
 
         return Net().inference([singles["text"]])
 
@@ -884,7 +1672,18 @@ def inference(side: Side) -> Iterator[Case]:
 
 
 FAMILIES: dict[str, Callable[[Side], Iterator[Case]]] = {
-    "tokenize": tokenizer, "exist_match": exist_match, "single_option": option, "judge": judge, "emo2vec": emo2vec, "asr": asr,
-    "listening": listening, "summarizer": summaries, "template": templates, "batchloader": loaders, "parquet": parquet,
-    "saver": savers, "helpers": helpers, "model": inference,
-}  # fmt: skip
+    "tokenize": tokenizer,
+    "exist_match": exist_match,
+    "single_option": option,
+    "judge": judge,
+    "emo2vec": emo2vec,
+    "asr": asr,
+    "listening": listening,
+    "summarizer": summaries,
+    "template": templates,
+    "batchloader": loaders,
+    "parquet": parquet,
+    "saver": savers,
+    "helpers": helpers,
+    "model": inference,
+}

@@ -108,7 +108,11 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "qa": [
         {"key": "a", "query": "巴黎", "answer": ["巴黎"]},
         {"key": "b", "query": "London", "answer": ["london"]},
-        {"key": "c", "query": "1949", "answer": [{"__tuple__": True, "items": ["1949", "it"]}]},
+        {
+            "key": "c",
+            "query": "1949",
+            "answer": [{"__tuple__": True, "items": ["1949", "it"]}],
+        },
         {"key": "d", "query": "x y", "answer": ["z"]},
     ],
     "gaps": [
@@ -116,38 +120,74 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         {"key": "b", "query": "r", "answer": ["x"]},
         {"key": "c", "answer": ["x"], "emo": None, "query": "1.0"},
     ],
-    "strings": [{"key": "a", "query": "a", "answer": "a"}, {"key": "b", "query": "null", "answer": "x"}],
-    "keyless": [{"query": "a", "answer": ["a"]}, {"query": "b", "answer": ["c"]}, {"query": "c", "answer": ["c"]}],
-    "twice": [{"key": "k", "query": "a", "answer": ["a"]}, {"key": "k", "query": "b", "answer": ["c"]}],
-    "numbers": [{"key": 1, "query": "a", "answer": ["a"]}, {"key": 2, "query": 7, "answer": ["7"]}],
+    "strings": [
+        {"key": "a", "query": "a", "answer": "a"},
+        {"key": "b", "query": "null", "answer": "x"},
+    ],
+    "keyless": [
+        {"query": "a", "answer": ["a"]},
+        {"query": "b", "answer": ["c"]},
+        {"query": "c", "answer": ["c"]},
+    ],
+    "twice": [
+        {"key": "k", "query": "a", "answer": ["a"]},
+        {"key": "k", "query": "b", "answer": ["c"]},
+    ],
+    "numbers": [
+        {"key": 1, "query": "a", "answer": ["a"]},
+        {"key": 2, "query": 7, "answer": ["7"]},
+    ],
     "choice": [
         {"key": "a", "query": "答案是B", "answer": "B"},
         {"key": "b", "query": "下列错误的是？答案是错误的A", "answer": ["A"]},
         {"key": "c", "query": "C", "answer": "D"},
     ],
     "turns": [
-        {"key": "m", "nrounds": 2, "user_text1": "u1", "bot_text1": "b1", "user_text2": "u2", "bot_text2": "b2", "answer": ["u2", "x"]},
-        {"key": "n", "nrounds": 1, "user_text1": "v1", "bot_text1": "c1", "answer": ["v1"]},
+        {
+            "key": "m",
+            "nrounds": 2,
+            "user_text1": "u1",
+            "bot_text1": "b1",
+            "user_text2": "u2",
+            "bot_text2": "b2",
+            "answer": ["u2", "x"],
+        },
+        {
+            "key": "n",
+            "nrounds": 1,
+            "user_text1": "v1",
+            "bot_text1": "c1",
+            "answer": ["v1"],
+        },
     ],
-}  # fmt: skip
+}
 MULTI = {
     "multi": {},
     "multi-latest": {"save_latest_only": True},
     "multi-reversed": {"reverse_spkr": True},
     "multi-reference": {"use_model_history": False},
-    "multi-all": {"save_latest_only": True, "reverse_spkr": True, "use_model_history": False},
+    "multi-all": {
+        "save_latest_only": True,
+        "reverse_spkr": True,
+        "use_model_history": False,
+    },
     "multi-spoken": {"save_pred_audio": True},
     "multi-spoken-reversed": {"save_pred_audio": True, "reverse_spkr": True},
 }
 EXTERNAL: dict[str, list[dict[str, Any]]] = {
-    "plain": [{"key": "a", "pred": "yes 巴黎", "ref": ["巴黎"]}, {"key": "b", "pred": "no", "ref": ["london"]}],
+    "plain": [
+        {"key": "a", "pred": "yes 巴黎", "ref": ["巴黎"]},
+        {"key": "b", "pred": "no", "ref": ["london"]},
+    ],
     "string": [{"key": "a", "pred": "yes", "ref": "yes"}],
     "more": [
         {"key": "a", "pred": "x", "ref": ["x"], "query": "q", "score": 9, "n": 1},
         {"key": "b", "pred": "y", "ref": ["x"], "extra": [1], "score": 0.5},
         {"key": "b", "pred": None, "ref": ["none"], "n": None, "score": 1},
     ],
-    "tuple": [{"key": 1, "pred": "x and y", "ref": [{"__tuple__": True, "items": ["x", "y"]}]}],
+    "tuple": [
+        {"key": 1, "pred": "x and y", "ref": [{"__tuple__": True, "items": ["x", "y"]}]}
+    ],
 }
 
 
@@ -173,14 +213,27 @@ def registry() -> dict[str, dict[str, Any]]:
     def entry(cls: str, **args: Any) -> dict[str, Any]:
         return {"class": cls, "args": args}
 
-    def data(file: str, cls: str = "src.dataset.BatchLoader", **args: Any) -> dict[str, Any]:
-        return entry(cls, file=f"data/{file}.jsonl", query_col="query", ref_col="answer", **args)
-
-    def task(
-        dataset: Any, template: str = "ask", model: str = "echo", eval_task: str = "match", **args: Any
+    def data(
+        file: str, cls: str = "src.dataset.BatchLoader", **args: Any
     ) -> dict[str, Any]:
         return entry(
-            "src.config.InferTaskCfg", dataset=dataset, template=template, model=model, eval_task=eval_task, **args
+            cls, file=f"data/{file}.jsonl", query_col="query", ref_col="answer", **args
+        )
+
+    def task(
+        dataset: Any,
+        template: str = "ask",
+        model: str = "echo",
+        eval_task: str = "match",
+        **args: Any,
+    ) -> dict[str, Any]:
+        return entry(
+            "src.config.InferTaskCfg",
+            dataset=dataset,
+            template=template,
+            model=model,
+            eval_task=eval_task,
+            **args,
         )
 
     datasets = {f"{name}-zh": data(name) for name in ROWS}
@@ -190,9 +243,17 @@ def registry() -> dict[str, dict[str, Any]]:
         "qa-filtered": data("qa", "src.my_data.Filtered"),
     }
     tasks = {f"t-{name}": task(f"{name}-zh") for name in ROWS if name != "turns"}
-    tasks |= {f"t-{style}": task("qa-zh", model=style) for style in ("first", "none", "number", "text", "own")}
-    tasks |= {f"t-{name}": task("turns-zh", "turns", **flags) for name, flags in MULTI.items()}
-    tasks |= {f"t-multi-{style}": task("turns-zh", "turns", style) for style in ("cache", "his", "own")}
+    tasks |= {
+        f"t-{style}": task("qa-zh", model=style)
+        for style in ("first", "none", "number", "text", "own")
+    }
+    tasks |= {
+        f"t-{name}": task("turns-zh", "turns", **flags) for name, flags in MULTI.items()
+    }
+    tasks |= {
+        f"t-multi-{style}": task("turns-zh", "turns", style)
+        for style in ("cache", "his", "own")
+    }
     tasks |= {
         "t-choices": task("choice-zh", eval_task="option"),
         "t-extra": task("gaps-extra"),
@@ -211,11 +272,21 @@ def registry() -> dict[str, dict[str, Any]]:
         {"role": "instruct", "content": {"text": "now"}},
         *text,
     ]
-    scorer = {"llm_name": "gpt4o", "judge_task": "value_align", "api_keys": {"k1": "v1", "k2": "v2"}}
+    scorer = {
+        "llm_name": "gpt4o",
+        "judge_task": "value_align",
+        "api_keys": {"k1": "v1", "k2": "v2"},
+    }
     pairs = {
-        "match": ("exist", "avg"), "punctuation": ("exist-punc", "avg"), "option": ("single", "avg"), "rank": ("rank", "avg"),
-        "single": ("own", "threshold"), "last": ("own", "last"), "sub": ("sub", "mos"), "judged": ("judge", "threshold"),
-    }  # fmt: skip
+        "match": ("exist", "avg"),
+        "punctuation": ("exist-punc", "avg"),
+        "option": ("single", "avg"),
+        "rank": ("rank", "avg"),
+        "single": ("own", "threshold"),
+        "last": ("own", "last"),
+        "sub": ("sub", "mos"),
+        "judged": ("judge", "threshold"),
+    }
     return {
         "dataset": datasets,
         "infer_task": tasks,
@@ -233,7 +304,9 @@ def registry() -> dict[str, dict[str, Any]]:
             "own": entry("src.models.mine.Own"),
         },
         "evaluator": {
-            "exist": entry("src.evaluator.base.ExistMatch", keep_punc=False, max_workers=1),
+            "exist": entry(
+                "src.evaluator.base.ExistMatch", keep_punc=False, max_workers=1
+            ),
             "exist-punc": entry("src.evaluator.base.ExistMatch", keep_punc=True),
             "single": entry("src.evaluator.base.SingleOptionMatch", cushion=True),
             "rank": entry("src.evaluator.mine.Rank"),
@@ -241,10 +314,15 @@ def registry() -> dict[str, dict[str, Any]]:
             "sub": entry("src.evaluator.mine.Sub"),
             "judge": entry("src.evaluator.mine.Judge", **scorer),
         },
-        "eval_task": {k: entry("src.config.EvalTaskCfg", evaluator=e, summarizer=s) for k, (e, s) in pairs.items()},
+        "eval_task": {
+            k: entry("src.config.EvalTaskCfg", evaluator=e, summarizer=s)
+            for k, (e, s) in pairs.items()
+        },
         "summarizer": {
             "avg": entry("src.summarizer.summarizer.AvgInfo"),
-            "threshold": entry("src.summarizer.summarizer.AvgThreshold", rescale="power"),
+            "threshold": entry(
+                "src.summarizer.summarizer.AvgThreshold", rescale="power"
+            ),
             "last": entry("src.summarizer.mine.Last", rescale="linear"),
             "mos": entry("src.summarizer.summarizer.AvgMOS"),
         },
@@ -256,10 +334,17 @@ def seen(folder: Path, save: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in sorted((folder / save).rglob("*")):
         name = file.relative_to(folder / save).as_posix()
-        if not file.is_file() or name.startswith(("run/", ".")) or name.endswith("results.csv"):
+        if (
+            not file.is_file()
+            or name.startswith(("run/", "."))
+            or name.endswith("results.csv")
+        ):
             continue
         if file.suffix == ".jsonl":
-            lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            lines = [
+                json.loads(line)
+                for line in file.read_text(encoding="utf-8").splitlines()
+            ]
             found[name] = [[list(line), line] for line in lines]
         else:
             found[name] = "there"
@@ -273,7 +358,11 @@ def pipeline(side: Side) -> Iterator[Case]:
 
     def asked() -> list[Any]:
         file = side.folder / "asked.jsonl"
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+        lines = (
+            [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            if file.exists()
+            else []
+        )
         file.unlink(missing_ok=True)
         return lines
 
@@ -281,9 +370,13 @@ def pipeline(side: Side) -> Iterator[Case]:
         save = f"save{next(numbers)}"
         asked()
         side.stage("infer", task, save, **options)
-        return json.loads(json.dumps([seen(side.folder, save), asked()]).replace(save, "save"))
+        return json.loads(
+            json.dumps([seen(side.folder, save), asked()]).replace(save, "save")
+        )
 
-    def both(task: str, infer_options: dict[str, Any] | None = None, **options: Any) -> Any:
+    def both(
+        task: str, infer_options: dict[str, Any] | None = None, **options: Any
+    ) -> Any:
         save = f"save{next(numbers)}"
         side.stage("infer", task, save, **(infer_options or {}))
         side.stage("eval", task, save, **options)
@@ -295,7 +388,11 @@ def pipeline(side: Side) -> Iterator[Case]:
         side.stage("eval", "t-qa", save, model="other", eval_task=eval_task, **options)
         return [seen(side.folder, save), side.table(save)]
 
-    plain = [name for name in registry()["infer_task"] if name not in ("t-no-judge", "t-no-model", "t-turns")]
+    plain = [
+        name
+        for name in registry()["infer_task"]
+        if name not in ("t-no-judge", "t-no-model", "t-turns")
+    ]
     for name in plain:
         yield f"infer.{name}", lambda n=name: infer(n)
     for name in (

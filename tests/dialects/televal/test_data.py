@@ -41,23 +41,34 @@ def parquet(project):
     ]
     folder = project.root / "data/spoken"
     folder.mkdir(parents=True)
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), folder / "test-00000.parquet")
+    pyarrow.parquet.write_table(
+        pa.Table.from_pylist(rows), folder / "test-00000.parquet"
+    )
     project.change("dataset", "data", file="data/spoken")
-    project.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": AUDIO})
+    project.entry(
+        "template", "ask", "src.prompt.template.DataTemplate", {"template": AUDIO}
+    )
     project.entry("evaluator", "contains", "src.evaluator.base.ExistMatch", {})
     project.model(HEARER)
     return project
 
 
 def heard(project, output="out"):
-    return [record["output"]["candidates"][0]["text"] for record in project.records(output)]
+    return [
+        record["output"]["candidates"][0]["text"] for record in project.records(output)
+    ]
 
 
-def test_sounds_of_a_parquet_folder_reach_the_model_as_files_of_one_channel_at_16_khz(parquet):
+def test_sounds_of_a_parquet_folder_reach_the_model_as_files_of_one_channel_at_16_khz(
+    parquet,
+):
     result = parquet.run("task")
 
     assert result.results[0].value == 1.0
-    assert [text.split()[:2] for text in heard(parquet)] == [["1", "16000"], ["1", "16000"]]
+    assert [text.split()[:2] for text in heard(parquet)] == [
+        ["1", "16000"],
+        ["1", "16000"],
+    ]
     assert [text.rpartition("/")[2] for text in heard(parquet)] == ["k0.wav", "k1.wav"]
 
 
@@ -112,8 +123,17 @@ def test_another_sound_under_the_same_key_never_takes_the_kept_file(parquet):
     import pyarrow.parquet
 
     other = parquet.wav("raw/other.wav", seconds=0.3).read_bytes()
-    rows = [{"key": "k0", "query": "q", "answer": "1", "audio": {"bytes": other, "path": None}}]
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), parquet.root / "data/spoken/test-00000.parquet")
+    rows = [
+        {
+            "key": "k0",
+            "query": "q",
+            "answer": "1",
+            "audio": {"bytes": other, "path": None},
+        }
+    ]
+    pyarrow.parquet.write_table(
+        pa.Table.from_pylist(rows), parquet.root / "data/spoken/test-00000.parquet"
+    )
 
     parquet.run("task", output="again")
 
@@ -122,12 +142,16 @@ def test_another_sound_under_the_same_key_never_takes_the_kept_file(parquet):
 
 
 def test_parquet_becomes_jsonl_and_wav_files(parquet):
-    file, rows, sounds = convert(parquet.root / "data/spoken", parquet.root / "test_data")
+    file, rows, sounds = convert(
+        parquet.root / "data/spoken", parquet.root / "test_data"
+    )
 
     assert (rows, sounds) == (2, 2)
     lines = parquet.lines(str(file.relative_to(parquet.root)))
     assert file == parquet.root / "test_data/spoken/spoken.jsonl"
-    assert lines[1]["audio"] == str((parquet.root / "test_data/spoken/audios/k1.wav").resolve())
+    assert lines[1]["audio"] == str(
+        (parquet.root / "test_data/spoken/audios/k1.wav").resolve()
+    )
     assert lines[0]["answer"] == ["1", "x"]
     with wave.open(lines[1]["audio"]) as sound:
         assert (sound.getnchannels(), sound.getframerate()) == (1, 16000)
@@ -164,24 +188,38 @@ def test_missing_keys_are_numbered_over_the_whole_file(project):
 
     project.televal("infer", bsz=1)
 
-    assert [line["key"] for line in project.lines("save/prediction/echo/task.jsonl")] == ["0", "1", "2"]
+    assert [
+        line["key"] for line in project.lines("save/prediction/echo/task.jsonl")
+    ] == ["0", "1", "2"]
 
 
 def test_a_key_that_comes_twice_is_reported_and_overwrites_nothing(project):
-    project.rows({"key": "a", "query": "one", "answer": "one"}, {"key": "a", "query": "two", "answer": "two"})
+    project.rows(
+        {"key": "a", "query": "one", "answer": "one"},
+        {"key": "a", "query": "two", "answer": "two"},
+    )
 
     result = project.run("task")
 
-    assert (result.status, result.results[0].outcomes) == ("partial", {"scored": 1, "data_error": 1})
+    assert (result.status, result.results[0].outcomes) == (
+        "partial",
+        {"scored": 1, "data_error": 1},
+    )
 
 
 def test_another_key_column_and_missing_extra_values(project):
     project.change("dataset", "data", key_col="uid", extra_col=["mood"])
-    project.rows({"uid": "u1", "query": "q", "answer": "q", "mood": "calm"}, {"uid": "u2", "query": "q", "answer": "q"})
+    project.rows(
+        {"uid": "u1", "query": "q", "answer": "q", "mood": "calm"},
+        {"uid": "u2", "query": "q", "answer": "q"},
+    )
 
     project.televal("infer")
 
-    assert [(line["key"], line["mood"]) for line in project.lines("save/prediction/echo/task.jsonl")] == [
+    assert [
+        (line["key"], line["mood"])
+        for line in project.lines("save/prediction/echo/task.jsonl")
+    ] == [
         ("u1", "calm"),
         ("u2", None),
     ]
@@ -207,12 +245,18 @@ def test_a_row_whose_template_names_a_missing_column_is_a_fault_of_that_row(proj
     result = project.run("task")
 
     assert result.results[0].outcomes == {"scored": 1, "data_error": 1}
-    assert "'query' is undefined; the row has the columns key, answer" in result.notes[0]
+    assert (
+        "'query' is undefined; the row has the columns key, answer" in result.notes[0]
+    )
 
 
-@pytest.mark.parametrize("value", ["1949", "null", "true", "[1, 2]", '{"a": 1}', "", "  x "])
+@pytest.mark.parametrize(
+    "value", ["1949", "null", "true", "[1, 2]", '{"a": 1}', "", "  x "]
+)
 def test_a_leaf_of_a_template_stays_the_text_it_is(value):
-    made = DataTemplate([{"role": "user", "content": {"text": "{{query}}"}}]).load(query=value)
+    made = DataTemplate([{"role": "user", "content": {"text": "{{query}}"}}]).load(
+        query=value
+    )
 
     assert made == [{"role": "user", "content": {"text": value}}]
 
@@ -221,21 +265,37 @@ def test_a_template_that_is_one_text_renders_to_a_structure():
     template = DataTemplate('{"nrounds": {{ n }}, "dialogue": {{ turns | tojson }}}')
 
     assert template.load(n=1, turns=[{"role": "A", "content": {"text": "1949"}}]) == {
-        "nrounds": 1, "dialogue": [{"role": "A", "content": {"text": "1949"}}],
-    }  # fmt: skip
+        "nrounds": 1,
+        "dialogue": [{"role": "A", "content": {"text": "1949"}}],
+    }
 
 
 def test_structure_inside_a_template_is_read_where_structure_belongs():
     template = DataTemplate(
-        {"nrounds": "{{ n }}", "dialogue": "{{ turns | tojson }}", "instruct": {"content": {"text": "{{ n }}"}}}
+        {
+            "nrounds": "{{ n }}",
+            "dialogue": "{{ turns | tojson }}",
+            "instruct": {"content": {"text": "{{ n }}"}},
+        }
     )
 
-    assert template.load(n=2, turns=[1]) == {"nrounds": 2, "dialogue": [1], "instruct": {"content": {"text": "2"}}}
+    assert template.load(n=2, turns=[1]) == {
+        "nrounds": 2,
+        "dialogue": [1],
+        "instruct": {"content": {"text": "2"}},
+    }
 
 
 def test_getvar_gives_none_for_what_is_missing_or_not_a_number():
     template = DataTemplate(
-        [{"role": "user", "content": {"text": "{{ getvar('a') }} {{ getvar('b') }} {{ getvar('c', 3) }}"}}]
+        [
+            {
+                "role": "user",
+                "content": {
+                    "text": "{{ getvar('a') }} {{ getvar('b') }} {{ getvar('c', 3) }}"
+                },
+            }
+        ]
     )
 
     assert template.load(a=float("nan"))[0]["content"]["text"] == "None None 3"
@@ -244,7 +304,9 @@ def test_getvar_gives_none_for_what_is_missing_or_not_a_number():
 def test_a_template_that_renders_to_no_structure_says_so():
     with pytest.raises(ValueError, match="does not render to JSON"):
         DataTemplate("plain {{ x }}").load(x=1)
-    with pytest.raises(ValueError, match="must render to a list of roles or a dialogue"):
+    with pytest.raises(
+        ValueError, match="must render to a list of roles or a dialogue"
+    ):
         DataTemplate("3").load()
 
 
@@ -253,7 +315,11 @@ def test_templates_cannot_reach_into_python(project):
         "template",
         "ask",
         "src.prompt.template.DataTemplate",
-        {"template": [{"role": "user", "content": {"text": "{{ query.__class__.__mro__ }}"}}]},
+        {
+            "template": [
+                {"role": "user", "content": {"text": "{{ query.__class__.__mro__ }}"}}
+            ]
+        },
     )
 
     with pytest.raises(Exception, match=r"none of the 2 rows can be used.*unsafe"):
@@ -277,17 +343,23 @@ def test_a_folder_on_the_hub_is_fetched_with_its_sounds_undecoded(monkeypatch):
         asked.append((name, options))
         return Streamed([{"key": "a", "answer": '["x"]'}])
 
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setitem(
+        sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset)
+    )
 
     batch = next(iter(BatchLoader("org/repo/noise/level-5", batch_size=4)))
 
     assert batch == [{"key": "a", "answer": ["x"]}]
     files = {"test": "noise/level-5/*.parquet"}
-    assert asked == [("org/repo", {"data_files": files, "split": "test", "streaming": True})]
+    assert asked == [
+        ("org/repo", {"data_files": files, "split": "test", "streaming": True})
+    ]
 
 
 def test_a_dataset_that_is_not_there_says_what_it_could_be(project):
     project.change("dataset", "data", file="data/gone.jsonl")
 
-    with pytest.raises(Exception, match=r"gone.jsonl.*a Parquet folder, or org/repo/folder"):
+    with pytest.raises(
+        Exception, match=r"gone.jsonl.*a Parquet folder, or org/repo/folder"
+    ):
         project.run("task")

@@ -47,19 +47,30 @@ RETURNS = {}
 @pytest.fixture
 def talk(project):
     """Two dialogues of two rounds; the model writes down what it is told."""
-    project.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": TEMPLATE})
+    project.entry(
+        "template", "ask", "src.prompt.template.DataTemplate", {"template": TEMPLATE}
+    )
     project.change("model", "echo", path=str(project.root / "calls.jsonl"))
     project.model(MODEL)
     rows = []
     for key in ("d1", "d2"):
         row = {"key": key, "nrounds": 2, "answer": None}
         for n in (1, 2):
-            sound = project.wav(f"data/{key}_u{n}.wav", seconds=0.05 * n + (0.01 if key == "d2" else 0))
-            row |= {f"user_audio{n}": str(sound), f"user_text{n}": f"{key} asks {n}", f"bot_text{n}": f"{key} says {n}"}
+            sound = project.wav(
+                f"data/{key}_u{n}.wav", seconds=0.05 * n + (0.01 if key == "d2" else 0)
+            )
+            row |= {
+                f"user_audio{n}": str(sound),
+                f"user_text{n}": f"{key} asks {n}",
+                f"bot_text{n}": f"{key} says {n}",
+            }
             row[f"bot_audio{n}"] = None
         rows.append(row)
     project.rows(*rows)
-    project.paths = {k: str((project.root / f"data/{k}.wav").resolve()) for k in ("d1_u1", "d1_u2", "d2_u1", "d2_u2")}
+    project.paths = {
+        k: str((project.root / f"data/{k}.wav").resolve())
+        for k in ("d1_u1", "d1_u2", "d2_u1", "d2_u2")
+    }
     return project
 
 
@@ -76,9 +87,20 @@ def test_each_round_hears_its_sound_with_the_models_own_history(talk):
     talk.run("task")
 
     first, second, third, _ = calls(talk)
-    assert (first["audio"], first["users"], first["said"]) == (talk.paths["d1_u1"], [], [])
-    assert (first["user_query"], first["user_query_history"], first["instruct"]) == ("d1 asks 1", [], "")
-    assert (second["audio"], second["users"]) == (talk.paths["d1_u2"], [talk.paths["d1_u1"]])
+    assert (first["audio"], first["users"], first["said"]) == (
+        talk.paths["d1_u1"],
+        [],
+        [],
+    )
+    assert (first["user_query"], first["user_query_history"], first["instruct"]) == (
+        "d1 asks 1",
+        [],
+        "",
+    )
+    assert (second["audio"], second["users"]) == (
+        talk.paths["d1_u2"],
+        [talk.paths["d1_u1"]],
+    )
     assert second["said"] == ["reply to d1 asks 1"]
     assert second["user_query_history"] == ["d1 asks 1"]
     assert third["users"] == []
@@ -87,7 +109,12 @@ def test_each_round_hears_its_sound_with_the_models_own_history(talk):
 def test_a_dialogue_ends_before_the_next_begins(talk):
     talk.run("task")
 
-    assert [call["user_query"] for call in calls(talk)] == ["d1 asks 1", "d1 asks 2", "d2 asks 1", "d2 asks 2"]
+    assert [call["user_query"] for call in calls(talk)] == [
+        "d1 asks 1",
+        "d1 asks 2",
+        "d2 asks 1",
+        "d2 asks 2",
+    ]
 
 
 def test_every_round_is_a_record_of_the_run_and_a_line_of_the_predictions(talk):
@@ -95,16 +122,28 @@ def test_every_round_is_a_record_of_the_run_and_a_line_of_the_predictions(talk):
 
     lines = talk.lines("save/prediction/echo/task.jsonl")
     assert [(line["key"], line["nround"], line["rounds"]) for line in lines] == [
-        ("d1", 1, 2), ("d1", 2, 2), ("d2", 1, 2), ("d2", 2, 2),
-    ]  # fmt: skip
-    assert (lines[1]["query"], lines[1]["ref"], lines[1]["pred"]) == ("d1 asks 2", "d1 says 2", "reply to d1 asks 2")
+        ("d1", 1, 2),
+        ("d1", 2, 2),
+        ("d2", 1, 2),
+        ("d2", 2, 2),
+    ]
+    assert (lines[1]["query"], lines[1]["ref"], lines[1]["pred"]) == (
+        "d1 asks 2",
+        "d1 says 2",
+        "reply to d1 asks 2",
+    )
     assert lines[0]["history"] == []
     assert lines[1]["history"][0] == {
-        "user": "d1 asks 1", "bot": "reply to d1 asks 1", "pred_audio": None,
-        "user_meta_info": {"mood": "calm"}, "bot_meta_info": None,
-    }  # fmt: skip
+        "user": "d1 asks 1",
+        "bot": "reply to d1 asks 1",
+        "pred_audio": None,
+        "user_meta_info": {"mood": "calm"},
+        "bot_meta_info": None,
+    }
     assert lines[1]["current_user_meta"] == {"mood": "calm"}
-    assert [record.get("round", 0) for record in talk.records("save/run/echo/task")] == [0, 1, 0, 1]
+    assert [
+        record.get("round", 0) for record in talk.records("save/run/echo/task")
+    ] == [0, 1, 0, 1]
 
 
 def test_without_model_history_the_reference_answers_are_the_history(talk):
@@ -114,7 +153,9 @@ def test_without_model_history_the_reference_answers_are_the_history(talk):
 
     assert calls(talk)[1]["said"] == ["d1 says 1"]
     prompt = next(r for r in talk.records() if r.get("round") == 1)["prompt"]
-    assert [turn["content"] for turn in prompt if turn["role"] == "assistant"] == ["d1 says 1"]
+    assert [turn["content"] for turn in prompt if turn["role"] == "assistant"] == [
+        "d1 says 1"
+    ]
 
 
 @pytest.fixture
@@ -129,27 +170,48 @@ def swapped(talk):
     return talk
 
 
-def test_reverse_spkr_swaps_the_speakers_and_the_reference_is_what_was_said_next(swapped):
+def test_reverse_spkr_swaps_the_speakers_and_the_reference_is_what_was_said_next(
+    swapped,
+):
     swapped.televal("infer")
 
     assert [call["user_query"] for call in calls(swapped)] == ["d1 says 1", "d2 says 1"]
     line = swapped.lines("save/prediction/echo/task.jsonl")[0]
     assert (line["query"], line["ref"], line["rounds"]) == ("d1 says 1", "d1 asks 2", 1)
-    assert (line["current_user_meta"], line["current_bot_meta"]) == (None, {"mood": "calm"})
+    assert (line["current_user_meta"], line["current_bot_meta"]) == (
+        None,
+        {"mood": "calm"},
+    )
 
 
-def test_upstream_pairs_reversed_speakers_with_what_was_said_before_and_leaves_the_rest_in_place(swapped):
+def test_upstream_pairs_reversed_speakers_with_what_was_said_before_and_leaves_the_rest_in_place(
+    swapped,
+):
     given = Asked(
-        "infer", "task", f"{swapped.registry}@upstream", save_dir=str(swapped.root / "save"), model=None
-    )  # fmt: skip
+        "infer",
+        "task",
+        f"{swapped.registry}@upstream",
+        save_dir=str(swapped.root / "save"),
+        model=None,
+    )
 
     execute(given, RunOptions(), Silent())
 
-    assert [call["user_query"] for call in calls(swapped)][:2] == ["d1 says 1", "d1 says 2"]
+    assert [call["user_query"] for call in calls(swapped)][:2] == [
+        "d1 says 1",
+        "d1 says 2",
+    ]
     first, second = swapped.lines("save/prediction/echo/data.jsonl")[:2]
     assert (first["query"], first["ref"]) == ("d1 says 1", "d1 asks 1")
-    assert (second["query"], second["ref"], second["rounds"]) == ("d1 says 2", "d1 asks 2", 2)
-    assert (first["current_user_meta"], first["current_bot_meta"]) == ({"mood": "calm"}, None)
+    assert (second["query"], second["ref"], second["rounds"]) == (
+        "d1 says 2",
+        "d1 asks 2",
+        2,
+    )
+    assert (first["current_user_meta"], first["current_bot_meta"]) == (
+        {"mood": "calm"},
+        None,
+    )
 
 
 def test_upstream_is_a_protocol_of_its_own_and_is_found_again(swapped):
@@ -157,9 +219,18 @@ def test_upstream_is_a_protocol_of_its_own_and_is_found_again(swapped):
     again = score(swapped.root / "out")
     plain = swapped.run("task", output="plain")
 
-    assert {row.protocol for row in (*result.results, *again.results)} == {"task@upstream"}
-    assert (result.results[0].value, again.results[0].n) == (again.results[0].value, result.results[0].n)
-    assert (plain.results[0].protocol, plain.results[0].n_expected, result.results[0].n_expected) == ("task", 2, 4)
+    assert {row.protocol for row in (*result.results, *again.results)} == {
+        "task@upstream"
+    }
+    assert (result.results[0].value, again.results[0].n) == (
+        again.results[0].value,
+        result.results[0].n,
+    )
+    assert (
+        plain.results[0].protocol,
+        plain.results[0].n_expected,
+        result.results[0].n_expected,
+    ) == ("task", 2, 4)
 
 
 def test_a_reversed_dialogue_without_a_reply_is_a_fault_of_its_row(swapped):
@@ -178,7 +249,9 @@ def test_save_latest_only_keeps_and_judges_the_last_round(talk):
     talk.televal("infer")
     result = talk.run("task")
 
-    assert [line["nround"] for line in talk.lines("save/prediction/echo/task.jsonl")] == [2, 2]
+    assert [
+        line["nround"] for line in talk.lines("save/prediction/echo/task.jsonl")
+    ] == [2, 2]
     assert result.results[0].n == 2
 
 
@@ -195,7 +268,8 @@ def test_his_takes_the_place_of_the_answer_in_the_history(talk):
 
 def test_cache_goes_to_the_next_round_of_the_same_dialogue_and_is_never_saved(talk):
     returns(
-        talk, "{'cache': lambda kwargs: {'seen': (kwargs.get('cache') or {'seen': 0})['seen'] + 1, 'live': object()}}"
+        talk,
+        "{'cache': lambda kwargs: {'seen': (kwargs.get('cache') or {'seen': 0})['seen'] + 1, 'live': object()}}",
     )
 
     talk.televal("infer")
@@ -225,7 +299,10 @@ def test_the_sound_a_model_made_is_kept_by_round_and_handed_to_the_next(talk, er
 
     talk.televal("infer", era=era)
 
-    made = [str(talk.root / f"save/prediction/echo/task/d1_pred_round{n}.wav") for n in (1, 2)]
+    made = [
+        str(talk.root / f"save/prediction/echo/task/d1_pred_round{n}.wav")
+        for n in (1, 2)
+    ]
     lines = talk.lines("save/prediction/echo/task.jsonl")
     assert [line["pred_audio"] for line in lines[:2]] == made
     handed = [call.get("assistant_his_audio", "absent") for call in calls(talk)[:2]]
@@ -241,7 +318,9 @@ def sha(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def test_the_newest_shape_hands_over_all_sounds_of_the_assistant_the_seed_shape_the_last(talk):
+def test_the_newest_shape_hands_over_all_sounds_of_the_assistant_the_seed_shape_the_last(
+    talk,
+):
     returns(talk, "{'pred_audio': lambda kwargs: kwargs.get('pred_audio')}")
     talk.televal("infer", era="newest")
     newest = [call.get("assistant_his_audio", "absent") for call in calls(talk)]
@@ -253,7 +332,10 @@ def test_the_newest_shape_hands_over_all_sounds_of_the_assistant_the_seed_shape_
 
     assert newest[:2] == [[], [None]]
     assert seed[:2] == ["absent", None]
-    assert talk.lines("save/prediction/echo/task.jsonl")[1]["history"] == ["d1 asks 1", "reply to d1 asks 1"]
+    assert talk.lines("save/prediction/echo/task.jsonl")[1]["history"] == [
+        "d1 asks 1",
+        "reply to d1 asks 1",
+    ]
 
 
 def test_a_tree_of_the_seed_era_is_known_by_its_datasets(talk):
@@ -275,7 +357,12 @@ def test_each_round_is_judged_and_the_dialogue_is_the_unit_of_the_interval(talk)
 
 
 def test_both_stages_and_one_run_give_the_same_summary(talk):
-    talk.rows(*({**row, "bot_text1": row["user_text1"]} for row in talk.lines("data/rows.jsonl")))
+    talk.rows(
+        *(
+            {**row, "bot_text1": row["user_text1"]}
+            for row in talk.lines("data/rows.jsonl")
+        )
+    )
     together = talk.run("task").results[0]
 
     talk.televal("infer")
@@ -286,7 +373,12 @@ def test_both_stages_and_one_run_give_the_same_summary(talk):
 
 
 def test_references_that_must_all_be_there_survive_the_template_of_a_dialogue(talk):
-    talk.rows({**talk.lines("data/rows.jsonl")[0], "answer": {"__tuple__": True, "items": ["reply", "asks"]}})
+    talk.rows(
+        {
+            **talk.lines("data/rows.jsonl")[0],
+            "answer": {"__tuple__": True, "items": ["reply", "asks"]},
+        }
+    )
     talk.entry("evaluator", "contains", "src.evaluator.base.ExistMatch", {})
 
     talk.change("infer_task", "task", save_latest_only=True)
@@ -299,7 +391,10 @@ def test_a_dialogue_cut_by_a_failure_is_asked_again_from_its_beginning(talk):
     file = talk.root / "src/models/echo.py"
     good = file.read_text()
     file.write_text(
-        good.replace("answer = {", "assert kwargs['user_query'] != 'd2 asks 2', 'broken'\n        answer = {")
+        good.replace(
+            "answer = {",
+            "assert kwargs['user_query'] != 'd2 asks 2', 'broken'\n        answer = {",
+        )
     )
     talk.run("task", on_error="continue")
     (talk.root / "calls.jsonl").write_text("")
@@ -308,7 +403,10 @@ def test_a_dialogue_cut_by_a_failure_is_asked_again_from_its_beginning(talk):
     result = talk.run("task")
 
     assert result.status == "complete"
-    assert [call["user_query"] for call in calls(talk)][-2:] == ["d2 asks 1", "d2 asks 2"]
+    assert [call["user_query"] for call in calls(talk)][-2:] == [
+        "d2 asks 1",
+        "d2 asks 2",
+    ]
 
 
 def test_a_model_without_generate_multiturn_says_so_for_each_dialogue(talk):

@@ -8,7 +8,13 @@ import pytest
 from assay.dialects.televal.facade.evaluator.base import ExistMatch, SingleOptionMatch
 from assay.dialects.televal.facade.evaluator.llm import LLMScorer, NoScore, read_score
 from assay.dialects.televal.facade.prompt.llm_judge import TASK_PROMPT_MAP
-from assay.dialects.televal.facade.summarizer import Avg, AvgInfo, AvgMOS, AvgThreshold, AvgWER
+from assay.dialects.televal.facade.summarizer import (
+    Avg,
+    AvgInfo,
+    AvgMOS,
+    AvgThreshold,
+    AvgWER,
+)
 from assay.dialects.televal.facade.utils import parallel_batch
 
 BATCH = """
@@ -38,7 +44,9 @@ def test_numbers_of_numpy_are_numbers_in_the_result_file(project):
         "        made = {'score': np.float32(0.5), 'n': np.int64(2), 'at': np.arange(2)}\n"
         "        return [{'key': info['key'], **made} for info in infos]\n",
     )
-    project.rows({"key": "a", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl")
+    project.rows(
+        {"key": "a", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl"
+    )
 
     _, (result_file, *_) = project.televal("eval")
 
@@ -62,7 +70,10 @@ def test_the_numbers_of_a_users_summarizer_built_on_the_dialects_are_shown(proje
 
 def test_an_evaluator_of_lists_gets_batches_when_asked(project):
     project.write("src/evaluator/contains.py", BATCH)
-    project.rows(*({"key": str(n), "pred": "p", "ref": "r"} for n in range(40)), file="save/prediction/echo/task.jsonl")
+    project.rows(
+        *({"key": str(n), "pred": "p", "ref": "r"} for n in range(40)),
+        file="save/prediction/echo/task.jsonl",
+    )
 
     result, _ = project.televal("eval", bsz=10)
 
@@ -77,12 +88,17 @@ def test_judges_work_in_parallel_without_any_batch_size_flag(project):
         "        all_here.wait()\n        return {'key': info['key'], 'score': 1}\n"
     )
     project.write("src/evaluator/contains.py", waiting)
-    project.entry("evaluator", "contains", "src.evaluator.contains.Contains", {"max_workers": 20})
+    project.entry(
+        "evaluator", "contains", "src.evaluator.contains.Contains", {"max_workers": 20}
+    )
     project.rows(*({"key": str(n), "query": "q", "answer": "r"} for n in range(100)))
 
     (row,) = project.run("task").results
 
-    assert (row.n, row.outcomes) == (100, {"scored": 100})  # one worker fewer, and nobody gets past the barrier
+    assert (row.n, row.outcomes) == (
+        100,
+        {"scored": 100},
+    )  # one worker fewer, and nobody gets past the barrier
 
 
 def test_default_workers_count_where_max_workers_is_missing(project):
@@ -112,12 +128,17 @@ def test_an_evaluator_that_fails_on_one_prediction_is_counted_not_guessed(projec
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ("{'key': info['key']}", "must return a dict with `key` and `score`, it returned key"),
+        (
+            "{'key': info['key']}",
+            "must return a dict with `key` and `score`, it returned key",
+        ),
         ("0.5", "it returned a float"),
         ("{'key': info['key'], 'score': None}", "gave no score"),
     ],
 )
-def test_an_evaluator_of_the_wrong_shape_gets_an_error_that_names_it(project, returned, message):
+def test_an_evaluator_of_the_wrong_shape_gets_an_error_that_names_it(
+    project, returned, message
+):
     project.write(
         "src/evaluator/contains.py",
         f"from src.utils import parallel_batch\n\nclass Contains:\n    @parallel_batch()\n    def evaluate(self, pred, ref, info, **kw):\n        return {returned}\n",  # noqa: E501
@@ -125,17 +146,23 @@ def test_an_evaluator_of_the_wrong_shape_gets_an_error_that_names_it(project, re
 
     result = project.run("task")
 
-    assert any("evaluator 'contains'" in note and message in note for note in result.notes)
+    assert any(
+        "evaluator 'contains'" in note and message in note for note in result.notes
+    )
 
 
 def test_an_evaluator_that_loses_results_is_an_error_of_its_batch(project):
     project.write(
-        "src/evaluator/contains.py", "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return []\n"
+        "src/evaluator/contains.py",
+        "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return []\n",
     )
 
     result = project.run("task")
 
-    assert any("Contains.evaluate returned 0 results for 1 predictions" in note for note in result.notes)
+    assert any(
+        "Contains.evaluate returned 0 results for 1 predictions" in note
+        for note in result.notes
+    )
 
 
 def test_a_class_without_evaluate_is_refused_before_the_run(project):
@@ -187,7 +214,9 @@ def test_a_reference_without_words_matches_nothing():
 
 
 def test_single_option_match_gives_cover_and_correct():
-    (row,) = SingleOptionMatch(cushion=True).evaluate(["答案是B"], ["B"], [{"key": "k", "query": "下列哪项正确"}])
+    (row,) = SingleOptionMatch(cushion=True).evaluate(
+        ["答案是B"], ["B"], [{"key": "k", "query": "下列哪项正确"}]
+    )
 
     assert row["score"] == {"correct": 1.0, "cover": 1.0}
 
@@ -195,7 +224,10 @@ def test_single_option_match_gives_cover_and_correct():
 def test_references_keep_or_and_and_through_save_and_load(project):
     project.entry("evaluator", "contains", "src.evaluator.base.ExistMatch", {})
     both = {"__tuple__": True, "items": ["echo", ["one", "two"]]}
-    project.rows({"key": "a", "query": "two", "answer": both}, {"key": "b", "query": "three", "answer": both})
+    project.rows(
+        {"key": "a", "query": "two", "answer": both},
+        {"key": "b", "query": "three", "answer": both},
+    )
 
     project.televal("infer")
     result, _ = project.televal("eval")
@@ -220,19 +252,40 @@ def test_a_falsy_reference_is_kept(project):
             [{"cover": 1, "correct": 0}, {"cover": 1, "correct": 1}],
             {"cover": "cover: 100.00%", "correct": "correct: 50.00%"},
         ),
-        (Avg(rescale="power", power=1, score_scale=1), [1, 0], {"score": "AVG: 50.00%"}),
-        (AvgThreshold("power", power=2), [5, 4, 3, 0], {"score": "AVG: 50.00", "above_threshold": "above60: 2"}),
-        (AvgThreshold("linear"), [5, 4, 3, 0], {"score": "AVG: 60.00", "above_threshold": "above60: 2"}),
+        (
+            Avg(rescale="power", power=1, score_scale=1),
+            [1, 0],
+            {"score": "AVG: 50.00%"},
+        ),
+        (
+            AvgThreshold("power", power=2),
+            [5, 4, 3, 0],
+            {"score": "AVG: 50.00", "above_threshold": "above60: 2"},
+        ),
+        (
+            AvgThreshold("linear"),
+            [5, 4, 3, 0],
+            {"score": "AVG: 60.00", "above_threshold": "above60: 2"},
+        ),
         (
             AvgWER(),
-            [{"ref_len": 10, "subs": 1, "dele": 1, "inse": 0}, {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4}],
+            [
+                {"ref_len": 10, "subs": 1, "dele": 1, "inse": 0},
+                {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4},
+            ],
             {"score": "WER_or_CER: 40.00%"},
         ),
-        (AvgWER(reverse=True), [{"ref_len": 5, "subs": 0, "dele": 0, "inse": 6}], {"score": "Consis: -20.00%"}),
+        (
+            AvgWER(reverse=True),
+            [{"ref_len": 5, "subs": 0, "dele": 0, "inse": 6}],
+            {"score": "Consis: -20.00%"},
+        ),
         (AvgMOS(), [3.0, 4.0], {"score": "DNSMOS: 3.50"}),
     ],
 )
-def test_the_built_in_summaries_give_the_published_strings(summarizer, scores, expected):
+def test_the_built_in_summaries_give_the_published_strings(
+    summarizer, scores, expected
+):
     assert summarizer.statistic(scores) == expected
 
 
@@ -242,14 +295,22 @@ def scored(project, *scores):
         "src/evaluator/contains.py",
         "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': i['given']} for i in infos]\n",  # noqa: E501
     )
-    rows = [{"key": str(n), "pred": "p", "ref": "r", "given": given} for n, given in enumerate(scores)]
+    rows = [
+        {"key": str(n), "pred": "p", "ref": "r", "given": given}
+        for n, given in enumerate(scores)
+    ]
     project.rows(*rows, file="save/prediction/echo/task.jsonl")
 
 
-def test_the_rescaled_mean_and_the_share_above_the_bar_are_numbers_with_intervals(project):
+def test_the_rescaled_mean_and_the_share_above_the_bar_are_numbers_with_intervals(
+    project,
+):
     scored(project, 5, 4, 3, 0)
     project.entry(
-        "summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "power", "power": 2, "threshold": 60}
+        "summarizer",
+        "avg",
+        "src.summarizer.summarizer.AvgThreshold",
+        {"rescale": "power", "power": 2, "threshold": 60},
     )
 
     result, _ = project.televal("eval")
@@ -264,7 +325,10 @@ def test_the_rescaled_mean_and_the_share_above_the_bar_are_numbers_with_interval
 
 
 def test_an_error_rate_is_pooled_and_has_an_interval(project):
-    counts = [{"ref_len": 10, "subs": 1, "dele": 1, "inse": 0}, {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4}]
+    counts = [
+        {"ref_len": 10, "subs": 1, "dele": 1, "inse": 0},
+        {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4},
+    ]
     scored(project, *counts)
     project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {})
 
@@ -293,12 +357,17 @@ def test_a_users_summarizer_gets_the_raw_scores_in_the_order_of_the_file(project
 
 def test_a_summarizer_that_returns_no_dict_is_named(project):
     scored(project, 1)
-    project.write("src/summarizer/mine.py", "class Mine:\n    def statistic(self, scores):\n        return 3\n")
+    project.write(
+        "src/summarizer/mine.py",
+        "class Mine:\n    def statistic(self, scores):\n        return 3\n",
+    )
     project.entry("summarizer", "avg", "src.summarizer.mine.Mine", {})
 
     result, _ = project.televal("eval")
 
-    assert any("Mine.statistic returned a int, not a dict" in note for note in result.notes)
+    assert any(
+        "Mine.statistic returned a int, not a dict" in note for note in result.notes
+    )
 
 
 def test_a_judges_decimals_are_kept_and_what_is_no_score_is_refused():
@@ -311,20 +380,39 @@ def test_a_judges_decimals_are_kept_and_what_is_no_score_is_refused():
 
 def test_every_judge_task_shows_the_answer_and_no_raw_list():
     for prompt in TASK_PROMPT_MAP.values():
-        text = prompt("the answer", ["one", "two"], query="the question", para_name="cough")
+        text = prompt(
+            "the answer", ["one", "two"], query="the question", para_name="cough"
+        )
 
         assert "the answer" in text and "the question" in text and "['" not in text
 
 
 def test_a_judge_of_assay_takes_the_place_of_keys(project):
     project.entry(
-        "evaluator", "contains", "src.evaluator.llm.LLMScorer",
-        {"llm_name": "gpt4o", "judge_task": "humanlike", "api_keys": {"key1": "xxx"}, "max_workers": 3},
-    )  # fmt: skip
-    project.write("judge.py", 'def generate(messages):\n    return \'{"Explanation": "fine", "Score": 4.5}\'\n')
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "linear"})
+        "evaluator",
+        "contains",
+        "src.evaluator.llm.LLMScorer",
+        {
+            "llm_name": "gpt4o",
+            "judge_task": "humanlike",
+            "api_keys": {"key1": "xxx"},
+            "max_workers": 3,
+        },
+    )
+    project.write(
+        "judge.py",
+        'def generate(messages):\n    return \'{"Explanation": "fine", "Score": 4.5}\'\n',
+    )
+    project.entry(
+        "summarizer",
+        "avg",
+        "src.summarizer.summarizer.AvgThreshold",
+        {"rescale": "linear"},
+    )
 
-    result = project.run("task", judges={"judge": f"{project.root / 'judge.py'}:generate"})
+    result = project.run(
+        "task", judges={"judge": f"{project.root / 'judge.py'}:generate"}
+    )
 
     assert result.results[0].value == 90.0
     assert result.results[0].details["statistic"]["above_threshold"] == "above60: 2"
@@ -356,16 +444,27 @@ def test_the_name_of_an_error_rate_is_that_of_its_era(project, era, label):
     )
     project.write("src/evaluator/contains.py", evaluator)
     project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {})
-    project.rows({"key": "x", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl")
+    project.rows(
+        {"key": "x", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl"
+    )
 
     project.televal("eval", era=era)
 
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": f"{label}: 25.00%"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": f"{label}: 25.00%"}
+    ]
 
 
 def test_a_speech_evaluator_asks_for_its_recognizer(project):
-    project.entry("evaluator", "contains", "src.evaluator.asr.ASR", {"model": "paraformer-zh", "max_workers": 1})
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {"reverse": True})
+    project.entry(
+        "evaluator",
+        "contains",
+        "src.evaluator.asr.ASR",
+        {"model": "paraformer-zh", "max_workers": 1},
+    )
+    project.entry(
+        "summarizer", "avg", "src.summarizer.summarizer.AvgWER", {"reverse": True}
+    )
 
     with pytest.raises(Exception, match="needs a model as 'asr'"):
         project.run("task")

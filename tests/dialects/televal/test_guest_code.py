@@ -14,7 +14,11 @@ from assay.dialects.televal.facade.evaluator.base import ExistMatch
 from assay.dialects.televal.facade.models.base import Model
 from assay.dialects.televal.facade.prompt.llm_judge import TASK_PROMPT_MAP
 from assay.dialects.televal.facade.prompt.template import DataTemplate
-from assay.dialects.televal.facade.summarizer.summarizer import AvgInfo, AvgThreshold, Summarizer
+from assay.dialects.televal.facade.summarizer.summarizer import (
+    AvgInfo,
+    AvgThreshold,
+    Summarizer,
+)
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 
@@ -52,7 +56,11 @@ def emotion(messages):
 
 @pytest.mark.parametrize(
     ("kind", "queries"),
-    [("Filtered", ["null"]), ("Upper", ["Q:is it 1949?", "Q:null"]), ("ByFrame", ["null"])],
+    [
+        ("Filtered", ["null"]),
+        ("Upper", ["Q:is it 1949?", "Q:null"]),
+        ("ByFrame", ["null"]),
+    ],
 )
 def test_what_a_users_loader_gives_is_what_the_model_is_asked(project, kind, queries):
     project.write("src/my_data.py", LOADERS)
@@ -60,13 +68,23 @@ def test_what_a_users_loader_gives_is_what_the_model_is_asked(project, kind, que
 
     project.televal("infer")
 
-    assert [line["query"] for line in project.lines("save/prediction/echo/task.jsonl")] == queries
+    assert [
+        line["query"] for line in project.lines("save/prediction/echo/task.jsonl")
+    ] == queries
 
 
 def test_gaps_of_a_users_table_are_nothing_to_the_template(project):
     project.write("src/my_data.py", LOADERS)
-    project.entry("dataset", "data", "src.my_data.ByFrame", {**project.args["dataset"], "extra_col": ["more"]})
-    project.rows({"key": "a", "query": "q", "answer": "q", "more": 1}, {"key": "b", "query": "r", "answer": "r"})
+    project.entry(
+        "dataset",
+        "data",
+        "src.my_data.ByFrame",
+        {**project.args["dataset"], "extra_col": ["more"]},
+    )
+    project.rows(
+        {"key": "a", "query": "q", "answer": "q", "more": 1},
+        {"key": "b", "query": "r", "answer": "r"},
+    )
 
     project.televal("infer")
 
@@ -87,25 +105,42 @@ def test_an_evaluator_of_lists_gets_the_batches_of_the_file(project, times):
 
     project.televal("eval", bsz=3)
 
-    scores = [line["score"] for line in project.lines("save/result/echo/task_judge.jsonl")]
+    scores = [
+        line["score"] for line in project.lines("save/result/echo/task_judge.jsonl")
+    ]
     assert scores == [1, 2, 3, 1, 2, 3, 1]
 
 
-def test_lists_are_judged_again_in_batches_of_another_size_and_beside_a_changed_line(project):
-    counting = RANK.replace('"score": n + 1', '"score": n + 10 * sum(len(pred) for pred in preds)')
+def test_lists_are_judged_again_in_batches_of_another_size_and_beside_a_changed_line(
+    project,
+):
+    counting = RANK.replace(
+        '"score": n + 1', '"score": n + 10 * sum(len(pred) for pred in preds)'
+    )
     project.write("src/evaluator/rank.py", counting)
     project.entry("evaluator", "contains", "src.evaluator.rank.Rank", {})
     rows = [{"key": str(n), "pred": "x", "ref": "x"} for n in range(4)]
     seen = []
     for size, first in ((4, "x"), (2, "x"), (2, "xx")):
-        project.rows({**rows[0], "pred": first}, *rows[1:], file="save/prediction/echo/task.jsonl")
+        project.rows(
+            {**rows[0], "pred": first},
+            *rows[1:],
+            file="save/prediction/echo/task.jsonl",
+        )
         project.televal("eval", bsz=size)
-        seen.append([line["score"] for line in project.lines("save/result/echo/task_judge.jsonl")])
+        seen.append(
+            [
+                line["score"]
+                for line in project.lines("save/result/echo/task_judge.jsonl")
+            ]
+        )
 
     assert seen == [[40, 41, 42, 43], [20, 21, 20, 21], [30, 31, 20, 21]]
 
 
-def test_an_evaluator_of_lists_is_asked_line_by_line_where_the_lines_are_not_known_yet(project):
+def test_an_evaluator_of_lists_is_asked_line_by_line_where_the_lines_are_not_known_yet(
+    project,
+):
     project.write("src/evaluator/rank.py", RANK)
     project.entry("evaluator", "contains", "src.evaluator.rank.Rank", {})
     project.change("eval_task", "judge", batch_size=2)
@@ -129,26 +164,39 @@ def test_judging_by_another_eval_task_does_not_need_the_tasks_own(project):
 
     project.televal("eval", eval_task="judge")
 
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": "AVG: 50.00%"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": "AVG: 50.00%"}
+    ]
 
 
 def test_judging_needs_neither_model_nor_template_nor_data(project):
     project.televal("infer")
-    for path in ("src/models/echo.py", "registry/model/echo.yaml", "registry/template/ask.yaml"):
+    for path in (
+        "src/models/echo.py",
+        "registry/model/echo.yaml",
+        "registry/template/ask.yaml",
+    ):
         (project.root / path).unlink()
     (project.registry / "dataset" / "data.yaml").unlink()
 
     project.televal("eval")
 
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": "AVG: 50.00%"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": "AVG: 50.00%"}
+    ]
 
 
 def test_predictions_that_upstream_named_by_the_dataset_are_found(project):
-    project.rows({"key": "a", "pred": "1949", "ref": "1949"}, file="save/prediction/echo/data.jsonl")
+    project.rows(
+        {"key": "a", "pred": "1949", "ref": "1949"},
+        file="save/prediction/echo/data.jsonl",
+    )
 
     project.televal("eval")
 
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": "AVG: 100.00%"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": "AVG: 100.00%"}
+    ]
 
 
 def test_a_model_that_is_named_by_its_file_leaves_its_predictions(project):
@@ -168,7 +216,12 @@ def test_a_judge_that_asks_its_own_way_is_asked_that_way(project):
     )
     args = {"llm_name": "m", "judge_task": "aed", "api_keys": {"k1": "v1"}}
     project.entry("evaluator", "contains", "src.evaluator.mine.Mine", args)
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "linear"})
+    project.entry(
+        "summarizer",
+        "avg",
+        "src.summarizer.summarizer.AvgThreshold",
+        {"rescale": "linear"},
+    )
     project.televal("infer")
 
     with pytest.warns(UserWarning, match="holds a key"):
@@ -196,7 +249,12 @@ def test_scores_that_are_texts_are_numbers():
 
 
 def test_scores_beyond_the_scale_still_have_a_summary(project):
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "power"})
+    project.entry(
+        "summarizer",
+        "avg",
+        "src.summarizer.summarizer.AvgThreshold",
+        {"rescale": "power"},
+    )
     project.write(
         "src/evaluator/contains.py",
         "class Contains:\n    def evaluate(self, preds, refs, infos):\n"
@@ -206,27 +264,50 @@ def test_scores_beyond_the_scale_still_have_a_summary(project):
 
     project.televal("eval")
 
-    assert project.lines("save/summary/echo/task_judge.jsonl")[0]["score"] == "AVG: 324.00"
+    assert (
+        project.lines("save/summary/echo/task_judge.jsonl")[0]["score"] == "AVG: 324.00"
+    )
 
 
 @pytest.mark.parametrize(("strict", "score"), [(True, 60.0), (False, 90.0)])
-def test_the_feelings_that_are_listened_for_are_those_of_the_answer(project, strict, score):
+def test_the_feelings_that_are_listened_for_are_those_of_the_answer(
+    project, strict, score
+):
     helpers = project.write("helpers.py", HELPERS)
     sound = project.wav("a.wav")
-    line = {"key": "a", "pred": "x", "ref": "angry", "answer_emo": ["happy", "neutral"], "pred_audio": str(sound)}
+    line = {
+        "key": "a",
+        "pred": "x",
+        "ref": "angry",
+        "answer_emo": ["happy", "neutral"],
+        "pred_audio": str(sound),
+    }
     project.rows(line, file="save/prediction/echo/task.jsonl")
-    project.entry("evaluator", "contains", "src.evaluator.emo2vec.Emo2vec", {"model": "m", "strict": strict})
+    project.entry(
+        "evaluator",
+        "contains",
+        "src.evaluator.emo2vec.Emo2vec",
+        {"model": "m", "strict": strict},
+    )
 
     project.televal("eval", base=RunOptions(judges={"emotion": f"{helpers}:emotion"}))
 
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": f"AVG: {score:.2f}%"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": f"AVG: {score:.2f}%"}
+    ]
 
 
 def test_judges_are_told_what_the_columns_mean():
-    age = TASK_PROMPT_MAP["age_care"]("P", "child", query="q", answer_age=["for a child"], answer_common="for all")
+    age = TASK_PROMPT_MAP["age_care"](
+        "P", "child", query="q", answer_age=["for a child"], answer_common="for all"
+    )
     feeling = TASK_PROMPT_MAP["emotion_understand"]("P", "sad", query="q")
 
-    assert "[age of the speaker]\nchild" in age and "for a child" in age and "for all" in age
+    assert (
+        "[age of the speaker]\nchild" in age
+        and "for a child" in age
+        and "for all" in age
+    )
     assert "[feeling of the user]\nsad" in feeling and "expected" not in feeling
 
 
@@ -236,7 +317,14 @@ def test_a_judge_of_assay_is_told_every_column_of_a_prediction(project):
         "def judge(messages):\n    text = str(messages)\n"
         '    return \'{"Explanation": "", "Score": %d}\' % (5 if \'for a child\' in text else 0)\n',
     )
-    line = {"key": "a", "pred": "x", "ref": "child", "query": "q", "answer_age": ["for a child"], "answer_common": "c"}
+    line = {
+        "key": "a",
+        "pred": "x",
+        "ref": "child",
+        "query": "q",
+        "answer_age": ["for a child"],
+        "answer_common": "c",
+    }
     project.rows(line, file="save/prediction/echo/task.jsonl")
     args = {"llm_name": "m", "judge_task": "age_care", "api_keys": {"k": "xxx"}}
     project.entry("evaluator", "contains", "src.evaluator.llm.LLMScorer", args)
@@ -272,25 +360,52 @@ def test_a_sound_in_a_column_of_another_name_becomes_a_file(project):
     sound = {"bytes": project.wav("a.wav").read_bytes(), "path": None}
     folder = project.root / "data" / "parts"
     folder.mkdir()
-    parquet.write_table(pa.Table.from_pylist([{"key": "a", "audio_only": sound, "answer": "x"}]), folder / "a.parquet")
+    parquet.write_table(
+        pa.Table.from_pylist([{"key": "a", "audio_only": sound, "answer": "x"}]),
+        folder / "a.parquet",
+    )
     project.change("dataset", "data", file="data/parts")
     text = [{"role": "user", "content": {"audio": "{{audio_only}}"}}]
-    project.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": text})
-    project.model("    def generate_once(self, audio, **kwargs):\n        return {'pred': audio}\n")
+    project.entry(
+        "template", "ask", "src.prompt.template.DataTemplate", {"template": text}
+    )
+    project.model(
+        "    def generate_once(self, audio, **kwargs):\n        return {'pred': audio}\n"
+    )
 
     project.televal("infer")
 
-    assert project.lines("save/prediction/echo/task.jsonl")[0]["pred"].endswith("a_audio_only.wav")
+    assert project.lines("save/prediction/echo/task.jsonl")[0]["pred"].endswith(
+        "a_audio_only.wav"
+    )
 
 
 @pytest.mark.parametrize(
     ("files", "era"),
     [
-        ({"src/dataset.py": "class BatchLoader:\n    def __init__(self, file, is_local=False): ..."}, "seed"),
-        ({"src/dataset.py": "class BatchLoader:\n    def __init__(self, file, do_infer=True): ..."}, "newest"),
+        (
+            {
+                "src/dataset.py": "class BatchLoader:\n    def __init__(self, file, is_local=False): ..."
+            },
+            "seed",
+        ),
+        (
+            {
+                "src/dataset.py": "class BatchLoader:\n    def __init__(self, file, do_infer=True): ..."
+            },
+            "newest",
+        ),
         ({"registry/evaluator/a.yaml": "a: {args: {judge_task: nsv_care}}"}, "newest"),
-        ({"registry/evaluator/a.yaml": "a:\n  args:\n    judge_task: para_care"}, "seed"),
-        ({"registry/dataset/a.yaml": "a:\n  args:\n    is_local: True\n    batch_size: 2"}, "seed"),
+        (
+            {"registry/evaluator/a.yaml": "a:\n  args:\n    judge_task: para_care"},
+            "seed",
+        ),
+        (
+            {
+                "registry/dataset/a.yaml": "a:\n  args:\n    is_local: True\n    batch_size: 2"
+            },
+            "seed",
+        ),
         ({"registry/eval_task/a.yaml": "a:\n  args:\n    batch_size: 2"}, "newest"),
         ({}, "newest"),
     ],
@@ -308,8 +423,13 @@ def test_a_model_that_is_asked_directly_gets_sounds_as_it_declares_them(project)
         def generate_once(self, audio, **kwargs):
             return {"pred": audio, "told": sorted(kwargs)}
 
-    fitting, wide = project.wav("fit.wav"), project.wav("wide.wav", rate=44100, channels=2)
-    ask = [[{"role": "user", "content": {"audio": str(path)}}] for path in (fitting, wide)]
+    fitting, wide = (
+        project.wav("fit.wav"),
+        project.wav("wide.wav", rate=44100, channels=2),
+    )
+    ask = [
+        [{"role": "user", "content": {"audio": str(path)}}] for path in (fitting, wide)
+    ]
 
     first, second = Echo().inference(ask)
 
@@ -321,17 +441,28 @@ def test_a_model_that_is_asked_directly_gets_sounds_as_it_declares_them(project)
 
 @pytest.mark.parametrize(
     ("pred", "ref", "keep_punc", "score"),
-    [("北 京", ["北京"], True, 1), ("a, b", ["a,b"], True, 1), ("a b", ["a,b"], True, 0), ("a b", ["a,b"], False, 1),
-     (None, ["none"], False, 0), ("ＡＢＣ", ["abc"], False, 1), ("U.S.A", ["U.S.A"], True, 1)],
-)  # fmt: skip
-def test_exist_match_keeps_punctuation_as_tokens_and_takes_no_answer_for_none(pred, ref, keep_punc, score):
+    [
+        ("北 京", ["北京"], True, 1),
+        ("a, b", ["a,b"], True, 1),
+        ("a b", ["a,b"], True, 0),
+        ("a b", ["a,b"], False, 1),
+        (None, ["none"], False, 0),
+        ("ＡＢＣ", ["abc"], False, 1),
+        ("U.S.A", ["U.S.A"], True, 1),
+    ],
+)
+def test_exist_match_keeps_punctuation_as_tokens_and_takes_no_answer_for_none(
+    pred, ref, keep_punc, score
+):
     (made,) = ExistMatch(keep_punc=keep_punc).evaluate([pred], [ref], [{"key": "a"}])
 
     assert made["score"] == score
 
 
 def test_a_gap_in_a_row_is_nothing_to_a_template_that_is_one_text():
-    template = DataTemplate('[{"text": {% if answer is none %}"bot"{% else %}{{ answer | tojson }}{% endif %}}]')
+    template = DataTemplate(
+        '[{"text": {% if answer is none %}"bot"{% else %}{{ answer | tojson }}{% endif %}}]'
+    )
 
     assert template.load(answer=float("nan")) == [{"text": "bot"}]
 
@@ -350,23 +481,65 @@ def test_the_command_follows_upstream_when_asked(project, monkeypatch, capsys):
     project.rows({"key": "a", "query": "is it 1949?", "answer": "1949"})
 
     for mode in ("infer", "eval"):
-        assert main(["televal", "--mode", mode, "--task", "task", "--save_dir", "res", "--upstream"]) == 0
+        assert (
+            main(
+                [
+                    "televal",
+                    "--mode",
+                    mode,
+                    "--task",
+                    "task",
+                    "--save_dir",
+                    "res",
+                    "--upstream",
+                ]
+            )
+            == 0
+        )
 
     written = (project.root / "res").glob("*/echo/*.jsonl")
-    files = sorted(file.relative_to(project.root / "res").as_posix() for file in written)
-    assert files == ["prediction/echo/data.jsonl", "result/echo/data_judge.jsonl", "summary/echo/data_judge.jsonl"]
+    files = sorted(
+        file.relative_to(project.root / "res").as_posix() for file in written
+    )
+    assert files == [
+        "prediction/echo/data.jsonl",
+        "result/echo/data_judge.jsonl",
+        "summary/echo/data_judge.jsonl",
+    ]
 
 
 def test_names_that_upstream_lacks_are_faults_under_upstream(project):
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.Avg", {"score_scale": 1})
+    project.entry(
+        "summarizer", "avg", "src.summarizer.summarizer.Avg", {"score_scale": 1}
+    )
     project.televal("infer")
     project.televal("eval")
-    execute(Asked("infer", "task", str(project.registry), save_dir=str(project.root / "up"), upstream=True),
-            RunOptions(), Silent())  # fmt: skip
+    execute(
+        Asked(
+            "infer",
+            "task",
+            str(project.registry),
+            save_dir=str(project.root / "up"),
+            upstream=True,
+        ),
+        RunOptions(),
+        Silent(),
+    )
 
-    with pytest.raises(UsageError, match=r"avg.yaml:\d+: unknown class 'src.summarizer.summarizer.Avg'"):
-        execute(Asked("eval", "task", str(project.registry), save_dir=str(project.root / "up"), upstream=True),
-                RunOptions(), Silent())  # fmt: skip
+    with pytest.raises(
+        UsageError, match=r"avg.yaml:\d+: unknown class 'src.summarizer.summarizer.Avg'"
+    ):
+        execute(
+            Asked(
+                "eval",
+                "task",
+                str(project.registry),
+                save_dir=str(project.root / "up"),
+                upstream=True,
+            ),
+            RunOptions(),
+            Silent(),
+        )
 
 
 def test_a_script_runs_the_stages_by_upstreams_own_names(project, monkeypatch, capfd):
@@ -381,8 +554,18 @@ def test_a_script_runs_the_stages_by_upstreams_own_names(project, monkeypatch, c
 
     assert main(["python", "tools/run.py"]) == 0
 
-    assert capfd.readouterr().out.splitlines()[-2:] == ["data None", "{'pred': 'echo x'}"]
-    assert json.loads((project.root / "res/prediction/echo/task.jsonl").read_text().splitlines()[0])["key"] == "a"
+    assert capfd.readouterr().out.splitlines()[-2:] == [
+        "data None",
+        "{'pred': 'echo x'}",
+    ]
+    assert (
+        json.loads(
+            (project.root / "res/prediction/echo/task.jsonl")
+            .read_text()
+            .splitlines()[0]
+        )["key"]
+        == "a"
+    )
 
 
 def test_a_judge_is_asked_in_the_words_of_the_users_checkout_under_upstream(project):
@@ -395,12 +578,24 @@ def test_a_judge_is_asked_in_the_words_of_the_users_checkout_under_upstream(proj
         "def judge(messages):\n    assert str(messages).count('THEIRS x 3') == 1, messages\n"
         '    return \'{"Explanation": "e", "Score": 4.9}\'\n',
     )
-    project.rows({"key": "a", "pred": "x", "ref": "r", "n": 3}, file="save/prediction/echo/data.jsonl")
+    project.rows(
+        {"key": "a", "pred": "x", "ref": "r", "n": 3},
+        file="save/prediction/echo/data.jsonl",
+    )
     args = {"llm_name": "m", "judge_task": "aed", "api_keys": {"k": "xxx"}}
     project.entry("evaluator", "contains", "src.evaluator.llm.LLMScorer", args)
 
-    project.televal("eval", base=RunOptions(judges={"judge": f"{helpers}:judge"}), upstream=True)
+    project.televal(
+        "eval", base=RunOptions(judges={"judge": f"{helpers}:judge"}), upstream=True
+    )
 
     (line,) = project.lines("save/result/echo/data_judge.jsonl")
-    assert line == {"key": "a", "pred": "x", "ref": "r", "score": 4.0, "reason": "e", "n": 3}
+    assert line == {
+        "key": "a",
+        "pred": "x",
+        "ref": "r",
+        "score": 4.0,
+        "reason": "e",
+        "n": 3,
+    }
     assert list(line) == ["key", "pred", "ref", "score", "reason", "n"]

@@ -27,9 +27,13 @@ TELLER = """
 @pytest.fixture
 def spoken(project):
     """One question that is heard."""
-    project.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": AUDIO})
+    project.entry(
+        "template", "ask", "src.prompt.template.DataTemplate", {"template": AUDIO}
+    )
     sound = project.wav("data/a.wav")
-    project.rows({"key": "a", "audio": str(sound), "query": "what is said", "answer": "x"})
+    project.rows(
+        {"key": "a", "audio": str(sound), "query": "what is said", "answer": "x"}
+    )
     project.model(TELLER)
     return project
 
@@ -42,9 +46,16 @@ def test_generate_once_gets_the_words_of_the_contract(spoken):
     spoken.run("task")
 
     assert told(spoken) == {
-        "audio": str(spoken.root / "data/a.wav"), "type": "single_turn", "query": None, "assistant": None,
-        "instruct": "", "system": None, "reverse_spkr": False, "use_model_history": True, "save_latest_only": False,
-    }  # fmt: skip
+        "audio": str(spoken.root / "data/a.wav"),
+        "type": "single_turn",
+        "query": None,
+        "assistant": None,
+        "instruct": "",
+        "system": None,
+        "reverse_spkr": False,
+        "use_model_history": True,
+        "save_latest_only": False,
+    }
 
 
 def test_every_role_of_a_template_reaches_the_model(spoken):
@@ -54,7 +65,9 @@ def test_every_role_of_a_template_reaches_the_model(spoken):
         {"role": "user", "content": {"audio": "{{audio}}", "text": "{{query}}"}},
         {"role": "assistant", "content": {"text": "begun"}},
     ]
-    spoken.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": roles})
+    spoken.entry(
+        "template", "ask", "src.prompt.template.DataTemplate", {"template": roles}
+    )
 
     spoken.run("task")
 
@@ -84,13 +97,20 @@ def test_a_stereo_sound_at_another_rate_is_converted_and_the_record_says_so(spok
 
     output = spoken.records()[0]["output"]
     assert output["candidates"][0]["text"] == "1 at 16000"
-    assert output["details"]["audio"] == ["mixed 2 channels to 1", "resampled 44100 Hz to 16000 Hz"]
+    assert output["details"]["audio"] == [
+        "mixed 2 channels to 1",
+        "resampled 44100 Hz to 16000 Hz",
+    ]
 
 
 def test_a_sound_that_cannot_be_read_is_the_fault_of_its_row_alone(spoken):
     broken = spoken.write("data/broken.wav", "no sound at all")
     good = {"key": "a", "audio": str(spoken.root / "data/a.wav"), "answer": "audio"}
-    spoken.rows(good, {**good, "key": "b", "audio": str(broken)}, {**good, "key": "c", "audio": "data/missing.wav"})
+    spoken.rows(
+        good,
+        {**good, "key": "b", "audio": str(broken)},
+        {**good, "key": "c", "audio": "data/missing.wav"},
+    )
 
     result = spoken.run("task")
 
@@ -99,16 +119,23 @@ def test_a_sound_that_cannot_be_read_is_the_fault_of_its_row_alone(spoken):
 
 
 def test_a_model_that_returns_text_gets_an_error_that_names_it(project):
-    project.model("    def generate_once(self, audio, **kwargs):\n        return 'just text'\n")
+    project.model(
+        "    def generate_once(self, audio, **kwargs):\n        return 'just text'\n"
+    )
 
     result = project.run("task", on_error="continue")
 
     assert result.status == "failed"
-    assert any("Echo.generate_once returned 'just text'; it must return a dict" in note for note in result.notes)
+    assert any(
+        "Echo.generate_once returned 'just text'; it must return a dict" in note
+        for note in result.notes
+    )
 
 
 def test_a_model_that_forgets_pred_gets_an_error_that_names_it(project):
-    project.model("    def generate_once(self, audio, **kwargs):\n        return {'text': 'x'}\n")
+    project.model(
+        "    def generate_once(self, audio, **kwargs):\n        return {'text': 'x'}\n"
+    )
 
     result = project.run("task", on_error="continue")
 
@@ -212,28 +239,42 @@ def test_keys_never_name_files_outside_the_folder(spoken):
 
 
 def test_a_model_class_of_one_file_is_a_model_for_any_task(project):
-    rows = project.rows({"id": "1", "question": "hi", "answer": "echo hi"}, file="data/native.jsonl")
+    rows = project.rows(
+        {"id": "1", "question": "hi", "answer": "echo hi"}, file="data/native.jsonl"
+    )
 
-    result = run(str(rows), f"{project.root / 'src/models/echo.py'}:Echo", output=str(project.root / "native"))
+    result = run(
+        str(rows),
+        f"{project.root / 'src/models/echo.py'}:Echo",
+        output=str(project.root / "native"),
+    )
 
     assert result.results[0].value == 1.0
 
 
 def test_a_model_that_cannot_be_built_stops_the_run(project):
-    project.model("    def __init__(self, path):\n        raise OSError('no weights here')\n")
+    project.model(
+        "    def __init__(self, path):\n        raise OSError('no weights here')\n"
+    )
 
-    with pytest.raises(UsageError, match=r"model 'echo' could not be built.*no weights here"):
+    with pytest.raises(
+        UsageError, match=r"model 'echo' could not be built.*no weights here"
+    ):
         project.run("task")
 
 
 def test_a_wrong_argument_of_a_model_names_the_line(project):
     project.change("model", "echo", wieghts="x")
 
-    with pytest.raises(UsageError, match=r"echo.yaml:\d+: model 'echo' has no option 'wieghts'"):
+    with pytest.raises(
+        UsageError, match=r"echo.yaml:\d+: model 'echo' has no option 'wieghts'"
+    ):
         project.run("task")
 
 
-def test_a_run_without_a_named_model_is_kept_under_the_one_the_registry_names(spoken, monkeypatch):
+def test_a_run_without_a_named_model_is_kept_under_the_one_the_registry_names(
+    spoken, monkeypatch
+):
     monkeypatch.chdir(spoken.root)
     spoken.model(SPEAKER)
     spoken.change("infer_task", "task", save_pred_audio=True)

@@ -17,19 +17,25 @@ def guest(project):
 
 def test_ours_serves_the_documents_names_and_the_user_every_other(project):
     project.write(
-        "src/models/mine.py", "from src.models.echo import Echo\nfrom .echo import Echo as Same\nfrom . import echo\n"
+        "src/models/mine.py",
+        "from src.models.echo import Echo\nfrom .echo import Echo as Same\nfrom . import echo\n",
     )
 
     made = guest(project).load(project.root / "src/models/mine.py")
 
     assert made.Echo is made.Same is made.echo.Echo
-    assert made.Echo.__mro__[1].__module__ == "assay.dialects.televal.facade.models.base"
+    assert (
+        made.Echo.__mro__[1].__module__ == "assay.dialects.televal.facade.models.base"
+    )
 
 
 def test_ours_wins_over_a_users_file_of_that_name_and_lends_it_what_it_lacks(project):
-    project.write("src/dataset.py", "class BatchLoader:\n    pass\n\nclass Mine:\n    pass\n")
     project.write(
-        "src/use.py", "from src.dataset import BatchLoader, Mine\nimport src.dataset\nAGAIN = src.dataset.Mine\n"
+        "src/dataset.py", "class BatchLoader:\n    pass\n\nclass Mine:\n    pass\n"
+    )
+    project.write(
+        "src/use.py",
+        "from src.dataset import BatchLoader, Mine\nimport src.dataset\nAGAIN = src.dataset.Mine\n",
     )
 
     made = guest(project).load(project.root / "src/use.py")
@@ -58,13 +64,19 @@ def test_a_name_that_nobody_has_says_so(project):
 
     made = guest(project).load(project.root / "src/use.py")
 
-    assert "the televal dialect has no" in made.SAID and "'nothing' in 'src.utils'" in made.SAID
+    assert (
+        "the televal dialect has no" in made.SAID
+        and "'nothing' in 'src.utils'" in made.SAID
+    )
     assert "has no module 'src.nowhere'" in made.ALSO
 
 
 def test_a_neighbour_that_fails_to_import_can_be_caught_as_in_python(project):
     project.write("src/models/heavy.py", "import a_library_nobody_has\n")
-    project.write("src/use.py", "try:\n    from src.models import heavy\nexcept ImportError:\n    heavy = None\n")
+    project.write(
+        "src/use.py",
+        "try:\n    from src.models import heavy\nexcept ImportError:\n    heavy = None\n",
+    )
 
     assert guest(project).load(project.root / "src/use.py").heavy is None
 
@@ -72,14 +84,18 @@ def test_a_neighbour_that_fails_to_import_can_be_caught_as_in_python(project):
 def test_nothing_of_it_is_seen_elsewhere_in_the_process(project):
     guest(project).load(project.root / "src/models/echo.py")
 
-    assert not [name for name in sys.modules if name == "src" or name.startswith("src.")]
+    assert not [
+        name for name in sys.modules if name == "src" or name.startswith("src.")
+    ]
 
 
 def test_two_projects_with_files_of_one_name_do_not_meet(tmp_path):
     from .conftest import Project
 
     one, two = Project(tmp_path / "one"), Project(tmp_path / "two")
-    two.model("    def generate_once(self, audio, **kwargs):\n        return {'pred': 'no 1949'}\n")
+    two.model(
+        "    def generate_once(self, audio, **kwargs):\n        return {'pred': 'no 1949'}\n"
+    )
 
     values = [project.run("task").results[0].value for project in (one, two, one)]
 
@@ -117,7 +133,13 @@ def test_in_a_notebook_the_names_are_importable_until_they_are_disabled(project)
         "try:\n    import src.utils\nexcept ImportError:\n    print('gone')\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", cells], cwd=project.root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", cells],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.stdout.splitlines() == [
         "assay.dialects.televal.facade.models.base {'score': 'AVG: 100.00%'}",
@@ -132,8 +154,14 @@ def test_inference_of_the_base_class_leads_a_dialogue_as_the_guest_does(project)
         def generate_multiturn(self, audio, user_history, assistant_history, **kwargs):
             return {"pred": f"{kwargs['user_query']} after {len(assistant_history)}"}
 
-    turns = [{"role": r, "round": n, "content": {"text": f"{r}{n}"}} for n in "12" for r in "AB"]
-    (records,) = Talker().inference([{"nrounds": 2, "dialogue": turns}], use_model_history=True)
+    turns = [
+        {"role": r, "round": n, "content": {"text": f"{r}{n}"}}
+        for n in "12"
+        for r in "AB"
+    ]
+    (records,) = Talker().inference(
+        [{"nrounds": 2, "dialogue": turns}], use_model_history=True
+    )
 
     assert [record["pred"] for record in records] == ["A1 after 0", "A2 after 1"]
     assert [record["ref"] for record in records] == ["B1", "B2"]
@@ -144,7 +172,9 @@ def test_spreading_a_model_over_devices_names_what_is_missing(monkeypatch):
 
     monkeypatch.setattr(model_utils.importlib, "import_module", _missing)
 
-    with pytest.raises(MissingExtra, match="torch, which load_model_with_auto_device_map needs"):
+    with pytest.raises(
+        MissingExtra, match="torch, which load_model_with_auto_device_map needs"
+    ):
         model_utils.load_model_with_auto_device_map("anything")
 
 
@@ -162,7 +192,9 @@ def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tm
 
     asked = []
     model = SimpleNamespace(modules=lambda: [model, Layer(), Layer()])
-    auto = SimpleNamespace(from_pretrained=lambda name, **options: asked.append(options) or model)
+    auto = SimpleNamespace(
+        from_pretrained=lambda name, **options: asked.append(options) or model
+    )
     libraries = {
         "torch": SimpleNamespace(float16="half"),
         "accelerate": SimpleNamespace(
@@ -172,15 +204,22 @@ def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tm
             utils=SimpleNamespace(get_balanced_memory=lambda model, dtype: "balanced"),
         ),
         "transformers": SimpleNamespace(
-            AutoModelForCausalLM=auto, AutoTokenizer=SimpleNamespace(from_pretrained=lambda *a, **k: "tokens")
+            AutoModelForCausalLM=auto,
+            AutoTokenizer=SimpleNamespace(from_pretrained=lambda *a, **k: "tokens"),
         ),
     }
     monkeypatch.setattr(model_utils.importlib, "import_module", libraries.__getitem__)
 
-    made = model_utils.load_model_with_auto_device_map(str(tmp_path), None, ["Layer"], return_tokenizer=True)
+    made = model_utils.load_model_with_auto_device_map(
+        str(tmp_path), None, ["Layer"], return_tokenizer=True
+    )
 
     assert made == (model, "tokens")
-    assert asked[1] == {"torch_dtype": "half", "trust_remote_code": True, "device_map": {"": ("balanced", ["Layer"])}}
+    assert asked[1] == {
+        "torch_dtype": "half",
+        "trust_remote_code": True,
+        "device_map": {"": ("balanced", ["Layer"])},
+    }
     with pytest.raises(ValueError, match="not in allowed no_split_module_classes"):
         model_utils.load_model_with_auto_device_map(str(tmp_path), None, ["Head"])
     assert Path(tmp_path).is_dir()

@@ -103,7 +103,12 @@ def write_rows(tmp_path):
 @pytest.fixture
 def parity_rows(write_rows):
     """Twenty rows, every other one `yes`."""
-    return write_rows([{"text": f"is {n} even?", "label": "no" if n % 2 else "yes"} for n in range(20)])
+    return write_rows(
+        [
+            {"text": f"is {n} even?", "label": "no" if n % 2 else "yes"}
+            for n in range(20)
+        ]
+    )
 
 
 @pytest.fixture
@@ -112,8 +117,13 @@ def evaluate_on(tmp_path):
 
     def evaluate(reference, answers="yes", *, model=None, folder="run", **settings):
         output = tmp_path / folder
-        result = run(str(reference), model or Scripted(answers), output=str(output), **settings)
-        lines = [json.loads(line) for line in (output / "records.jsonl").read_text().splitlines()]
+        result = run(
+            str(reference), model or Scripted(answers), output=str(output), **settings
+        )
+        lines = [
+            json.loads(line)
+            for line in (output / "records.jsonl").read_text().splitlines()
+        ]
         return result, [line for line in lines if line["kind"] == "output"]
 
     return evaluate

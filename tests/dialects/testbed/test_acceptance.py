@@ -47,16 +47,25 @@ def test_item_1_a_prompt_rendered_by_a_users_template_ends_with_the_header_and_n
 ):
     from assay.dialects.testbed import model
 
-    _, asked = evaluate_on(parity_file, model=model(f"{stand_in_file}:Mine", {}), data=str(parity_rows), num_fewshot=2)
+    _, asked = evaluate_on(
+        parity_file,
+        model=model(f"{stand_in_file}:Mine", {}),
+        data=str(parity_rows),
+        num_fewshot=2,
+    )
 
     rendered = [record["output"]["details"]["rendered"] for record in asked]
     assert all(text.endswith("even?<|end|><|assistant|>") for text in rendered)
     assert all(text.count("<|assistant|>") == 3 for text in rendered)
 
 
-def test_item_2_the_same_queries_are_asked_whatever_the_number_of_shots(parity_file, parity_rows, evaluate_on):
+def test_item_2_the_same_queries_are_asked_whatever_the_number_of_shots(
+    parity_file, parity_rows, evaluate_on
+):
     for shots in (0, 1, 4, 8):
-        result, asked = evaluate_on(parity_file, data=str(parity_rows), num_fewshot=shots, folder=f"run{shots}")
+        result, asked = evaluate_on(
+            parity_file, data=str(parity_rows), num_fewshot=shots, folder=f"run{shots}"
+        )
 
         assert [record["id"] for record in asked] == [str(n) for n in range(20)]
         assert result.results[0].n == 20
@@ -66,34 +75,60 @@ def test_item_2_the_same_queries_are_asked_whatever_the_number_of_shots(parity_f
             assert record["id"] not in drawn
 
 
-def test_item_2_shots_are_recorded_and_the_same_on_a_second_run(parity_file, parity_rows, evaluate_on):
+def test_item_2_shots_are_recorded_and_the_same_on_a_second_run(
+    parity_file, parity_rows, evaluate_on
+):
     settings = {"data": str(parity_rows), "num_fewshot": 4, "seed": 3}
     _, first = evaluate_on(parity_file, folder="first", **settings)
     _, second = evaluate_on(parity_file, folder="second", **settings)
     _, other = evaluate_on(parity_file, folder="other", **{**settings, "seed": 4})
 
-    assert [r["details"]["shots"] for r in first] == [r["details"]["shots"] for r in second]
-    assert [r["details"]["shots"] for r in first] != [r["details"]["shots"] for r in other]
+    assert [r["details"]["shots"] for r in first] == [
+        r["details"]["shots"] for r in second
+    ]
+    assert [r["details"]["shots"] for r in first] != [
+        r["details"]["shots"] for r in other
+    ]
 
 
-def test_item_3_images_stand_at_their_places_and_keep_their_own_bytes(tmp_path, write_rows, evaluate_on):
+def test_item_3_images_stand_at_their_places_and_keep_their_own_bytes(
+    tmp_path, write_rows, evaluate_on
+):
     pictures(tmp_path, 3)
     (tmp_path / "colours.py").write_text(IMAGES)
-    rows = write_rows([{"question": f"q{n}", "answer": "red", "pictures": f"{n}.png"} for n in range(3)])
+    rows = write_rows(
+        [
+            {"question": f"q{n}", "answer": "red", "pictures": f"{n}.png"}
+            for n in range(3)
+        ]
+    )
 
-    result, asked = evaluate_on(tmp_path / "colours.py", "red", data=str(rows), num_fewshot=1)
+    result, asked = evaluate_on(
+        tmp_path / "colours.py", "red", data=str(rows), num_fewshot=1
+    )
 
     assert result.results[0].value == 1.0
     shot = asked[0]["details"]["shots"][0]
-    parts = [turn["content"][0] for turn in asked[0]["prompt"] if turn["role"] == "image"]
-    assert [part["sha256"] for part in parts] == [Image(tmp_path / f"{n}.png").digest for n in (shot, 0)]
+    parts = [
+        turn["content"][0] for turn in asked[0]["prompt"] if turn["role"] == "image"
+    ]
+    assert [part["sha256"] for part in parts] == [
+        Image(tmp_path / f"{n}.png").digest for n in (shot, 0)
+    ]
 
 
-def test_item_3_a_mismatch_of_places_and_images_is_the_error_of_that_row(tmp_path, write_rows, evaluate_on):
+def test_item_3_a_mismatch_of_places_and_images_is_the_error_of_that_row(
+    tmp_path, write_rows, evaluate_on
+):
     pictures(tmp_path, 3)
     (tmp_path / "colours.py").write_text(IMAGES)
     given = ["0.png", ["1.png", "2.png"], "2.png"]
-    rows = write_rows([{"question": f"q{n}", "answer": "red", "pictures": p} for n, p in enumerate(given)])
+    rows = write_rows(
+        [
+            {"question": f"q{n}", "answer": "red", "pictures": p}
+            for n, p in enumerate(given)
+        ]
+    )
 
     result, asked = evaluate_on(tmp_path / "colours.py", "red", data=str(rows))
 
@@ -103,7 +138,9 @@ def test_item_3_a_mismatch_of_places_and_images_is_the_error_of_that_row(tmp_pat
     assert any("rows.jsonl:2" in note and said in note for note in result.notes)
 
 
-def test_item_4_a_users_sampler_chooses_the_shots_and_is_named_in_the_record(tmp_path, evaluate_on):
+def test_item_4_a_users_sampler_chooses_the_shots_and_is_named_in_the_record(
+    tmp_path, evaluate_on
+):
     (tmp_path / "similar.py").write_text(
         """
 from testbed.data import prepare_dataloader, register_dataset_retriever
@@ -130,18 +167,33 @@ dataloader = prepare_dataloader([train, val], batch_size=2, num_per_dataset=[2, 
 
     result, asked = evaluate_on(tmp_path / "similar.py", ["AXE", "BOX", "wrong"])
 
-    assert [record["details"]["shots"] for record in asked] == [["0:0", "0:3"], ["0:1", "0:4"], ["0:2", "0:5"]]
+    assert [record["details"]["shots"] for record in asked] == [
+        ["0:0", "0:3"],
+        ["0:1", "0:4"],
+        ["0:2", "0:5"],
+    ]
     assert asked[0]["details"]["picked_by"] == "SameLetter, range"
-    assert [turn.get("content") for turn in asked[0]["prompt"]] == ["ant", "ANT", "ape", "APE", "axe", None]
+    assert [turn.get("content") for turn in asked[0]["prompt"]] == [
+        "ant",
+        "ANT",
+        "ape",
+        "APE",
+        "axe",
+        None,
+    ]
     assert result.results[0].value == pytest.approx(2 / 3)
 
 
 def test_item_5_shots_from_train_and_queries_from_validation_by_one_option(
     parity_file, parity_rows, write_rows, evaluate_on
 ):
-    train = write_rows([{"text": f"train {n}", "label": "yes"} for n in range(5)], "train.jsonl")
+    train = write_rows(
+        [{"text": f"train {n}", "label": "yes"} for n in range(5)], "train.jsonl"
+    )
 
-    _, asked = evaluate_on(parity_file, data=str(parity_rows), fewshot_data=str(train), num_fewshot=2)
+    _, asked = evaluate_on(
+        parity_file, data=str(parity_rows), fewshot_data=str(train), num_fewshot=2
+    )
 
     assert len(asked) == 20
     assert all(r["prompt"][0]["content"].startswith("train ") for r in asked)
@@ -152,15 +204,24 @@ def test_item_5_a_folder_with_a_train_split_gives_the_shots_of_another_split(
     tmp_path, parity_file, write_rows, evaluate_on
 ):
     for split in ("train", "validation"):
-        write_rows([{"text": f"{split} {n}", "label": "yes"} for n in range(4)], f"splits/{split}.jsonl")
+        write_rows(
+            [{"text": f"{split} {n}", "label": "yes"} for n in range(4)],
+            f"splits/{split}.jsonl",
+        )
 
-    _, asked = evaluate_on(parity_file, data=str(tmp_path / "splits"), split="validation", num_fewshot=1)
+    _, asked = evaluate_on(
+        parity_file, data=str(tmp_path / "splits"), split="validation", num_fewshot=1
+    )
 
-    assert [r["prompt"][2]["content"] for r in asked] == [f"validation {n}" for n in range(4)]
+    assert [r["prompt"][2]["content"] for r in asked] == [
+        f"validation {n}" for n in range(4)
+    ]
     assert all(r["prompt"][0]["content"].startswith("train ") for r in asked)
 
 
-def test_item_5_several_datasets_are_mixed_by_num_per_dataset_each_rendered_by_its_own_retriever(tmp_path, evaluate_on):
+def test_item_5_several_datasets_are_mixed_by_num_per_dataset_each_rendered_by_its_own_retriever(
+    tmp_path, evaluate_on
+):
     (tmp_path / "mixed.py").write_text(
         """
 from testbed.data import prepare_dataloader, register_dataset_retriever
@@ -190,16 +251,25 @@ loader = prepare_dataloader([sums, capitals], batch_size=2, num_shots=2, num_per
     for record in asked:
         said = [turn.get("content") for turn in record["prompt"]]
         assert said[0].startswith("1+") and said[1].isdigit()
-        assert said[2].startswith("capital of") and said[4].startswith("capital of") and said[2] != said[4]
+        assert (
+            said[2].startswith("capital of")
+            and said[4].startswith("capital of")
+            and said[2] != said[4]
+        )
 
 
 def test_item_8_a_subclass_with_only_a_template_runs_from_the_command_lines_spelling(
     parity_file, parity_rows, stand_in_file, evaluate_on
 ):
-    result, asked = evaluate_on(parity_file, model=f"{stand_in_file}:Mine", data=str(parity_rows))
+    result, asked = evaluate_on(
+        parity_file, model=f"{stand_in_file}:Mine", data=str(parity_rows)
+    )
 
     assert result.results[0].value == 0.5
-    assert asked[0]["output"]["details"]["rendered"] == "<|user|>is 0 even?<|end|><|assistant|>"
+    assert (
+        asked[0]["output"]["details"]["rendered"]
+        == "<|user|>is 0 even?<|end|><|assistant|>"
+    )
 
 
 def test_item_9_zero_shot_chat_without_a_placeholder_asks_the_assistant(
@@ -214,10 +284,14 @@ def test_item_9_zero_shot_chat_without_a_placeholder_asks_the_assistant(
     )
     rows = write_rows([{"q": "one", "a": "yes"}, {"q": "two", "a": "no"}])
 
-    result, asked = evaluate_on(tmp_path / "plain.py", model=f"{stand_in_file}:Mine", data=str(rows))
+    result, asked = evaluate_on(
+        tmp_path / "plain.py", model=f"{stand_in_file}:Mine", data=str(rows)
+    )
 
     assert Prompt(tuple(as_turns(asked[0]["prompt"]))).role == "assistant"
-    assert asked[0]["output"]["details"]["rendered"] == "<|user|>one<|end|><|assistant|>"
+    assert (
+        asked[0]["output"]["details"]["rendered"] == "<|user|>one<|end|><|assistant|>"
+    )
     assert result.results[0].value == 0.5
 
 
@@ -227,15 +301,21 @@ def as_turns(plain):
     return [as_message(turn) for turn in plain]
 
 
-def test_a_run_is_scored_again_without_the_model(parity_file, parity_rows, evaluate_on, tmp_path):
+def test_a_run_is_scored_again_without_the_model(
+    parity_file, parity_rows, evaluate_on, tmp_path
+):
     first, _ = evaluate_on(parity_file, data=str(parity_rows), num_fewshot=1)
 
     again = score(tmp_path / "run")
 
-    assert [(r.metric, r.value) for r in again.results] == [(r.metric, r.value) for r in first.results]
+    assert [(r.metric, r.value) for r in again.results] == [
+        (r.metric, r.value) for r in first.results
+    ]
 
 
-def test_the_same_command_again_asks_nothing(parity_file, parity_rows, tmp_path, evaluate_on):
+def test_the_same_command_again_asks_nothing(
+    parity_file, parity_rows, tmp_path, evaluate_on
+):
     calls = []
     model = FunctionModel(lambda text: calls.append(text) or "yes", "counting")
     settings = {"data": str(parity_rows), "num_fewshot": 2, "model": model}
@@ -245,4 +325,7 @@ def test_the_same_command_again_asks_nothing(parity_file, parity_rows, tmp_path,
     evaluate_on(parity_file, **settings)
 
     assert (asked_first, len(calls)) == (20, 20)
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["status"] == "complete"
+    assert (
+        json.loads((tmp_path / "run" / "summary.json").read_text())["status"]
+        == "complete"
+    )

@@ -13,7 +13,10 @@ from assay.dialects.testbed.facade.data import (
     register_dataset_retriever,
     register_postprocess,
 )
-from assay.dialects.testbed.facade.data.common import most_common_from_dict, split_generators
+from assay.dialects.testbed.facade.data.common import (
+    most_common_from_dict,
+    split_generators,
+)
 
 ROWS = [{"q": f"q{n}", "a": f"a{n}"} for n in range(10)]
 
@@ -23,7 +26,9 @@ def only_what_ships():
     """Undoes what a test registers."""
     before = dict(DATASET_RETRIEVER_MAPPING), dict(POSTPROCESS_MAPPING)
     yield
-    for mapping, kept in zip((DATASET_RETRIEVER_MAPPING, POSTPROCESS_MAPPING), before, strict=True):
+    for mapping, kept in zip(
+        (DATASET_RETRIEVER_MAPPING, POSTPROCESS_MAPPING), before, strict=True
+    ):
         mapping.clear()
         mapping.update(kept)
 
@@ -37,9 +42,14 @@ def register(name="mine", extra=None):
 
 
 def test_a_retriever_takes_two_parameters_and_a_postprocess_one():
-    with pytest.raises(TypeError, match=r"the retriever of 'x' takes 1 parameters; it must take 2: \(item, is_last\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"the retriever of 'x' takes 1 parameters; it must take 2: \(item, is_last\)",
+    ):
         register_dataset_retriever("x")(lambda item: item)
-    with pytest.raises(TypeError, match="the postprocess of 'x' takes 2 parameters; it must take 1"):
+    with pytest.raises(
+        TypeError, match="the postprocess of 'x' takes 2 parameters; it must take 1"
+    ):
         register_postprocess("x")(lambda text, more: text)
 
 
@@ -103,8 +113,13 @@ def test_names_may_be_given_for_each_context_or_for_each_row_and_ambiguity_is_re
 
     assert [context[0]["role"] for context in per_context] == ["one", "two"]
     assert [turn["role"] for turn in per_row[0][::2]] == ["one", "one", "two"]
-    assert [[turn["role"] for turn in context[::2]] for context in nested] == [["one", "two"], ["two", "two"]]
-    with pytest.raises(ValueError, match="could be one for each context or one for each row"):
+    assert [[turn["role"] for turn in context[::2]] for context in nested] == [
+        ["one", "two"],
+        ["two", "two"],
+    ]
+    with pytest.raises(
+        ValueError, match="could be one for each context or one for each row"
+    ):
         prepare_input(["one", "two"], [ROWS[:2], ROWS[2:4]])
     with pytest.raises(ValueError, match="3 dataset names for 2 contexts of 2 rows"):
         prepare_input(["one", "two", "one"], [ROWS[:2], ROWS[2:4]])
@@ -117,8 +132,15 @@ def test_every_row_is_the_query_once_whatever_the_number_of_shots(shots):
     contexts = [context for batch in loader for context in batch]
 
     assert [context[-1] for context in contexts] == ROWS
-    assert all(len(context) == shots + 1 and len({row["q"] for row in context}) == shots + 1 for context in contexts)
-    assert contexts == [context for batch in prepare_dataloader(ROWS, 3, num_shots=shots) for context in batch]
+    assert all(
+        len(context) == shots + 1 and len({row["q"] for row in context}) == shots + 1
+        for context in contexts
+    )
+    assert contexts == [
+        context
+        for batch in prepare_dataloader(ROWS, 3, num_shots=shots)
+        for context in batch
+    ]
     assert len(loader) == 4
 
 
@@ -128,20 +150,33 @@ def test_shots_come_from_the_first_dataset_and_every_row_of_the_last_is_asked():
     contexts = [context for batch in loader for context in batch]
 
     assert [context[-1] for context in contexts] == list(range(100, 107))
-    assert all(set(context[:-1]) <= set(range(5)) and len(set(context)) == 3 for context in contexts)
+    assert all(
+        set(context[:-1]) <= set(range(5)) and len(set(context)) == 3
+        for context in contexts
+    )
 
 
 def test_one_dataset_given_twice_never_shows_the_query_as_its_own_shot():
     rows = range(6)
 
-    contexts = [c for batch in prepare_dataloader([rows, rows], 1, num_per_dataset=[5, 1]) for c in batch]
+    contexts = [
+        c
+        for batch in prepare_dataloader([rows, rows], 1, num_per_dataset=[5, 1])
+        for c in batch
+    ]
 
     assert all(len(set(context)) == 6 for context in contexts)
 
 
 def test_shuffling_changes_the_order_of_the_queries_and_nothing_else():
-    plain = [c for batch in prepare_dataloader(range(20), 4, num_shots=2) for c in batch]
-    mixed = [c for batch in prepare_dataloader(range(20), 4, num_shots=2, shuffle=True) for c in batch]
+    plain = [
+        c for batch in prepare_dataloader(range(20), 4, num_shots=2) for c in batch
+    ]
+    mixed = [
+        c
+        for batch in prepare_dataloader(range(20), 4, num_shots=2, shuffle=True)
+        for c in batch
+    ]
 
     assert plain != mixed
     assert sorted(plain, key=lambda c: c[-1]) == sorted(mixed, key=lambda c: c[-1])
@@ -149,7 +184,10 @@ def test_shuffling_changes_the_order_of_the_queries_and_nothing_else():
 
 def test_samplers_of_the_user_are_followed_to_the_letter():
     loader = prepare_dataloader(
-        [range(5), range(5, 10)], batch_size=2, num_per_dataset=[1, 2], samplers=[range(5), range(5)]
+        [range(5), range(5, 10)],
+        batch_size=2,
+        num_per_dataset=[1, 2],
+        samplers=[range(5), range(5)],
     )
 
     assert list(loader) == [[[0, 5, 6], [1, 7, 8]]]
@@ -158,17 +196,32 @@ def test_samplers_of_the_user_are_followed_to_the_letter():
 def test_a_sampler_that_yields_the_wrong_number_is_named():
     loader = prepare_dataloader(range(5), 1, num_shots=1, sampler=[[0, 1, 2]])
 
-    with pytest.raises(ValueError, match=r"yielded \[0, 1, 2\]; it must yield lists of 2 indices"):
+    with pytest.raises(
+        ValueError, match=r"yielded \[0, 1, 2\]; it must yield lists of 2 indices"
+    ):
         list(loader)
 
 
 def test_the_last_smaller_batch_is_kept_unless_it_is_to_be_dropped():
-    assert [len(batch) for batch in prepare_dataloader(range(5), 2, num_shots=0)] == [2, 2, 1]
-    assert [len(batch) for batch in prepare_dataloader(range(5), 2, num_shots=0, drop_last=True)] == [2, 2]
+    assert [len(batch) for batch in prepare_dataloader(range(5), 2, num_shots=0)] == [
+        2,
+        2,
+        1,
+    ]
+    assert [
+        len(batch)
+        for batch in prepare_dataloader(range(5), 2, num_shots=0, drop_last=True)
+    ] == [2, 2]
 
 
 def test_a_collate_function_gets_the_nested_list():
-    loader = prepare_dataloader(range(4), 2, num_shots=0, collate_fn=lambda batch: ("seen", batch), num_workers=0)
+    loader = prepare_dataloader(
+        range(4),
+        2,
+        num_shots=0,
+        collate_fn=lambda batch: ("seen", batch),
+        num_workers=0,
+    )
 
     assert next(iter(loader)) == ("seen", [[0], [1]])
 
@@ -178,7 +231,10 @@ def test_a_collate_function_gets_the_nested_list():
     [
         ({}, "cannot both be None"),
         ({"num_shots": 2, "num_per_dataset": 2}, "sums to 2, and num_shots"),
-        ({"num_shots": 0, "sampler": [0], "samplers": [[0]]}, "cannot be given together"),
+        (
+            {"num_shots": 0, "sampler": [0], "samplers": [[0]]},
+            "cannot be given together",
+        ),
         ({"num_shots": 0, "samplers": [[0], [1]]}, "same length as datasets"),
         ({"num_shots": 30}, "dataset 0 has 10 rows, and each context needs 31"),
         ({"num_per_dataset": [1, 1]}, "same length as datasets"),
@@ -206,7 +262,10 @@ def test_the_samplers_chunk_and_merge_as_upstream():
 def test_predictions_are_cut_stripped_and_read_one_or_many():
     register_postprocess("n")(lambda text: text.upper())
 
-    assert postprocess_generation("n", " yes\nQuestion", stop_words=["\n", "Question"]) == "YES"
+    assert (
+        postprocess_generation("n", " yes\nQuestion", stop_words=["\n", "Question"])
+        == "YES"
+    )
     assert postprocess_generation("n", ["a.b", " c "], stop_words=["."]) == ["A", "C"]
 
 
@@ -218,32 +277,50 @@ def test_no_stop_words_erase_nothing():
 
 
 def test_an_unregistered_postprocess_is_refused():
-    with pytest.raises(ValueError, match="the post-process of 'nobody' is not registered"):
+    with pytest.raises(
+        ValueError, match="the post-process of 'nobody' is not registered"
+    ):
         postprocess_generation("nobody", "text")
 
 
 def test_the_most_common_answer_is_the_first_of_equals():
-    assert most_common_from_dict([{"answer": "b"}, {"answer": "a"}, {"answer": "a"}]) == "a"
+    assert (
+        most_common_from_dict([{"answer": "b"}, {"answer": "a"}, {"answer": "a"}])
+        == "a"
+    )
     assert most_common_from_dict([{"answer": "b"}, {"answer": "a"}]) == "b"
 
 
 def test_splits_with_missing_files_are_left_out_with_a_warning(tmp_path):
     pytest.importorskip("datasets", reason="datasets is not installed")
     (tmp_path / "v.json").write_text("[]")
-    files = {"questions": {"train": "t.json", "val": "v.json"}, "annotations": {"train": "t.json"}}
+    files = {
+        "questions": {"train": "t.json", "val": "v.json"},
+        "annotations": {"train": "t.json"},
+    }
 
     with pytest.warns(UserWarning, match="the split 'train' is left out"):
-        (made,) = split_generators(lambda kind, split: tmp_path / files[kind][split], files)
+        (made,) = split_generators(
+            lambda kind, split: tmp_path / files[kind][split], files
+        )
 
     assert made.name == "validation"
-    assert made.gen_kwargs == {"split": "val", "questions_path": tmp_path / "v.json", "annotations_path": None}
+    assert made.gen_kwargs == {
+        "split": "val",
+        "questions_path": tmp_path / "v.json",
+        "annotations_path": None,
+    }
 
 
 def test_without_any_split_all_missing_files_are_named(tmp_path):
     pytest.importorskip("datasets", reason="datasets is not installed")
 
     with pytest.raises(FileNotFoundError, match=r"t\.json"):
-        split_generators(lambda kind, split: tmp_path / "t.json", {"questions": {"train": "t.json"}}, verbose=False)
+        split_generators(
+            lambda kind, split: tmp_path / "t.json",
+            {"questions": {"train": "t.json"}},
+            verbose=False,
+        )
 
 
 @pytest.mark.parametrize("name", ["vqav2", "ok_vqa", "ocr_vqa"])
@@ -258,14 +335,23 @@ def test_the_datasets_that_ship_show_image_question_and_answer(name):
 
 
 def test_a_hateful_meme_is_shown_as_yes_or_no_and_read_as_one_or_zero():
-    (context,), _ = prepare_input("hateful_memes", [[{"img": 0, "text": "t", "label": 1}] * 2])
+    (context,), _ = prepare_input(
+        "hateful_memes", [[{"img": 0, "text": "t", "label": 1}] * 2]
+    )
 
     assert context[2]["content"] == [{"type": "text", "text": "yes"}]
-    assert postprocess_generation("hateful_memes", ["Yes, it is", "no", "perhaps", "non-hateful"]) == [1, 0, 0, 0]
+    assert postprocess_generation(
+        "hateful_memes", ["Yes, it is", "no", "perhaps", "non-hateful"]
+    ) == [1, 0, 0, 0]
 
 
 def test_seed_bench_has_one_place_for_each_image_and_lettered_choices():
-    row = {"image": [1, 2], "question": "Q", "answer": "B", **{f"choice_{c}": c for c in "abcd"}}
+    row = {
+        "image": [1, 2],
+        "question": "Q",
+        "answer": "B",
+        **{f"choice_{c}": c for c in "abcd"},
+    }
 
     (context,), images = prepare_input("seed_bench", [[row]])
 

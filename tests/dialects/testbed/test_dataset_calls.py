@@ -62,35 +62,58 @@ def texts(rows):
 
 
 def test_a_split_of_a_loading_script_is_a_dataset_with_its_features(tree, load):
-    rows = load(str(tree / "testbed" / "data" / "foo_calls"), split="validation", trust_remote_code=True)
+    rows = load(
+        str(tree / "testbed" / "data" / "foo_calls"),
+        split="validation",
+        trust_remote_code=True,
+    )
 
     assert isinstance(rows, datasets.Dataset)
-    assert texts(rows) == ["t0", "t1", "t2", "t3"] and rows.features["text"] == datasets.Value("string")
+    assert texts(rows) == ["t0", "t1", "t2", "t3"] and rows.features[
+        "text"
+    ] == datasets.Value("string")
 
 
 @pytest.mark.parametrize(
     ("split", "expected"),
-    [("val", ["t0", "t1", "t2", "t3"]), ("train[:2]", ["t0", "t1"]), ("validation[50%:]", ["t2", "t3"]),
-     ("train[4:]+validation[:1]", ["t4", "t5", "t0"])],
-)  # fmt: skip
-def test_parts_of_splits_are_named_as_the_library_names_them(tree, load, split, expected):
-    assert texts(load(str(tree / "testbed" / "data" / "foo_calls"), split=split)) == expected
+    [
+        ("val", ["t0", "t1", "t2", "t3"]),
+        ("train[:2]", ["t0", "t1"]),
+        ("validation[50%:]", ["t2", "t3"]),
+        ("train[4:]+validation[:1]", ["t4", "t5", "t0"]),
+    ],
+)
+def test_parts_of_splits_are_named_as_the_library_names_them(
+    tree, load, split, expected
+):
+    assert (
+        texts(load(str(tree / "testbed" / "data" / "foo_calls"), split=split))
+        == expected
+    )
 
 
 def test_without_a_split_every_one_that_has_rows_comes(tree, load):
     with pytest.warns(UserWarning, match="'test'.*has no rows"):
-        made = load(str(tree / "testbed" / "data" / "foo_calls" / "foo_calls.py"), shout=True)
+        made = load(
+            str(tree / "testbed" / "data" / "foo_calls" / "foo_calls.py"), shout=True
+        )
 
-    assert list(made) == ["train", "validation"] and made["validation"][0]["text"] == "T0"
+    assert (
+        list(made) == ["train", "validation"] and made["validation"][0]["text"] == "T0"
+    )
 
 
 def test_a_split_that_is_not_there_is_named_with_those_that_are(tree, load):
-    with pytest.raises(Exception, match=r"unknown split 'dev'.*train, validation, test"):
+    with pytest.raises(
+        Exception, match=r"unknown split 'dev'.*train, validation, test"
+    ):
         load(str(tree / "testbed" / "data" / "foo_calls"), split="dev")
 
 
 def test_rows_can_be_streamed(tree, load):
-    rows = load(str(tree / "testbed" / "data" / "foo_calls"), split="train", streaming=True)
+    rows = load(
+        str(tree / "testbed" / "data" / "foo_calls"), split="train", streaming=True
+    )
 
     assert isinstance(rows, datasets.IterableDataset) and len(list(rows)) == 6
 
@@ -98,7 +121,14 @@ def test_rows_can_be_streamed(tree, load):
 def test_what_is_no_loading_script_is_the_librarys(tree, load):
     (tree / "rows.jsonl").write_text('{"text": "x"}\n')
 
-    assert texts(load("json", data_files=str(tree / "rows.jsonl"), split="train", trust_remote_code=True)) == ["x"]
+    assert texts(
+        load(
+            "json",
+            data_files=str(tree / "rows.jsonl"),
+            split="train",
+            trust_remote_code=True,
+        )
+    ) == ["x"]
 
 
 def test_the_tutorials_loop_runs_from_its_folder(tree, monkeypatch, capfd):

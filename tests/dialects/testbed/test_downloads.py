@@ -31,7 +31,9 @@ def link(name, target):
     return member
 
 
-@pytest.mark.parametrize("name", ["../canary", "/canary", "a/../../canary", "C:/canary", "..\\canary"])
+@pytest.mark.parametrize(
+    "name", ["../canary", "/canary", "a/../../canary", "C:/canary", "..\\canary"]
+)
 def test_a_zip_file_that_leads_outside_its_folder_is_refused(tmp_path, name):
     archive = zipped(tmp_path / "a.zip", "fine.txt", name)
 
@@ -42,7 +44,9 @@ def test_a_zip_file_that_leads_outside_its_folder_is_refused(tmp_path, name):
     assert not (tmp_path / "canary").exists()
 
 
-@pytest.mark.parametrize("member", [tarfile.TarInfo("../canary"), link("out", "../.."), link("out", "/")])
+@pytest.mark.parametrize(
+    "member", [tarfile.TarInfo("../canary"), link("out", "../.."), link("out", "/")]
+)
 def test_a_tar_file_that_leads_outside_its_folder_is_refused(tmp_path, member):
     archive = tarred(tmp_path / "a.tar", tarfile.TarInfo("fine.txt"), member)
 
@@ -54,7 +58,9 @@ def test_a_tar_file_that_leads_outside_its_folder_is_refused(tmp_path, member):
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_an_archive_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path, kind, monkeypatch):
+def test_an_archive_that_unpacks_to_far_more_than_it_holds_is_refused(
+    tmp_path, kind, monkeypatch
+):
     monkeypatch.setattr(downloads, "SMALL", 1 << 16)
     archive = tmp_path / f"bomb.{kind}"
     (tmp_path / "zeros").write_bytes(bytes(1 << 22))

@@ -32,17 +32,30 @@ def count(tmp_path):
 @pytest.mark.parametrize(
     ("target", "fields"),
     [
-        ("a cat", {"caption": "a cat", "sentences_raw": ["a cat", "the cat", "one cat"]}),
-        ("a cat", {"answers": [{"answer": "a cat"}, {"answer": "cat"}, {"answer": "cats"}]}),
+        (
+            "a cat",
+            {"caption": "a cat", "sentences_raw": ["a cat", "the cat", "one cat"]},
+        ),
+        (
+            "a cat",
+            {"answers": [{"answer": "a cat"}, {"answer": "cat"}, {"answer": "cats"}]},
+        ),
         ("a cat", {"references": ["a cat", "b", "c"]}),
         (["a cat", "b", "c"], {"answers": ["x"]}),
     ],
 )
-def test_every_reference_of_a_row_reaches_a_metric_that_takes_several(count, target, fields):
+def test_every_reference_of_a_row_reaches_a_metric_that_takes_several(
+    count, target, fields
+):
     made = count.score_all([(Sample("1", "q", target, (), fields), Output.of("a dog"))])
 
     assert made == {"references": 3, "first": 1.0}
 
 
 def test_a_row_with_one_reference_gives_one(count):
-    assert count.score_all([(Sample("1", "q", "a cat", (), {"x": 1}), Output.of("a dog"))])["references"] == 1
+    assert (
+        count.score_all(
+            [(Sample("1", "q", "a cat", (), {"x": 1}), Output.of("a dog"))]
+        )["references"]
+        == 1
+    )

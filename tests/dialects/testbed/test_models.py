@@ -5,7 +5,13 @@ import pytest
 from assay.core import Image, Message, Prompt, Request, UsageError
 from assay.core.request import GenerateOptions
 from assay.dialects.testbed import model
-from assay.dialects.testbed.facade.models.families import Idefics, Idefics2, LLaVa, Mistral, Qwen2
+from assay.dialects.testbed.facade.models.families import (
+    Idefics,
+    Idefics2,
+    LLaVa,
+    Mistral,
+    Qwen2,
+)
 from assay.dialects.testbed.loading import guest_for
 
 VISUAL = [
@@ -41,7 +47,9 @@ def built(family, kinds, root):
 def plain(conversation):
     """The same conversation with texts in place of lists of one text."""
     return [
-        {**turn, "content": turn["content"][0]["text"]} if "content" in turn and "text" in turn["content"][0] else turn
+        {**turn, "content": turn["content"][0]["text"]}
+        if "content" in turn and "text" in turn["content"][0]
+        else turn
         for turn in conversation
     ]
 
@@ -50,7 +58,11 @@ def plain(conversation):
 @pytest.mark.parametrize(
     ("family", "root", "expected"),
     [
-        (Idefics, "idefics-9b", "Image:<image> Question: q1 Answer: a1\nImage:<image> Question: q2 Answer:"),
+        (
+            Idefics,
+            "idefics-9b",
+            "Image:<image> Question: q1 Answer: a1\nImage:<image> Question: q2 Answer:",
+        ),
         (
             Idefics2,
             "idefics2-8b",
@@ -76,7 +88,9 @@ def plain(conversation):
         ),
     ],
 )
-def test_visual_families_render_one_shot_in_either_form_of_content(kinds, family, root, expected, form):
+def test_visual_families_render_one_shot_in_either_form_of_content(
+    kinds, family, root, expected, form
+):
     assert built(family, kinds, root).apply_prompt_template(form(VISUAL)) == expected
 
 
@@ -94,7 +108,10 @@ def test_visual_families_render_one_shot_in_either_form_of_content(kinds, family
 def test_text_families_render_texts_and_lists_of_texts_alike(kinds, family, expected):
     model = built(family, kinds, "Qwen2-7B")
     as_lists = [
-        {**turn, "content": [{"type": "text", "text": turn["content"]}]} if "content" in turn else turn for turn in CHAT
+        {**turn, "content": [{"type": "text", "text": turn["content"]}]}
+        if "content" in turn
+        else turn
+        for turn in CHAT
     ]
 
     assert model.apply_prompt_template(CHAT) == expected
@@ -104,11 +121,17 @@ def test_text_families_render_texts_and_lists_of_texts_alike(kinds, family, expe
 def test_an_instruction_is_a_header(kinds):
     conversation = [{"role": "instruction", "content": "Be brief."}, *CHAT]
 
-    assert built(Mistral, kinds, "any").apply_prompt_template(conversation).startswith("Instruction: Be brief.\nUser:")
+    assert (
+        built(Mistral, kinds, "any")
+        .apply_prompt_template(conversation)
+        .startswith("Instruction: Be brief.\nUser:")
+    )
     assert (
         built(Qwen2, kinds, "Qwen2-7B")
         .apply_prompt_template(conversation)
-        .startswith("<|im_start|>instruction\nBe brief.<|im_end|>\n<|im_start|>user\nq1")
+        .startswith(
+            "<|im_start|>instruction\nBe brief.<|im_end|>\n<|im_start|>user\nq1"
+        )
     )
 
 
@@ -142,26 +165,52 @@ def test_a_list_of_conversations_gives_a_list_of_prompts(mine):
 
 
 def test_an_open_message_in_the_middle_is_moved_to_the_very_end(mine):
-    conversation = [{"role": "user", "content": "q"}, {"role": "answer"}, {"role": "hint", "content": "h"}]
+    conversation = [
+        {"role": "user", "content": "q"},
+        {"role": "answer"},
+        {"role": "hint", "content": "h"},
+    ]
 
-    assert mine.apply_prompt_template(conversation) == "<|user|>q<|end|><|hint|>h<|end|><|answer|>"
+    assert (
+        mine.apply_prompt_template(conversation)
+        == "<|user|>q<|end|><|hint|>h<|end|><|answer|>"
+    )
 
 
 @pytest.mark.parametrize(
     ("conversation", "speaker"),
     [
         ([{"role": "user", "content": "q"}], "assistant"),
-        ([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "q"}],
-         "assistant"),
-        ([{"role": "Q", "content": "q"}, {"role": "A", "content": "a"}, {"role": "Q", "content": "q"}], "A"),
+        (
+            [
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "content": "a"},
+                {"role": "user", "content": "q"},
+            ],
+            "assistant",
+        ),
+        (
+            [
+                {"role": "Q", "content": "q"},
+                {"role": "A", "content": "a"},
+                {"role": "Q", "content": "q"},
+            ],
+            "A",
+        ),
     ],
-)  # fmt: skip
-def test_the_generation_prompt_asks_whoever_ended_the_rounds_else_the_assistant(mine, conversation, speaker):
-    assert mine.apply_prompt_template(conversation, add_generation_prompt=True).endswith(f"q<|end|><|{speaker}|>")
+)
+def test_the_generation_prompt_asks_whoever_ended_the_rounds_else_the_assistant(
+    mine, conversation, speaker
+):
+    assert mine.apply_prompt_template(
+        conversation, add_generation_prompt=True
+    ).endswith(f"q<|end|><|{speaker}|>")
 
 
 def test_the_generation_prompt_is_not_written_twice_after_an_open_message(mine):
-    assert mine.apply_prompt_template(CHAT, add_generation_prompt=True) == mine.apply_prompt_template(CHAT)
+    assert mine.apply_prompt_template(
+        CHAT, add_generation_prompt=True
+    ) == mine.apply_prompt_template(CHAT)
 
 
 def test_a_users_template_for_lists_of_parts_renders_texts_too(mine):
@@ -170,13 +219,21 @@ def test_a_users_template_for_lists_of_parts_renders_texts_too(mine):
         "{% for line in message['content'] %}{{ line['text'] }}\n{% endfor %}{% endif %}{% endfor %}"
     )
 
-    assert mine.apply_prompt_template(CHAT) == "user: q1\nassistant: a1\nuser: q2\nassistant: "
+    assert (
+        mine.apply_prompt_template(CHAT)
+        == "user: q1\nassistant: a1\nuser: q2\nassistant: "
+    )
 
 
 def test_a_users_template_for_texts_renders_lists_of_parts_too(mine):
     said = "{{ ' ' + m['content'] if m.content }}"
-    mine.prompt_template = "{% for m in messages %}{{ '[' + m['role'] + ']' }}" + said + "{% endfor %}"
-    conversation = [{"role": "a", "content": [{"type": "text", "text": "one"}]}, {"role": "b"}]
+    mine.prompt_template = (
+        "{% for m in messages %}{{ '[' + m['role'] + ']' }}" + said + "{% endfor %}"
+    )
+    conversation = [
+        {"role": "a", "content": [{"type": "text", "text": "one"}]},
+        {"role": "b"},
+    ]
 
     assert mine.apply_prompt_template(conversation) == "[a] one[b]"
 
@@ -203,7 +260,9 @@ def test_a_process_input_that_insists_on_images_still_takes_text_alone(kinds):
 
 
 def test_generate_can_return_inputs_and_ids(mine):
-    made = mine.generate([CHAT], return_inputs=True, return_generated_ids=True, max_new_tokens=3)
+    made = mine.generate(
+        [CHAT], return_inputs=True, return_generated_ids=True, max_new_tokens=3
+    )
 
     assert made["outputs"] == ["yes"]
     assert made["generated_ids"].shape == (1, 3)
@@ -213,7 +272,9 @@ def test_generate_can_return_inputs_and_ids(mine):
 
 def test_remote_code_runs_only_if_the_user_says_so(kinds):
     assert kinds.Mine().model.options == {"trust_remote_code": False}
-    assert kinds.Mine(trust_remote_code=True).model.options == {"trust_remote_code": True}
+    assert kinds.Mine(trust_remote_code=True).model.options == {
+        "trust_remote_code": True
+    }
 
 
 def test_a_model_that_a_family_does_not_know_is_warned_about(kinds):
@@ -246,15 +307,23 @@ def test_a_model_file_is_asked_in_batches_with_images_decoded(tmp_path, stand_in
     adapted = model(f"{stand_in_file}:Mine", {})
     asked = Message.of("user", Image(tmp_path / "a.png"), "what is it?")
 
-    (output,) = adapted.generate([request(asked, Message("assistant"), max_tokens=4, temperature=0.0, n=2)])
+    (output,) = adapted.generate(
+        [request(asked, Message("assistant"), max_tokens=4, temperature=0.0, n=2)]
+    )
 
     assert [candidate.text for candidate in output.candidates] == ["yes", "yes"]
     built_model = adapted._builder.built.model
     assert built_model.processor.images[0][0].size == (3, 2)
-    assert built_model.model.given == {"max_new_tokens": 4, "num_return_sequences": 2, "do_sample": False}
+    assert built_model.model.given == {
+        "max_new_tokens": 4,
+        "num_return_sequences": 2,
+        "do_sample": False,
+    }
 
 
-def test_a_file_with_one_model_needs_no_name_and_one_without_is_none(tmp_path, stand_in_file, parity_file):
+def test_a_file_with_one_model_needs_no_name_and_one_without_is_none(
+    tmp_path, stand_in_file, parity_file
+):
     assert model(str(stand_in_file), {}).identity["testbed"] == "Mine"
     assert model(str(parity_file), {}) is None
 
@@ -262,7 +331,9 @@ def test_a_file_with_one_model_needs_no_name_and_one_without_is_none(tmp_path, s
 def test_weights_are_not_read_before_the_model_is_asked(tmp_path, stand_in_file):
     path = tmp_path / "loud.py"
     path.write_text(
-        stand_in_file.read_text().replace("def __init__(self, model_root", "def __init__(self, *, model_root")
+        stand_in_file.read_text().replace(
+            "def __init__(self, model_root", "def __init__(self, *, model_root"
+        )
         + "\n\nclass Loud(Mine):\n    def __init__(self, model_root='x'):\n        raise OSError('no weights here')\n"
     )
 
@@ -272,11 +343,18 @@ def test_weights_are_not_read_before_the_model_is_asked(tmp_path, stand_in_file)
         adapted.load()
 
 
-def test_an_unknown_option_of_a_model_is_refused_before_it_is_built(tmp_path, stand_in_file):
-    takes_any, takes_one = ", **options):\n        super()", "):\n        options = {}\n        super()"
+def test_an_unknown_option_of_a_model_is_refused_before_it_is_built(
+    tmp_path, stand_in_file
+):
+    takes_any, takes_one = (
+        ", **options):\n        super()",
+        "):\n        options = {}\n        super()",
+    )
     stand_in_file.write_text(stand_in_file.read_text().replace(takes_any, takes_one))
 
-    with pytest.raises(UsageError, match=r"has no option 'model_rot'.*did you mean 'model_root'"):
+    with pytest.raises(
+        UsageError, match=r"has no option 'model_rot'.*did you mean 'model_root'"
+    ):
         model(f"{stand_in_file}:Mine", {"model_rot": "x"})
 
 
@@ -284,10 +362,18 @@ def test_a_processor_with_a_chat_template_of_its_own_gets_no_open_message(kinds)
     from assay.dialects.testbed.facade.models.model_base import ModelBase
 
     class Official(kinds.Processor):
-        def apply_chat_template(self, messages, tokenize, add_generation_prompt=False, **options):
-            return "".join(f"[{m['role']}]{m['content']}" for m in messages) + "[assistant]" * add_generation_prompt
+        def apply_chat_template(
+            self, messages, tokenize, add_generation_prompt=False, **options
+        ):
+            return (
+                "".join(f"[{m['role']}]{m['content']}" for m in messages)
+                + "[assistant]" * add_generation_prompt
+            )
 
-    assert ModelBase("x", Official, kinds.Net).apply_prompt_template(CHAT) == "[user]q1[assistant]a1[user]q2[assistant]"
+    assert (
+        ModelBase("x", Official, kinds.Net).apply_prompt_template(CHAT)
+        == "[user]q1[assistant]a1[user]q2[assistant]"
+    )
 
 
 def test_a_model_that_returns_too_few_texts_is_named(tmp_path, stand_in_file):
@@ -307,48 +393,72 @@ BOOLS = "{% for m in messages %}{{ m['role'] }}:{% if 'content' in m %}{% for pa
 
 
 @pytest.mark.parametrize("label", [True, False, 0, 3, 1.5, "True"])
-def test_a_label_that_is_no_text_is_written_by_a_template_for_lists_of_parts(mine, label):
+def test_a_label_that_is_no_text_is_written_by_a_template_for_lists_of_parts(
+    mine, label
+):
     shown = [{"role": "q", "content": "1"}, {"role": "a", "content": label}]
     turns = [*shown, {"role": "q", "content": "2"}, {"role": "a"}]
 
-    assert mine.apply_prompt_template(turns, prompt_template=BOOLS) == f"q:1;a:{label};q:2;a:"
+    assert (
+        mine.apply_prompt_template(turns, prompt_template=BOOLS)
+        == f"q:1;a:{label};q:2;a:"
+    )
 
 
 @pytest.mark.parametrize("label", [True, 0, 3])
 def test_a_label_that_is_no_text_is_written_by_a_family_for_texts(kinds, label):
     turns = [{"role": "user", "content": "1"}, {"role": "assistant", "content": label}]
 
-    assert built(Mistral, kinds, "any").apply_prompt_template(turns) == f"User: 1\nAssistant: {label}\n"
+    assert (
+        built(Mistral, kinds, "any").apply_prompt_template(turns)
+        == f"User: 1\nAssistant: {label}\n"
+    )
 
 
 def test_what_no_form_of_content_renders_is_the_templates_own_error(mine):
     with pytest.raises(Exception, match="no such thing"):
-        mine.apply_prompt_template(CHAT, prompt_template="{{ raise_exception('no such thing') }}")
+        mine.apply_prompt_template(
+            CHAT, prompt_template="{{ raise_exception('no such thing') }}"
+        )
 
 
 def test_texts_and_lists_in_one_conversation_are_both_rendered(kinds):
     turns = [
-        {"role": "user", "content": [{"type": "text", "text": "What?"}, {"type": "image"}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "What?"}, {"type": "image"}],
+        },
         {"role": "assistant", "content": "A dog."},
-        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "And this?"}]},
+        {
+            "role": "user",
+            "content": [{"type": "image"}, {"type": "text", "text": "And this?"}],
+        },
         {"role": "assistant"},
     ]
 
     made = built(Idefics, kinds, "idefics-9b").apply_prompt_template(turns)
 
-    assert made == "User: What? <image> Assistant: A dog.\nUser:<image> And this? Assistant:"
+    assert (
+        made
+        == "User: What? <image> Assistant: A dog.\nUser:<image> And this? Assistant:"
+    )
 
 
 def test_a_name_outside_the_list_speaks_the_models_own_template_with_a_warning(kinds):
     class Own(kinds.Processor):
-        chat_template = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
+        chat_template = (
+            "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
+        )
 
         def get_chat_template(self):
             return self.chat_template
 
     model = Qwen2("w/Qwen2.5-7B", processor_class=Own, model_class=kinds.Net)
 
-    with pytest.warns(UserWarning, match=r"'Qwen2.5-7B' is none of Qwen2-… and Qwen1.5-…: its own chat template"):
+    with pytest.warns(
+        UserWarning,
+        match=r"'Qwen2.5-7B' is none of Qwen2-… and Qwen1.5-…: its own chat template",
+    ):
         assert model.apply_prompt_template(CHAT[:1]) == "<user>q1"
     model.model_name = "Qwen2-7B"
     assert model.apply_prompt_template(CHAT[:1]).startswith("<|im_start|>system")
@@ -362,7 +472,13 @@ def test_idefics_is_given_texts_and_images_in_turn(kinds):
     model = Idefics("w/idefics-9b", processor_class=Pieces, model_class=kinds.Net)
 
     assert model.process_input([["one", "two"]], [VISUAL]) == [
-        ["Image:", "one", " Question: q1 Answer: a1\nImage:", "two", " Question: q2 Answer:"]
+        [
+            "Image:",
+            "one",
+            " Question: q1 Answer: a1\nImage:",
+            "two",
+            " Question: q2 Answer:",
+        ]
     ]
     assert model.process_input("Only words") == [["Only words"]]
     with pytest.raises(ValueError, match="prompt 0 has 2 places for 1 images"):
@@ -373,8 +489,14 @@ def test_llava_counts_image_tokens_by_what_its_configuration_says(kinds):
     from types import SimpleNamespace
 
     class Net(kinds.Net):
-        config = SimpleNamespace(vision_config=SimpleNamespace(patch_size=14), vision_feature_select_strategy="full")
+        config = SimpleNamespace(
+            vision_config=SimpleNamespace(patch_size=14),
+            vision_feature_select_strategy="full",
+        )
 
     model = LLaVa("w/llava-1.5-7b-hf", processor_class=kinds.Processor, model_class=Net)
 
-    assert (model.processor.patch_size, model.processor.vision_feature_select_strategy) == (14, "full")
+    assert (
+        model.processor.patch_size,
+        model.processor.vision_feature_select_strategy,
+    ) == (14, "full")

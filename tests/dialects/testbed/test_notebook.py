@@ -23,7 +23,10 @@ for number, cell in enumerate(json.load(open(sys.argv[1]))["cells"]):
 
 def executed(notebook):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", KERNEL, str(notebook)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error", "-c", KERNEL, str(notebook)],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -33,7 +36,9 @@ def test_a_notebook_runs_and_leaves_the_session_as_it_was():
     made = executed(NOTEBOOK)
 
     assert made["right"] == [True, False] * 3
-    assert made["prompt"].startswith("Question: is ") and made["prompt"].endswith("is 0 even?\nAnswer: ")
+    assert made["prompt"].startswith("Question: is ") and made["prompt"].endswith(
+        "is 0 even?\nAnswer: "
+    )
     assert made["text"] == {"role": "answer"}
     assert made["left"] == "No module named 'testbed'"
 
@@ -45,14 +50,24 @@ def test_a_cell_that_asks_for_what_the_testbed_has_not_says_so(tmp_path):
         "try:\n    import testbed.nothing\nexcept ImportError as error:\n    print(json.dumps(str(error)))",
     ]
     notebook = tmp_path / "short.ipynb"
-    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}))
+    notebook.write_text(
+        json.dumps(
+            {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}
+        )
+    )
 
-    assert executed(notebook).startswith("the testbed dialect has no module 'testbed.nothing'")
+    assert executed(notebook).startswith(
+        "the testbed dialect has no module 'testbed.nothing'"
+    )
 
 
 @pytest.mark.parametrize("is_installed", [False, True])
-def test_a_module_on_the_path_is_served_unless_such_a_package_is_installed(tmp_path, is_installed):
-    (tmp_path / "some_library.py").write_text("import testbed\nFOUND = getattr(testbed, 'MINE', False)\n")
+def test_a_module_on_the_path_is_served_unless_such_a_package_is_installed(
+    tmp_path, is_installed
+):
+    (tmp_path / "some_library.py").write_text(
+        "import testbed\nFOUND = getattr(testbed, 'MINE', False)\n"
+    )
     if is_installed:
         (tmp_path / "testbed.py").write_text("MINE = True\n")
     cells = [
@@ -60,7 +75,11 @@ def test_a_module_on_the_path_is_served_unless_such_a_package_is_installed(tmp_p
         "import json, testbed.data, some_library\nprint(json.dumps(some_library.FOUND))",
     ]
     notebook = tmp_path / "library.ipynb"
-    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}))
+    notebook.write_text(
+        json.dumps(
+            {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}
+        )
+    )
 
     assert executed(notebook) is is_installed
 
@@ -95,10 +114,16 @@ def postprocess(text):
 def test_a_script_and_its_neighbours_run_with_assay_python(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "helpers.py").write_text(HELPERS)
-    ends = "code = command(sys.argv[1:]); print('testbed' in sys.modules); sys.exit(code)"
+    ends = (
+        "code = command(sys.argv[1:]); print('testbed' in sys.modules); sys.exit(code)"
+    )
     call = f"import sys; from assay.cli.python import command; {ends}"
 
-    done = subprocess.run([sys.executable, "-c", call, str(tmp_path / "script.py")], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", call, str(tmp_path / "script.py")],
+        capture_output=True,
+        text=True,
+    )
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["['b', 'B', 'a', None] a", "False"]
@@ -110,7 +135,10 @@ def test_libraries_that_import_datasets_get_the_library_itself():
     try:
         scope = {"__name__": "__main__"}
         exec("import datasets\nimport evaluate\ntyped = datasets.load_dataset", scope)
-        library = {"__name__": "some.library", "__file__": "/usr/lib/python3/site-packages/some/library.py"}
+        library = {
+            "__name__": "some.library",
+            "__file__": "/usr/lib/python3/site-packages/some/library.py",
+        }
         exec("import datasets\nown = datasets.load_dataset", library)
     finally:
         disable("testbed")

@@ -19,7 +19,9 @@ pytest.importorskip("transformers")
 pytest.importorskip("datasets")
 
 CASES = testbed_cases.cases()
-EXPECTED = json.loads((Path(__file__).parent / "upstream" / "cases.json").read_text(encoding="utf-8"))["cases"]
+EXPECTED = json.loads(
+    (Path(__file__).parent / "upstream" / "cases.json").read_text(encoding="utf-8")
+)["cases"]
 
 
 @pytest.fixture
@@ -29,7 +31,11 @@ def load(tmp_path):
     protocol.choose("testbed", protocol.UPSTREAM)
     yield Guest("testbed", NAMES, tmp_path, force=True).module
     protocol.choose("testbed", protocol.OURS)
-    for table, entries in zip((common.DATASET_RETRIEVER_MAPPING, common.POSTPROCESS_MAPPING), before, strict=True):
+    for table, entries in zip(
+        (common.DATASET_RETRIEVER_MAPPING, common.POSTPROCESS_MAPPING),
+        before,
+        strict=True,
+    ):
         table.clear()
         table.update(entries)
 

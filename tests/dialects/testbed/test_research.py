@@ -115,13 +115,18 @@ def test_a_tracker_of_locals_sees_them_when_forward_returns(model):
 
 
 def test_a_tracker_of_locals_names_a_variable_the_method_does_not_have(model):
-    with pytest.raises(ValueError, match=r"Layer.forward has no local variable tripled"):
+    with pytest.raises(
+        ValueError, match=r"Layer.forward has no local variable tripled"
+    ):
         model.add_tracker("first", LocalsTracker("forward", ["tripled"]))
 
 
 def test_a_hook_is_told_the_name_of_its_module(model):
     seen = []
-    model.register_forward_hook("sec", lambda module, args, output, module_name: seen.append((module_name, output)))
+    model.register_forward_hook(
+        "sec",
+        lambda module, args, output, module_name: seen.append((module_name, output)),
+    )
 
     model.forward(1)
 
@@ -129,7 +134,9 @@ def test_a_hook_is_told_the_name_of_its_module(model):
 
 
 def test_modules_and_methods_are_replaced_by_name_or_class(model):
-    model.replace_module_method(["first"], "forward", lambda self, x, old_method: old_method(x) + 1)
+    model.replace_module_method(
+        ["first"], "forward", lambda self, x, old_method: old_method(x) + 1
+    )
     assert model.forward(1) == 6
     model.replace_module("second", Layer())
     assert model.forward(1) == 6

@@ -122,7 +122,10 @@ def tree(tmp_path):
     (raw / "img").mkdir(parents=True)
     for split, count in (("train", 6), ("val", 3), ("empty", 0)):
         answers = [{"answer": "red"}, {"answer": "red"}, {"answer": "blue"}]
-        rows = [{"question_id": n, "question": f"{split} {n}?", "answers": answers} for n in range(count)]
+        rows = [
+            {"question_id": n, "question": f"{split} {n}?", "answers": answers}
+            for n in range(count)
+        ]
         (raw / f"{split}.json").write_text(json.dumps(rows))
     for n in range(6):
         pillow.new("RGB", (4, 4), (n * 20, 0, 0)).save(raw / "img" / f"{n}.png")
@@ -134,32 +137,52 @@ def raw(tmp_path, tree):
     return tmp_path / "raw"
 
 
-def test_item_6_a_loading_script_runs_by_its_folder_with_shots_from_train(tree, raw, evaluate_on):
+def test_item_6_a_loading_script_runs_by_its_folder_with_shots_from_train(
+    tree, raw, evaluate_on
+):
     result, asked = evaluate_on(tree, "red", data=str(raw), num_fewshot=2)
 
-    assert [turn.get("content") for turn in asked[0]["prompt"] if turn["role"] == "question"][-1] == "Look: val 0?"
+    assert [
+        turn.get("content") for turn in asked[0]["prompt"] if turn["role"] == "question"
+    ][-1] == "Look: val 0?"
     assert all("train" in record["prompt"][1]["content"] for record in asked)
-    assert (result.results[0].task, result.results[0].value, result.results[0].n) == ("foo", 1.0, 3)
+    assert (result.results[0].task, result.results[0].value, result.results[0].n) == (
+        "foo",
+        1.0,
+        3,
+    )
 
 
 def test_item_6_the_folder_is_recognised_without_running_it(tree):
     name, reason = dialect_of(str(tree))
 
     assert name == "testbed"
-    assert reason == "is a dataset folder of the testbed: foo/foo.py or __init__.py with a retriever"
+    assert (
+        reason
+        == "is a dataset folder of the testbed: foo/foo.py or __init__.py with a retriever"
+    )
     assert dialect_of(str(tree / "foo.py")) is not None
-    assert dialect_of(str(tree.parents[2]))[1] == "is a tree of dataset folders: tree/testbed/data"
+    assert (
+        dialect_of(str(tree.parents[2]))[1]
+        == "is a tree of dataset folders: tree/testbed/data"
+    )
 
 
 def test_a_whole_tree_and_the_script_itself_stand_for_the_dataset_too(tree, raw):
     for reference in (tree, tree / "foo.py", tree.parents[1], tree.parents[2]):
-        assert [task.name for task in tasks(str(reference), RunOptions(data=str(raw)))] == ["foo"]
+        assert [
+            task.name for task in tasks(str(reference), RunOptions(data=str(raw)))
+        ] == ["foo"]
 
 
-def test_the_folder_of_images_defaults_to_the_data_folder_and_can_be_named(tmp_path, tree, raw, evaluate_on):
+def test_the_folder_of_images_defaults_to_the_data_folder_and_can_be_named(
+    tmp_path, tree, raw, evaluate_on
+):
     (raw / "img").rename(tmp_path / "img")
 
-    _, asked = evaluate_on(tree, "red", data=f"{raw}?images_dir={tmp_path}", split="train")
+    _, asked = evaluate_on(
+        tree, "red", data=f"{raw}?images_dir={tmp_path}", split="train"
+    )
 
     assert [record["id"] for record in asked] == ["0", "1", "2", "3", "4", "5"]
 
@@ -174,7 +197,10 @@ def test_features_shape_the_rows(tree, raw, evaluate_on):
 
 
 def test_an_unknown_split_is_answered_with_those_there_are(tree, raw, evaluate_on):
-    with pytest.raises(UnknownName, match=r"unknown split 'validaton'.*did you mean 'validation'.*it has train"):
+    with pytest.raises(
+        UnknownName,
+        match=r"unknown split 'validaton'.*did you mean 'validation'.*it has train",
+    ):
         evaluate_on(tree, data=str(raw), split="validaton")
 
 
@@ -186,11 +212,16 @@ def test_an_empty_split_is_passed_over(tree, raw, evaluate_on):
 
 
 def test_a_script_without_its_data_says_how_to_give_it(tree, evaluate_on):
-    with pytest.raises(DataError, match=r"foo\.py: cannot say its splits: TypeError.*fix: --data FOLDER"):
+    with pytest.raises(
+        DataError,
+        match=r"foo\.py: cannot say its splits: TypeError.*fix: --data FOLDER",
+    ):
         evaluate_on(tree)
 
 
-def test_a_script_that_fails_midway_loses_that_row_and_says_where(tree, raw, evaluate_on):
+def test_a_script_that_fails_midway_loses_that_row_and_says_where(
+    tree, raw, evaluate_on
+):
     rows = json.loads((raw / "val.json").read_text())
     del rows[2]["answers"]
     (raw / "val.json").write_text(json.dumps(rows))
@@ -198,7 +229,10 @@ def test_a_script_that_fails_midway_loses_that_row_and_says_where(tree, raw, eva
     result, asked = evaluate_on(tree, "red", data=str(raw))
 
     assert len(asked) == 2
-    assert any("failed in split 'validation': KeyError: 'answers' (foo.py:" in note for note in result.notes)
+    assert any(
+        "failed in split 'validation': KeyError: 'answers' (foo.py:" in note
+        for note in result.notes
+    )
 
 
 def test_a_script_without_a_retriever_is_refused(tree, raw):
@@ -209,28 +243,42 @@ def test_a_script_without_a_retriever_is_refused(tree, raw):
 
 
 @pytest.mark.parametrize("spelling", ["testbed/evaluate", "testbed/evaluate/metrics"])
-def test_item_7_a_metric_in_either_folder_is_usable_by_name(tree, raw, evaluate_on, spelling):
+def test_item_7_a_metric_in_either_folder_is_usable_by_name(
+    tree, raw, evaluate_on, spelling
+):
     pytest.importorskip("evaluate", reason="evaluate is not installed")
     home = tree.parents[2] / spelling / "share"
     home.mkdir(parents=True)
     (home / "share.py").write_text(METRIC.format(name="Share"))
 
-    result, _ = evaluate_on(tree, ["red", "green", "blue"], data=str(raw), scorers=("share",))
+    result, _ = evaluate_on(
+        tree, ["red", "green", "blue"], data=str(raw), scorers=("share",)
+    )
 
     found = {r.metric: (r.value, r.interval) for r in result.results}
-    assert found["share.overall"] == (pytest.approx(200 / 3), "none: a set-level metric")
+    assert found["share.overall"] == (
+        pytest.approx(200 / 3),
+        "none: a set-level metric",
+    )
     assert found["share.perKind.shape"][0] == 3.0
 
 
-def test_a_metric_of_the_users_stands_before_a_scorer_of_the_same_name(tree, raw, evaluate_on):
+def test_a_metric_of_the_users_stands_before_a_scorer_of_the_same_name(
+    tree, raw, evaluate_on
+):
     pytest.importorskip("evaluate", reason="evaluate is not installed")
     home = tree.parents[2] / "testbed" / "evaluate" / "vqa_accuracy"
     home.mkdir(parents=True)
     (home / "vqa_accuracy.py").write_text(METRIC.format(name="VqaAccuracy"))
 
-    result, _ = evaluate_on(tree, ["red", "green", "blue"], data=str(raw), scorers=("vqa_accuracy",))
+    result, _ = evaluate_on(
+        tree, ["red", "green", "blue"], data=str(raw), scorers=("vqa_accuracy",)
+    )
 
-    assert {r.metric for r in result.results} >= {"vqa_accuracy.overall", "vqa_accuracy.perKind.shape"}
+    assert {r.metric for r in result.results} >= {
+        "vqa_accuracy.overall",
+        "vqa_accuracy.perKind.shape",
+    }
 
 
 def test_item_7_a_metric_nobody_has_is_an_unknown_scorer(tree, raw, evaluate_on):
@@ -242,7 +290,10 @@ def test_item_7_vqa_accuracy_reproduces_the_published_example():
     predictions = ["yes", "2", "blue"]
     references = [["yes", "yeah", "yep"], ["2", "two"], ["blue", "bluish"]]
 
-    scores = [vqa_accuracy(said, given) for said, given in zip(predictions, references, strict=True)]
+    scores = [
+        vqa_accuracy(said, given)
+        for said, given in zip(predictions, references, strict=True)
+    ]
 
     assert round(100 * sum(scores) / 3, 2) == 24.07
 
@@ -257,9 +308,10 @@ def test_downloads_keep_local_paths_and_unpack_archives(tmp_path):
 
     assert made["rows"] == str(tmp_path / "rows.txt")
     assert [f.rpartition("/")[2] for f in manager.iter_files(made["all"])] == ["x.txt"]
-    assert [(n, io.BytesIO(s.read()).getvalue()) for n, s in manager.iter_archive(tmp_path / "a.zip")] == [
-        ("inner/x.txt", b"x")
-    ]
+    assert [
+        (n, io.BytesIO(s.read()).getvalue())
+        for n, s in manager.iter_archive(tmp_path / "a.zip")
+    ] == [("inner/x.txt", b"x")]
 
 
 def test_downloads_refuse_private_addresses(tmp_path):

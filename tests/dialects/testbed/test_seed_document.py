@@ -19,7 +19,9 @@ SEEDS = Path(__file__).parents[3].parent / "shared" / "seeds"
 DOCUMENT = next(iter(SEEDS.glob("000_*.txt")), None) if SEEDS.is_dir() else None
 MOST_LINES = 10
 
-pytestmark = pytest.mark.skipif(DOCUMENT is None, reason="the how-to documents are not beside the repository")
+pytestmark = pytest.mark.skipif(
+    DOCUMENT is None, reason="the how-to documents are not beside the repository"
+)
 
 
 def blocks():
@@ -27,7 +29,9 @@ def blocks():
     if DOCUMENT is None:
         return []
     text = DOCUMENT.read_text(encoding="utf-8")
-    found = re.findall(r"^( *)```(\w*)[ ]*\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(
+        r"^( *)```(\w*)[ ]*\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL
+    )
     return [(language, textwrap.dedent(body).rstrip()) for _, language, body in found]
 
 
@@ -56,7 +60,9 @@ def check_script_path(block, folder, evaluate_on):
         "    def _generate_examples(self):\n        yield 0, {'text': 'moo', 'label': 'cow'}\n"
     )
     start = "from testbed.data import register_dataset_retriever\n\n"
-    (script.parent / "__init__.py").write_text(start + retriever_block().replace("dataset_name", "animals"))
+    (script.parent / "__init__.py").write_text(
+        start + retriever_block().replace("dataset_name", "animals")
+    )
 
     result, _ = evaluate_on(script.parent, "cow")
 
@@ -67,23 +73,33 @@ def check_start_path(block, folder, evaluate_on):
     """The place of the registrations of a dataset."""
     start = folder / block.strip().replace("<dataset_name>", "animals")
     start.parent.mkdir(parents=True)
-    start.write_text("from testbed.data.common import register_dataset_retriever\n\n" + retriever_block())
+    start.write_text(
+        "from testbed.data.common import register_dataset_retriever\n\n"
+        + retriever_block()
+    )
 
     assert is_dataset_folder(start.parent)
-    assert [task.name for task in tasks(str(start.parent), RunOptions())] == ["dataset_name"]
+    assert [task.name for task in tasks(str(start.parent), RunOptions())] == [
+        "dataset_name"
+    ]
 
 
 def check_row(block, folder, evaluate_on):
     """The example row as the data of a run: its last comma makes it Python, not JSON, so a user's file holds it."""
     path = folder / "with_a_row.py"
-    start = "from testbed.data import prepare_dataloader, register_dataset_retriever\n\n\n"
+    start = (
+        "from testbed.data import prepare_dataloader, register_dataset_retriever\n\n\n"
+    )
     loader = "loader = prepare_dataloader([row], batch_size=1, num_shots=0)\n"
     path.write_text(f"{start}{retriever_block()}\n\n\nrow = {block}\n{loader}")
 
     result, [asked] = evaluate_on(path, "example label")
 
     assert (result.results[0].value, result.results[0].n) == (1.0, 1)
-    assert asked["prompt"] == [{"role": "user", "content": "example text"}, {"role": "assistant"}]
+    assert asked["prompt"] == [
+        {"role": "user", "content": "example text"},
+        {"role": "assistant"},
+    ]
 
 
 def check_retriever(block, folder, evaluate_on):
@@ -91,8 +107,14 @@ def check_retriever(block, folder, evaluate_on):
     path = folder / "my_dataset.py"
     path.write_text(PREAMBLES["python"] + "\n\n" + block + "\n")
     rows = folder / "rows.jsonl"
-    row = ast.literal_eval(next(body for language, body in blocks() if language == "json"))
-    rows.write_text("".join(json.dumps({**row, "text": f"{row['text']} {n}"}) + "\n" for n in range(4)))
+    row = ast.literal_eval(
+        next(body for language, body in blocks() if language == "json")
+    )
+    rows.write_text(
+        "".join(
+            json.dumps({**row, "text": f"{row['text']} {n}"}) + "\n" for n in range(4)
+        )
+    )
 
     result, asked = evaluate_on(path, "example label", data=str(rows), num_fewshot=2)
 
@@ -101,18 +123,26 @@ def check_retriever(block, folder, evaluate_on):
     assert "content" not in asked[0]["prompt"][-1]
     scope = {"__name__": "__main__", "__builtins__": guest_for(path)._builtins}
     run_code(compile(PREAMBLES["python"] + "\n" + block, "document", "exec"), scope)
-    assert scope["retriever"](row, False)[1] == {"role": "assistant", "content": "example label"}
+    assert scope["retriever"](row, False)[1] == {
+        "role": "assistant",
+        "content": "example label",
+    }
     assert scope["retriever"](row, True)[1] == {"role": "assistant"}
 
 
 def check_context(block, folder, evaluate_on):
     """The context of in-context learning: the role that ends a round writes at the end."""
     lines = [line for line in block.split("\n") if line.strip() != "..."]
-    turns = [dict(zip(("role", "content"), line.strip().split(": ", 1), strict=True)) for line in lines]
+    turns = [
+        dict(zip(("role", "content"), line.strip().split(": ", 1), strict=True))
+        for line in lines
+    ]
     messages = tuple(as_message(turn) for turn in turns)
 
     assert generation_role(messages) == "Answer"
-    assert render_text(messages) == ("Question: {question}\nAnswer: {answer}\n\nQuestion: {question}\nAnswer:")
+    assert render_text(messages) == (
+        "Question: {question}\nAnswer: {answer}\n\nQuestion: {question}\nAnswer:"
+    )
 
 
 PREAMBLES = {"python": "from testbed.data import register_dataset_retriever"}
@@ -121,7 +151,11 @@ TABLE = [
     ("testbed/data/<dataset_name>/<dataset_name>.py", "", check_script_path),
     ("testbed/data/<dataset_name>/__init__.py", "", check_start_path),
     ('"text": "example text"', "", check_row),
-    ('@register_dataset_retriever("dataset_name")', PREAMBLES["python"], check_retriever),
+    (
+        '@register_dataset_retriever("dataset_name")',
+        PREAMBLES["python"],
+        check_retriever,
+    ),
     ("Question: {question}", "", check_context),
 ]
 """What a block begins with or holds, what is put before it, and what is done with it; in the document's order."""
@@ -135,7 +169,9 @@ def test_every_block_of_the_document_is_in_the_table():
     found = blocks()
 
     assert len(found) == len(TABLE)
-    assert all(telling in body for (_, body), (telling, _, _) in zip(found, TABLE, strict=True))
+    assert all(
+        telling in body for (_, body), (telling, _, _) in zip(found, TABLE, strict=True)
+    )
 
 
 @pytest.mark.parametrize("number", range(len(TABLE)))

@@ -5,25 +5,40 @@ import importlib.util
 import pytest
 
 from assay.dialects.testbed.facade.models.families import LLaVa, Mistral, Qwen2
-from assay.dialects.testbed.facade.utils.tracker import ForwardTracker, GradTracker, LocalsTracker
+from assay.dialects.testbed.facade.utils.tracker import (
+    ForwardTracker,
+    GradTracker,
+    LocalsTracker,
+)
 from assay.dialects.testbed.models import adapt
 from assay.runner.run import run
 
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(
-        any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
+        any(
+            importlib.util.find_spec(name) is None for name in ("torch", "transformers")
+        ),
         reason="pip install torch transformers",
     ),
 ]
 SIZES = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 2048, "eos_token_id": 257, "pad_token_id": 258,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+    "eos_token_id": 257,
+    "pad_token_id": 258,
+}
 TURNS = [
-    {"role": "question", "content": "q1"}, {"role": "answer", "content": "a1"},
-    {"role": "question", "content": "q2"}, {"role": "answer"},
-]  # fmt: skip
+    {"role": "question", "content": "q1"},
+    {"role": "answer", "content": "a1"},
+    {"role": "question", "content": "q2"},
+    {"role": "answer"},
+]
 
 
 def tokenizer(*special):
@@ -32,13 +47,20 @@ def tokenizer(*special):
     from transformers import PreTrainedTokenizerFast
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    backend = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[]))
+    backend = Tokenizer(
+        models.BPE(
+            vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[]
+        )
+    )
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        tokenizer_object=backend,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
         additional_special_tokens=["<|im_start|>", "<|im_end|>", *special],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +71,9 @@ def qwen2_folder(tmp_path_factory):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("families") / "Qwen2-tiny"
-    Qwen2ForCausalLM(Qwen2Config(**SIZES, bos_token_id=256)).eval().save_pretrained(folder)
+    Qwen2ForCausalLM(Qwen2Config(**SIZES, bos_token_id=256)).eval().save_pretrained(
+        folder
+    )
     tokenizer().save_pretrained(folder)
     return folder
 
@@ -62,7 +86,9 @@ def mistral_folder(tmp_path_factory):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("families") / "Mistral-tiny"
-    MistralForCausalLM(MistralConfig(**SIZES, bos_token_id=256)).eval().save_pretrained(folder)
+    MistralForCausalLM(MistralConfig(**SIZES, bos_token_id=256)).eval().save_pretrained(
+        folder
+    )
     tokenizer().save_pretrained(folder)
     return folder
 
@@ -84,18 +110,31 @@ def llava_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("families") / "llava-1.5-7b-hf"
     words = tokenizer("<image>")
     sees = CLIPVisionConfig(
-        hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, image_size=28, patch_size=14,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        image_size=28,
+        patch_size=14,
         projection_dim=32,
-    )  # fmt: skip
+    )
     config = LlavaConfig(
-        vision_config=sees, image_seq_length=4, text_config=LlamaConfig(**SIZES, bos_token_id=256),
+        vision_config=sees,
+        image_seq_length=4,
+        text_config=LlamaConfig(**SIZES, bos_token_id=256),
         image_token_index=words.convert_tokens_to_ids("<image>"),
-    )  # fmt: skip
-    images = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
+    )
+    images = CLIPImageProcessorPil(
+        size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28}
+    )
     processor = LlavaProcessor(
-        image_processor=images, tokenizer=words, patch_size=14, vision_feature_select_strategy="default",
-        image_token="<image>", num_additional_image_tokens=1,
-    )  # fmt: skip
+        image_processor=images,
+        tokenizer=words,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        image_token="<image>",
+        num_additional_image_tokens=1,
+    )
     LlavaForConditionalGeneration(config).eval().save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
@@ -104,11 +143,15 @@ def llava_folder(tmp_path_factory):
 def test_a_qwen2_renders_its_marked_turns_and_writes_new_tokens_only(qwen2_folder):
     model = Qwen2(str(qwen2_folder))
 
-    made = model.generate([TURNS, TURNS[2:]], max_new_tokens=4, do_sample=False, return_inputs=True)
+    made = model.generate(
+        [TURNS, TURNS[2:]], max_new_tokens=4, do_sample=False, return_inputs=True
+    )
 
     whole = model.apply_prompt_template(TURNS)
     assert whole.endswith("<|im_start|>question\nq2<|im_end|>\n<|im_start|>answer\n")
-    assert whole.startswith("<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n")
+    assert whole.startswith(
+        "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
+    )
     assert len(made["outputs"]) == 2 and made["inputs"]["input_ids"].shape[0] == 2
     alone = model.generate(TURNS[2:], max_new_tokens=4, do_sample=False)
     assert alone == made["outputs"][1:]
@@ -132,24 +175,36 @@ def test_a_llava_sees_as_many_pictures_as_it_has_places_for(llava_folder):
     ]
     model = LLaVa(str(llava_folder))
 
-    inputs = model.process_input([[Image.new("RGB", (28, 28), "red")], [Image.new("RGB", (28, 28))]], [turns, turns])
+    inputs = model.process_input(
+        [[Image.new("RGB", (28, 28), "red")], [Image.new("RGB", (28, 28))]],
+        [turns, turns],
+    )
     first, second = model.generate(
-        [[Image.new("RGB", (28, 28), "red")], [Image.new("RGB", (28, 28), "blue")]], [turns, turns],
-        max_new_tokens=3, do_sample=False,
-    )  # fmt: skip
+        [[Image.new("RGB", (28, 28), "red")], [Image.new("RGB", (28, 28), "blue")]],
+        [turns, turns],
+        max_new_tokens=3,
+        do_sample=False,
+    )
 
     assert model.apply_prompt_template(turns) == "IMAGE: <image>\nQUESTION: q? ANSWER:"
     assert inputs["pixel_values"].shape[0] == 2
     assert isinstance(first, str) and isinstance(second, str)
 
 
-def test_a_family_runs_a_testbed_file_end_to_end(qwen2_folder, parity_file, parity_rows, tmp_path):
+def test_a_family_runs_a_testbed_file_end_to_end(
+    qwen2_folder, parity_file, parity_rows, tmp_path
+):
     model = adapt(Qwen2, "families.py:Qwen2", {"model_root": str(qwen2_folder)})
 
     result = run(
-        str(parity_file), model, data=str(parity_rows), num_fewshot=2, limit=3, output=str(tmp_path / "run"),
+        str(parity_file),
+        model,
+        data=str(parity_rows),
+        num_fewshot=2,
+        limit=3,
+        output=str(tmp_path / "run"),
         generation={"max_tokens": 3, "temperature": 0.0},
-    )  # fmt: skip
+    )
 
     assert (result.status, result.results[0].n) == ("complete", 3)
 
@@ -210,7 +265,12 @@ def test_a_hook_and_a_replaced_method_change_what_a_real_layer_does(qwen2_folder
         seen.append(module_name)
 
     model.register_forward_hook(r"model\.layers\.\d+\.mlp$", note)
-    model.replace_module_method(["model.layers.0.mlp"], "forward", lambda self, x: torch.zeros_like(x), strict=False)
+    model.replace_module_method(
+        ["model.layers.0.mlp"],
+        "forward",
+        lambda self, x: torch.zeros_like(x),
+        strict=False,
+    )
 
     with torch.no_grad():
         model.model(**model.process_input(TURNS))

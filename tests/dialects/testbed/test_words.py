@@ -25,15 +25,29 @@ def test_punctuation_and_endings_are_words_of_their_own(text, words):
 
 @pytest.mark.parametrize(
     ("answer", "stems"),
-    [("men's shirts", "man 's shirt"), ("a potatoe", "a potato"), ("riding horses", "ride horse"), ("yes", "yes"),
-     ("dogs, cats", "dog , cat"), ("it's 3 o'clock", "it 's 3 o'clock")],
-)  # fmt: skip
+    [
+        ("men's shirts", "man 's shirt"),
+        ("a potatoe", "a potato"),
+        ("riding horses", "ride horse"),
+        ("yes", "yes"),
+        ("dogs, cats", "dog , cat"),
+        ("it's 3 o'clock", "it 's 3 o'clock"),
+    ],
+)
 def test_each_word_is_reduced_and_words_stand_apart(answer, stems):
     assert stemmed(answer) == stems
 
 
 @pytest.mark.parametrize(
-    ("answer", "verdict"), [("Yes.", 1), ("no, yes", 0), ("yes/no", 0), ("y'all", 0), ("It is hateful!", 1), ("", 0)]
+    ("answer", "verdict"),
+    [
+        ("Yes.", 1),
+        ("no, yes", 0),
+        ("yes/no", 0),
+        ("y'all", 0),
+        ("It is hateful!", 1),
+        ("", 0),
+    ],
 )
 def test_the_first_word_that_says_yes_or_no_decides(answer, verdict):
     assert is_hateful(answer) == verdict

@@ -29,11 +29,19 @@ def cases() -> dict[str, Case]:
     """Every case by name."""
     made: dict[str, Case] = {}
     for name, case in (
-        *template_cases(), *model_cases(), *process_cases(), *white_box_cases(), *input_cases(), *postprocess_cases(),
-        *loader_cases(), *sampler_cases(),
-        ("register", registering), ("known_names", known_names), ("most_common_from_dict", most_common),
+        *template_cases(),
+        *model_cases(),
+        *process_cases(),
+        *white_box_cases(),
+        *input_cases(),
+        *postprocess_cases(),
+        *loader_cases(),
+        *sampler_cases(),
+        ("register", registering),
+        ("known_names", known_names),
+        ("most_common_from_dict", most_common),
         ("split_generators", splits),
-    ):  # fmt: skip
+    ):
         assert name not in made, name
         made[name] = case
     return made
@@ -53,15 +61,26 @@ def outcome(case: Case, load: Load) -> Any:
 def digest(value: Any) -> Any:
     """A long outcome as its digest, so that files stay small."""
     text = json.dumps(value, sort_keys=True)
-    return value if len(text) < 4000 else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return (
+        value
+        if len(text) < 4000
+        else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
+    )
 
 
 def repaired(name: str, value: Any) -> Any:
     """Upstream's outcome without its two misspellings: the end token of Idefics2, the second colon of Mistral."""
-    if not name.startswith(("template.idefics2", "template.Mistral")) or "gives" not in value:
+    if (
+        not name.startswith(("template.idefics2", "template.Mistral"))
+        or "gives" not in value
+    ):
         return value
     made = value["gives"]
-    both = [_repaired(name, one) for one in made] if isinstance(made, list) else _repaired(name, made)
+    both = (
+        [_repaired(name, one) for one in made]
+        if isinstance(made, list)
+        else _repaired(name, made)
+    )
     return {"gives": both}
 
 

@@ -14,28 +14,52 @@ def text(*words: Any) -> list[dict[str, Any]]:
     return [{"type": "text", "text": word} for word in words]
 
 
-def visual(shots: int, *, head: Mapping[str, Any] | None = None, answer: str = "answer") -> list[dict[str, Any]]:
+def visual(
+    shots: int, *, head: Mapping[str, Any] | None = None, answer: str = "answer"
+) -> list[dict[str, Any]]:
     """Rounds of an image, a question and an answer; the last one is open."""
     turns: list[dict[str, Any]] = [dict(head)] if head is not None else []
     for at in range(1, shots + 2):
-        turns += [{"role": "image", "content": [IMAGE]}, {"role": "question", "content": text(f"q{at}")}]
-        turns.append({"role": answer, "content": text(f"a{at}")} if at <= shots else {"role": answer})
+        turns += [
+            {"role": "image", "content": [IMAGE]},
+            {"role": "question", "content": text(f"q{at}")},
+        ]
+        turns.append(
+            {"role": answer, "content": text(f"a{at}")}
+            if at <= shots
+            else {"role": answer}
+        )
     return turns
 
 
-def caption(shots: int, *, head: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+def caption(
+    shots: int, *, head: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = [dict(head)] if head is not None else []
     for at in range(1, shots + 2):
         turns.append({"role": "image", "content": [IMAGE]})
-        turns.append({"role": "caption", "content": text(f"c{at}")} if at <= shots else {"role": "caption"})
+        turns.append(
+            {"role": "caption", "content": text(f"c{at}")}
+            if at <= shots
+            else {"role": "caption"}
+        )
     return turns
 
 
-def chat(shots: int, *, head: Mapping[str, Any] | None = None, form: Callable[[str], Any] = str) -> list[Any]:
+def chat(
+    shots: int,
+    *,
+    head: Mapping[str, Any] | None = None,
+    form: Callable[[str], Any] = str,
+) -> list[Any]:
     turns: list[dict[str, Any]] = [dict(head)] if head is not None else []
     for at in range(1, shots + 2):
         turns.append({"role": "user", "content": form(f"q{at}")})
-        turns.append({"role": "assistant", "content": form(f"a{at}")} if at <= shots else {"role": "assistant"})
+        turns.append(
+            {"role": "assistant", "content": form(f"a{at}")}
+            if at <= shots
+            else {"role": "assistant"}
+        )
     return turns
 
 
@@ -57,7 +81,10 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     "seed_bench": [
         {"role": "image", "content": [IMAGE, IMAGE]},
         {"role": "question", "content": text("How many?")},
-        {"role": "choices", "content": text("A. one B. two", "Answer with the letter.")},
+        {
+            "role": "choices",
+            "content": text("A. one B. two", "Answer with the letter."),
+        },
         {"role": "answer"},
     ],
     "chat_lists": chat(2, form=text),
@@ -84,23 +111,48 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
         {"role": "question", "content": text("q2")},
         {"role": "answer", "content": text("a2")},
     ],
-    "two_open": [{"role": "question", "content": text("q1")}, {"role": "answer"}, {"role": "reason"}],
+    "two_open": [
+        {"role": "question", "content": text("q1")},
+        {"role": "answer"},
+        {"role": "reason"},
+    ],
     "ends_with_user": [
         {"role": "user", "content": text("q1")},
         {"role": "assistant", "content": text("a1")},
         {"role": "user", "content": text("q2")},
     ],
     "one_question": [{"role": "user", "content": text("q1")}],
-    "all_closed": [{"role": "user", "content": text("q1")}, {"role": "assistant", "content": text("a1")}],
+    "all_closed": [
+        {"role": "user", "content": text("q1")},
+        {"role": "assistant", "content": text("a1")},
+    ],
     "only_open": [{"role": "assistant"}],
-    "one_role": [{"role": "user", "content": text("a")}, {"role": "user", "content": text("b")}],
-    "unicode": [{"role": "Frage", "content": text("Wie heißt das? 图像 🙂")}, {"role": "ANTWORT"}],
-    "empty_text": [{"role": "user", "content": text("")}, {"role": "assistant", "content": text("x")}],
-    "blank_and_newline": [{"role": "user", "content": text(" a\nb ")}, {"role": "assistant"}],
+    "one_role": [
+        {"role": "user", "content": text("a")},
+        {"role": "user", "content": text("b")},
+    ],
+    "unicode": [
+        {"role": "Frage", "content": text("Wie heißt das? 图像 🙂")},
+        {"role": "ANTWORT"},
+    ],
+    "empty_text": [
+        {"role": "user", "content": text("")},
+        {"role": "assistant", "content": text("x")},
+    ],
+    "blank_and_newline": [
+        {"role": "user", "content": text(" a\nb ")},
+        {"role": "assistant"},
+    ],
     "html": [{"role": "user", "content": text("<b>&amp;'\"")}, {"role": "assistant"}],
     "empty_list": [{"role": "user", "content": []}, {"role": "assistant"}],
-    "unknown_part": [{"role": "user", "content": [{"type": "video"}, *text("x")]}, {"role": "assistant"}],
-    "multiword_role": [{"role": "the user", "content": text("x")}, {"role": "the model"}],
+    "unknown_part": [
+        {"role": "user", "content": [{"type": "video"}, *text("x")]},
+        {"role": "assistant"},
+    ],
+    "multiword_role": [
+        {"role": "the user", "content": text("x")},
+        {"role": "the model"},
+    ],
 }
 
 TEXT_CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
@@ -129,7 +181,10 @@ TEXT_CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
         {"role": "question", "content": "q2"},
         {"role": "label"},
     ],
-    "unicode_text": [{"role": "user", "content": "Straße 图像 🙂"}, {"role": "assistant"}],
+    "unicode_text": [
+        {"role": "user", "content": "Straße 图像 🙂"},
+        {"role": "assistant"},
+    ],
     "empty_content": [{"role": "user", "content": ""}, {"role": "assistant"}],
     "lines": [{"role": "user", "content": " a\n\nb "}, {"role": "assistant"}],
     "number_label": [
@@ -174,9 +229,19 @@ def tokenizer(template: str | None = OWN_TEMPLATE) -> Any:
     bare = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     bare.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     made = PreTrainedTokenizerFast(
-        tokenizer_object=bare, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>"
+        tokenizer_object=bare,
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        pad_token="</s>",
     )
-    special = ["<fake_token_around_image>", "<image>", "<end_of_utterance>", "<|im_start|>", "<|im_end|>"]
+    special = [
+        "<fake_token_around_image>",
+        "<image>",
+        "<end_of_utterance>",
+        "<|im_start|>",
+        "<|im_end|>",
+    ]
     made.add_special_tokens({"additional_special_tokens": special})
     made.chat_template = template
     made.model_input_names = ["input_ids", "attention_mask"]
@@ -198,7 +263,10 @@ def net() -> Any:
             return shifted
 
     class Net(torch.nn.Module):
-        config = SimpleNamespace(vision_config=SimpleNamespace(patch_size=14), vision_feature_select_strategy="default")
+        config = SimpleNamespace(
+            vision_config=SimpleNamespace(patch_size=14),
+            vision_feature_select_strategy="default",
+        )
         device = torch.device("cpu")
         dtype = torch.float32
 
@@ -220,13 +288,19 @@ def net() -> Any:
 
 def given(thing: Any) -> Any:
     """A class whose `from_pretrained` gives a thing."""
-    return type("AutoGiven", (), {"from_pretrained": classmethod(lambda cls, *a, **k: thing)})
+    return type(
+        "AutoGiven", (), {"from_pretrained": classmethod(lambda cls, *a, **k: thing)}
+    )
 
 
-def family(load: Load, root: str, processor: Any = None, template: str | None = OWN_TEMPLATE) -> Any:
+def family(
+    load: Load, root: str, processor: Any = None, template: str | None = OWN_TEMPLATE
+) -> Any:
     module, name, _ = FAMILIES[root]
     made = tokenizer(template) if processor is None else processor
-    return getattr(load(module), name)(f"weights/{root}", processor_class=given(made), model_class=net())
+    return getattr(load(module), name)(
+        f"weights/{root}", processor_class=given(made), model_class=net()
+    )
 
 
 def raised(function: Callable[[], Any]) -> Any:

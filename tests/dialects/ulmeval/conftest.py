@@ -84,7 +84,9 @@ class Place:
     def colours(self) -> tuple[str, str]:
         """The colour benchmark and its painter: references to the dataset file and to the model."""
         (self.data / "ColourBench.tsv").write_text(TABLE, encoding="utf-8")
-        return self.write("my_dataset.py", DATASET), self.write("my_model.py", MODEL) + ":Painter"
+        return self.write("my_dataset.py", DATASET), self.write(
+            "my_model.py", MODEL
+        ) + ":Painter"
 
     def calls(self) -> list[str]:
         """What the model's own log says it was asked."""

@@ -31,25 +31,46 @@ def detections(sample):
     for place, clause in enumerate(sample["include"]):
         for copy in range(clause["count"]):
             left = 5 + 30 * (place + copy)
-            box = {"box": [left, 10, left + 20, 40], "score": 0.99, "color": clause.get("color", "white")}
+            box = {
+                "box": [left, 10, left + 20, 40],
+                "score": 0.99,
+                "color": clause.get("color", "white"),
+            }
             found.setdefault(clause["class"], []).append(box)
     return {"detections": found}
 
 
 def all_yes(sample):
-    return {"answers": {str(question["proposition_id"]): "yes" for question in sample["questions"]}}
+    return {
+        "answers": {
+            str(question["proposition_id"]): "yes" for question in sample["questions"]
+        }
+    }
 
 
 CASES = {
     "geneval": ("detector", detections, "geneval", 1.0),
     "dpg_bench": ("vqa", all_yes, "dpg", 1.0),
-    "wise_legacy": ("judge", lambda _: {"consistency": 2, "realism": 1, "aesthetic": 2}, "wise_legacy", 0.9),
+    "wise_legacy": (
+        "judge",
+        lambda _: {"consistency": 2, "realism": 1, "aesthetic": 2},
+        "wise_legacy",
+        0.9,
+    ),
     "wise_verified": ("judge", lambda _: 1, "right", 1.0),
     "geneval_pp": ("judge", lambda _: {"verdict": "yes"}, "judge", 1.0),
     "imagine_bench_ulmeval": (
-        "judge", lambda _: {"fantasy": 10, "identity": 5, "aesthetics": 0}, "judge_ratings.overall", 7.5,
+        "judge",
+        lambda _: {"fantasy": 10, "identity": 5, "aesthetics": 0},
+        "judge_ratings.overall",
+        7.5,
     ),
-    "omnicontext": ("judge", lambda _: {"prompt_following": 9, "subject_consistency": 4}, "judge_ratings.overall", 6.0),
+    "omnicontext": (
+        "judge",
+        lambda _: {"prompt_following": 9, "subject_consistency": 4},
+        "judge_ratings.overall",
+        6.0,
+    ),
     "t2i_compbench": ("compbench", lambda _: {"score": 0.75}, "t2i_compbench", 0.75),
 }
 """By task: the role that is injected, what it says of a right picture, the metric, and its value."""
@@ -78,7 +99,9 @@ def evaluated(tmp_path: Path):
         samples = list(task.dataset.read(find_data(task, "mini")))
         copies = max(task.options.n, 1)
         known = {
-            picture(place, copy).digest: json.dumps(says(sample)) if place else "I cannot tell"
+            picture(place, copy).digest: json.dumps(says(sample))
+            if place
+            else "I cannot tell"
             for place, sample in enumerate(samples)
             for copy in range(copies)
         }
@@ -86,18 +109,32 @@ def evaluated(tmp_path: Path):
         helper.write_text(SPECIALIST.format(known=known))
 
         def draw(request):
-            place = next(n for n, sample in enumerate(samples) if sample.input in request.prompt.text)
-            return Output.of(*(picture(place, copy) for copy in range(request.options.n)))
+            place = next(
+                n
+                for n, sample in enumerate(samples)
+                if sample.input in request.prompt.text
+            )
+            return Output.of(
+                *(picture(place, copy) for copy in range(request.options.n))
+            )
 
         judges = {role: f"{helper}:generate"}
-        result = run(name, Scripted(draw), data="mini", judges=judges, output=str(tmp_path / "run"))
+        result = run(
+            name,
+            Scripted(draw),
+            data="mini",
+            judges=judges,
+            output=str(tmp_path / "run"),
+        )
         return result, tmp_path / "run", samples
 
     return evaluate
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_item_7_a_benchmark_has_an_aggregate_with_error_bars_and_a_count_of_the_unscored(evaluated, name):
+def test_item_7_a_benchmark_has_an_aggregate_with_error_bars_and_a_count_of_the_unscored(
+    evaluated, name
+):
     _, _, metric, value = CASES[name]
 
     result, _, samples = evaluated(name)
@@ -110,11 +147,24 @@ def test_item_7_a_benchmark_has_an_aggregate_with_error_bars_and_a_count_of_the_
     assert row.outcomes["judge_error"] == pictures and result.status == "partial"
 
 
-@pytest.mark.parametrize("name", ["wise_legacy", "wise_verified", "geneval_pp", "imagine_bench_ulmeval", "omnicontext"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wise_legacy",
+        "wise_verified",
+        "geneval_pp",
+        "imagine_bench_ulmeval",
+        "omnicontext",
+    ],
+)
 def test_item_7_the_judge_is_shown_the_picture_as_an_image_part(evaluated, name):
     _, folder, samples = evaluated(name)
 
-    asked = [record for record in RunReader(folder).outputs() if record.task.endswith("#judge")]
+    asked = [
+        record
+        for record in RunReader(folder).outputs()
+        if record.task.endswith("#judge")
+    ]
     drawn = {picture(place, 0).digest for place in range(len(samples))}
     shown = [
         [part["sha256"] for part in message["content"] if part["type"] == "image"]
@@ -128,4 +178,7 @@ def test_item_7_the_judge_is_shown_the_picture_as_an_image_part(evaluated, name)
 
 
 def test_wise_in_its_two_versions_gives_numbers_of_their_own(evaluated):
-    assert {shipped(name).protocol for name in ("wise_legacy", "wise_verified")} == {"wise@legacy", "wise@verified-v2"}
+    assert {shipped(name).protocol for name in ("wise_legacy", "wise_verified")} == {
+        "wise@legacy",
+        "wise@verified-v2",
+    }

@@ -50,9 +50,14 @@ def test_a_file_cut_out_of_the_package_finds_its_names(place):
     (place.data / "Cut.tsv").write_text("index\tquestion\n1\tred\n")
     cut = place.write("cut.py", CUT_OUT)
 
-    result = assay.run(cut, str(place.folder / "my_model.py:Painter"), output="run", dialect="ulmeval")
+    result = assay.run(
+        cut, str(place.folder / "my_model.py:Painter"), output="run", dialect="ulmeval"
+    )
 
-    assert {row.metric: row.value for row in result} == {"images": 2.0, "evaluate.images": 2.0}
+    assert {row.metric: row.value for row in result} == {
+        "images": 2.0,
+        "evaluate.images": 2.0,
+    }
     assert claims(Path(cut), imported_names(Path(cut))) is not None
 
 
@@ -69,13 +74,22 @@ def test_nothing_called_ulmeval_is_left_in_the_process(place):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("from ulmeval.smp import teleport", "the ulmeval dialect has no 'teleport' in 'ulmeval.smp'"),
-        ("import ulmeval.nowhere", "the ulmeval dialect has no module 'ulmeval.nowhere'"),
+        (
+            "from ulmeval.smp import teleport",
+            "the ulmeval dialect has no 'teleport' in 'ulmeval.smp'",
+        ),
+        (
+            "import ulmeval.nowhere",
+            "the ulmeval dialect has no module 'ulmeval.nowhere'",
+        ),
         ("from ulmeval import Nothing", "the ulmeval dialect has no 'Nothing'"),
     ],
 )
 def test_a_name_that_the_dialect_has_not_is_said(place, line, said):
-    file = place.write("asks.py", f"try:\n    {line}\nexcept ImportError as error:\n    said = str(error)\n")
+    file = place.write(
+        "asks.py",
+        f"try:\n    {line}\nexcept ImportError as error:\n    said = str(error)\n",
+    )
     from assay.dialects.ulmeval.loading import load_guest
 
     assert said in load_guest(file).module.said
@@ -117,8 +131,12 @@ def test_an_unknown_model_in_a_file_is_answered_with_the_nearest(place):
 def test_importing_assay_loads_no_dialect():
     import subprocess
 
-    code = "import sys, assay; print([n for n in sys.modules if 'dialects.ulmeval' in n])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import sys, assay; print([n for n in sys.modules if 'dialects.ulmeval' in n])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.strip() == "[]"
 
@@ -153,16 +171,22 @@ def test_a_notebook_session_gets_the_names_and_gives_them_back():
         "assay.dialects.disable('ulmeval')\n"
         "try:\n    import ulmeval\nexcept ImportError:\n    print('gone')\n"
     )
-    done = subprocess.run([sys.executable, "-c", cells], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", cells], capture_output=True, text=True, check=False
+    )
 
-    assert done.stdout.split("\n")[:2] == ["True TextBaseDataset a/b", "gone"], done.stderr
+    assert done.stdout.split("\n")[:2] == ["True TextBaseDataset a/b", "gone"], (
+        done.stderr
+    )
 
 
 def test_a_package_of_that_name_beside_the_file_is_hidden_only_when_asked(place):
     dataset, model = place.colours()
     place.write("ulmeval/__init__.py", "MINE = 1\n")
 
-    with pytest.raises(UsageError, match=r"ulmeval is yours and has no module 'ulmeval\.dataset'"):
+    with pytest.raises(
+        UsageError, match=r"ulmeval is yours and has no module 'ulmeval\.dataset'"
+    ):
         assay.run(dataset, model, output="run")
     from assay.cli.ulmeval import command
 

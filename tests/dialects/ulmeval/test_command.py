@@ -21,7 +21,9 @@ def metrics(run: dict) -> dict[str, float]:
 def test_the_original_command_runs_and_leaves_the_promised_files(place, capsys):
     dataset, model = place.colours()
 
-    code = command(["--data", dataset, "--model", model, "--num-generations", "2", "--json"])
+    code = command(
+        ["--data", dataset, "--model", model, "--num-generations", "2", "--json"]
+    )
 
     (run,) = printed(capsys)
     assert code == 0
@@ -56,12 +58,28 @@ def test_names_are_found_in_registered_files_and_folders(place, capsys):
         + "\nfrom functools import partial\nfrom ulmeval.config import supported_ULM\n"
         + "supported_ULM['Painter-1B'] = partial(Painter)\n",
     )
-    place.write("mine/notes.py", "raise RuntimeError('not for ULMEvalKit: never run')\n")
+    place.write(
+        "mine/notes.py", "raise RuntimeError('not for ULMEvalKit: never run')\n"
+    )
 
-    code = command(["--register", "mine", "--data", "ColourBench", "--model", "Painter-1B", "Painter", "--json"])
+    code = command(
+        [
+            "--register",
+            "mine",
+            "--data",
+            "ColourBench",
+            "--model",
+            "Painter-1B",
+            "Painter",
+            "--json",
+        ]
+    )
 
     assert code == 0
-    assert [run["results"][0]["model"] for run in printed(capsys)] == ["Painter-1B", "Painter"]
+    assert [run["results"][0]["model"] for run in printed(capsys)] == [
+        "Painter-1B",
+        "Painter",
+    ]
 
 
 def test_infer_then_eval_are_two_steps_over_one_folder(place, capsys):
@@ -90,7 +108,9 @@ def test_the_same_command_again_asks_nothing(place, capsys):
 def test_failed_rows_are_asked_again_unless_ignored(place, capsys):
     dataset, model = place.colours()
     table = place.data / "ColourBench.tsv"
-    table.write_text(table.read_text().replace("something", "nothing").replace("a red", "nothing"))
+    table.write_text(
+        table.read_text().replace("something", "nothing").replace("a red", "nothing")
+    )
     flags = ["--data", dataset, "--model", model, "--json"]
 
     first = command(flags)
@@ -103,7 +123,9 @@ def test_failed_rows_are_asked_again_unless_ignored(place, capsys):
     assert len(place.calls()) == 6
 
 
-def test_one_dataset_that_fails_does_not_stop_the_others_and_shows_in_the_exit_code(place, capsys):
+def test_one_dataset_that_fails_does_not_stop_the_others_and_shows_in_the_exit_code(
+    place, capsys
+):
     dataset, model = place.colours()
     missing = place.write(
         "missing.py",
@@ -155,7 +177,13 @@ def test_a_json_config_names_classes_and_their_options(place, capsys):
                     "Red": {"class": "Tinted", "colour": "red"},
                     "Blue": {"class": "Tinted", "colour": "blue"},
                 },
-                "data": {"Colours": {"class": "ColourBench", "dataset": "ColourBench", "unknown": 1}},
+                "data": {
+                    "Colours": {
+                        "class": "ColourBench",
+                        "dataset": "ColourBench",
+                        "unknown": 1,
+                    }
+                },
             }
         ),
     )
@@ -171,8 +199,14 @@ def test_a_json_config_names_classes_and_their_options(place, capsys):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({"model": {"M": {"class": "Paintr"}}, "data": {}}, "unknown model class 'Paintr'.*did you mean 'Painter'"),
-        ({"model": {}, "data": {"D": {"class": "ColorBench"}}}, "unknown dataset class.*did you mean 'ColourBench'"),
+        (
+            {"model": {"M": {"class": "Paintr"}}, "data": {}},
+            "unknown model class 'Paintr'.*did you mean 'Painter'",
+        ),
+        (
+            {"model": {}, "data": {"D": {"class": "ColorBench"}}},
+            "unknown dataset class.*did you mean 'ColourBench'",
+        ),
         ({"model": {"M": []}, "data": {}}, "expected an object"),
         ({"model": {}}, "`data` must be an object"),
     ],
@@ -196,7 +230,9 @@ def test_unknown_names_are_refused_with_the_nearest(place):
         command([*register, "--data", "ColourBench", "--model", "Pianter"])
 
 
-@pytest.mark.parametrize("flags", [[], ["--data", "x"], ["--config", "c.json", "--data", "x"]])
+@pytest.mark.parametrize(
+    "flags", [[], ["--data", "x"], ["--config", "c.json", "--data", "x"]]
+)
 def test_missing_or_contradictory_flags_are_refused(place, flags):
     with pytest.raises(UsageError):
         command(flags)
@@ -236,16 +272,31 @@ def test_the_judge_and_its_arguments_reach_evaluate(place, capsys):
     )
     flags = ["--api-nproc", "2", "--verbose", "--retry", "5", "--judge", "gpt-x"]
 
-    code = command(["--data", dataset, "--model", model, *flags, "--judge-args", '{"strict": true}', "--json"])
+    code = command(
+        [
+            "--data",
+            dataset,
+            "--model",
+            model,
+            *flags,
+            "--judge-args",
+            '{"strict": true}',
+            "--json",
+        ]
+    )
 
     (run,) = printed(capsys)
     assert code == 0 and metrics(run)["evaluate.told"] == 1.0
 
 
-def test_register_may_be_given_more_than_once_and_names_of_any_script_are_files(place, capsys):
+def test_register_may_be_given_more_than_once_and_names_of_any_script_are_files(
+    place, capsys
+):
     place.colours()
     for name in ("猫", "狗"):
-        (place.data / f"{name}.tsv").write_text("index\tprompt\n1\ta red ball\n", encoding="utf-8")
+        (place.data / f"{name}.tsv").write_text(
+            "index\tprompt\n1\ta red ball\n", encoding="utf-8"
+        )
     dataset = """
         from ulmeval.dataset.text_base import TextBaseDataset
 
@@ -256,12 +307,23 @@ def test_register_may_be_given_more_than_once_and_names_of_any_script_are_files(
             def evaluate(self, eval_file, **judge_kwargs):
                 return {'own': 1}
     """
-    files = ["--register", place.write("pets.py", dataset), "--register", str(place.folder / "my_model.py")]
+    files = [
+        "--register",
+        place.write("pets.py", dataset),
+        "--register",
+        str(place.folder / "my_model.py"),
+    ]
 
     code = command([*files, "--data", "猫", "狗", "--model", "Painter", "--json"])
 
-    assert code == 0 and [metrics(run)["evaluate.own"] for run in printed(capsys)] == [1.0, 1.0]
-    assert Path("outputs/Painter/Painter_猫.pkl").exists() and Path("outputs/Painter/Painter_狗.pkl").exists()
+    assert code == 0 and [metrics(run)["evaluate.own"] for run in printed(capsys)] == [
+        1.0,
+        1.0,
+    ]
+    assert (
+        Path("outputs/Painter/Painter_猫.pkl").exists()
+        and Path("outputs/Painter/Painter_狗.pkl").exists()
+    )
 
 
 def test_eval_before_infer_says_what_is_missing(place, capsys):
@@ -270,4 +332,7 @@ def test_eval_before_infer_says_what_is_missing(place, capsys):
     assert command(["--data", dataset, "--model", model, "--mode", "eval"]) != 0
 
     said = capsys.readouterr()
-    assert "no predictions of Painter on ColourBench; fix: run --mode infer first" in said.err + said.out
+    assert (
+        "no predictions of Painter on ColourBench; fix: run --mode infer first"
+        in said.err + said.out
+    )

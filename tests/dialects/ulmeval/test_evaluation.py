@@ -18,7 +18,10 @@ def test_a_number_that_is_not_finite_is_handed_on_for_the_row_to_say_so(odd):
 
 
 def test_an_empty_cell_of_a_table_is_no_number():
-    rows = [{"name": "a", "score": 0.5, "other": math.nan}, {"name": "b", "score": 1.0, "other": 2.0}]
+    rows = [
+        {"name": "a", "score": 0.5, "other": math.nan},
+        {"name": "b", "score": 1.0, "other": 2.0},
+    ]
     frame = pandas.DataFrame(rows)
 
     assert as_numbers(frame) == {"a": {"score": 0.5}, "b": {"score": 1.0, "other": 2.0}}
@@ -69,7 +72,9 @@ def test_new_images_are_evaluated_whatever_files_an_earlier_evaluation_left(plac
         if how == "run":
             result = run(dataset, model=model, output="rf", fresh=fresh)
         else:
-            (result,) = run_pairs(Settings(data=(dataset,), model=(model,), fresh=fresh), Silent)
+            (result,) = run_pairs(
+                Settings(data=(dataset,), model=(model,), fresh=fresh), Silent
+            )
         return {r.metric: r.value for r in result.results}["evaluate.red"]
 
     assert red("blue") == 0.0

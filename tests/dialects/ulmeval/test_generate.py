@@ -24,7 +24,9 @@ class Echo(BaseModel):
         from PIL import Image
 
         self.seen.append(message)
-        return Image.new("RGB", (4, 4), (self.tone, random.randrange(256), random.randrange(256)))
+        return Image.new(
+            "RGB", (4, 4), (self.tone, random.randrange(256), random.randrange(256))
+        )
 
 
 def test_strings_with_two_generations_give_two_images(place):
@@ -34,7 +36,10 @@ def test_strings_with_two_generations_give_two_images(place):
     assert images[0].getpixel((0, 0)) != images[1].getpixel((0, 0))
 
 
-@pytest.mark.parametrize("words", ["cat", "README.md", "a red ball", "http://example.invalid/page.html", "", "."])
+@pytest.mark.parametrize(
+    "words",
+    ["cat", "README.md", "a red ball", "http://example.invalid/page.html", "", "."],
+)
 def test_words_stay_words_even_where_a_file_has_their_name(place, words):
     Path("cat").write_text("x")
     Path("README.md").write_text("x")
@@ -51,11 +56,15 @@ def test_an_existing_picture_and_a_data_url_among_strings_become_images(place, p
     Image.new("RGB", (3, 3), "blue").save("apple.jpg")
     model = Echo()
 
-    model.generate(["apple.jpg", f"data:image/png;base64,{png('green')}", "Add another apple"])
+    model.generate(
+        ["apple.jpg", f"data:image/png;base64,{png('green')}", "Add another apple"]
+    )
 
     first, second, third = model.seen[0]
     assert first == {"type": "image", "value": "apple.jpg"}
-    assert second["type"] == "image" and Image.open(second["value"]).getpixel((0, 0)) == (0, 128, 0)
+    assert second["type"] == "image" and Image.open(second["value"]).getpixel(
+        (0, 0)
+    ) == (0, 128, 0)
     assert Path(second["value"]).parent == place.data / "files"
     assert third == {"type": "text", "value": "Add another apple"}
 
@@ -93,7 +102,9 @@ def test_a_kind_the_model_does_not_take_is_refused(place):
         Echo().generate([{"type": "video", "value": "a.mp4"}])
 
 
-def test_the_same_script_draws_the_same_and_the_same_call_again_something_else(place, monkeypatch):
+def test_the_same_script_draws_the_same_and_the_same_call_again_something_else(
+    place, monkeypatch
+):
     from assay.dialects.ulmeval import drawing
 
     def drawn() -> list:
@@ -156,7 +167,11 @@ def test_a_model_of_assay_is_supported_by_its_name(place):
 
 
 def test_only_the_first_picture_is_taken_by_a_model_that_says_so(place):
-    message = [{"type": "image", "value": "a"}, {"type": "text", "value": "x"}, {"type": "image", "value": "b"}]
+    message = [
+        {"type": "image", "value": "a"},
+        {"type": "text", "value": "x"},
+        {"type": "image", "value": "b"},
+    ]
 
     with pytest.warns(UserWarning, match="Echo takes the first of 2 images"):
         assert Echo().message_to_promptimg(message) == ("x", "a")

@@ -59,7 +59,9 @@ def judge(messages):
         raise RuntimeError('gone')
     return str(tone)
 """
-EXPECTED = {f"evaluate.{row}_{i}": float(10 * row + i) for row in (1, 2) for i in range(3)}
+EXPECTED = {
+    f"evaluate.{row}_{i}": float(10 * row + i) for row in (1, 2) for i in range(3)
+}
 
 
 def files(place) -> tuple[str, str, str]:
@@ -74,7 +76,9 @@ def judged() -> list[str]:
 
 
 def numbers(result) -> dict[str, float]:
-    return {row.metric: row.value for row in result if row.metric.startswith("evaluate.")}
+    return {
+        row.metric: row.value for row in result if row.metric.startswith("evaluate.")
+    }
 
 
 def test_every_verdict_belongs_to_the_image_it_was_given_for(place):
@@ -83,7 +87,9 @@ def test_every_verdict_belongs_to_the_image_it_was_given_for(place):
     result = assay.run(dataset, model, output="run", judges={"judge": judge})
 
     assert numbers(result) == EXPECTED
-    assert judged() == [f"tone of {row} {10 * row + i}" for row in (1, 2) for i in range(3)]
+    assert judged() == [
+        f"tone of {row} {10 * row + i}" for row in (1, 2) for i in range(3)
+    ]
 
 
 def test_the_judge_sees_the_image_as_an_image(place):
@@ -91,9 +97,14 @@ def test_the_judge_sees_the_image_as_an_image(place):
 
     assay.run(dataset, model, output="run", judges={"judge": judge})
 
-    asked = [record for record in RunReader("run").outputs() if record.task == "Tones#judge"]
+    asked = [
+        record for record in RunReader("run").outputs() if record.task == "Tones#judge"
+    ]
     assert len(asked) == 6
-    assert all([part["type"] for part in record.prompt[-1]["content"]] == ["text", "image"] for record in asked)
+    assert all(
+        [part["type"] for part in record.prompt[-1]["content"]] == ["text", "image"]
+        for record in asked
+    )
 
 
 def test_a_judge_is_asked_again_only_for_what_it_did_not_answer(place):
@@ -135,12 +146,20 @@ def test_an_unreadable_answer_can_be_asked_for_again(place):
     )
     model = build_judge(model=f"{judge}:judge", retry=1, verbose=False)
 
-    assert [model.generate("how many?") for _ in range(3)] == ["seed None", "seed 1", "seed 2"]
+    assert [model.generate("how many?") for _ in range(3)] == [
+        "seed None",
+        "seed 1",
+        "seed 2",
+    ]
 
 
 def test_evaluate_without_a_named_judge_says_how_to_name_one(place):
     dataset, model, _ = files(place)
-    text = Path(dataset).read_text().replace("judge = judge_kwargs['model']", "judge = None")
+    text = (
+        Path(dataset)
+        .read_text()
+        .replace("judge = judge_kwargs['model']", "judge = None")
+    )
     dataset = place.write("tones.py", text)
 
     result = assay.run(dataset, model, output="run")
@@ -154,5 +173,7 @@ def test_a_detector_that_is_not_here_is_named(place):
     from assay.core import MissingExtra
     from assay.dialects.ulmeval.facade.dataset import build_judge
 
-    with pytest.raises(MissingExtra, match=r"mmdet.*assay's own `geneval` asks a worker"):
+    with pytest.raises(
+        MissingExtra, match=r"mmdet.*assay's own `geneval` asks a worker"
+    ):
         build_judge(model="mask2former")

@@ -32,7 +32,10 @@ def test_a_dataset_class_and_a_model_with_only_generate_inner_run_unchanged(plac
         "evaluate.sky": 0.5,
         "evaluate.overall": 0.75,
     }
-    assert place.calls() == [f"ColourBench: {p}" for p in ("a red ball", "a green tree", "the blue sky", "something")]
+    assert place.calls() == [
+        f"ColourBench: {p}"
+        for p in ("a red ball", "a green tree", "the blue sky", "something")
+    ]
 
 
 def test_the_prediction_of_every_row_is_a_list_of_images_and_the_index_is_text(place):
@@ -54,7 +57,12 @@ def test_the_prediction_of_every_row_is_a_list_of_images_and_the_index_is_text(p
 """,
     )
 
-    result = assay.run(dataset, str(place.folder / "my_model.py:Painter"), output="run", generation={"n": 2})
+    result = assay.run(
+        dataset,
+        str(place.folder / "my_model.py:Painter"),
+        output="run",
+        generation={"n": 2},
+    )
 
     assert values(result)["evaluate.rows_seen"] == 4
     assert values(result)["evaluate.nproc"] == 4
@@ -89,7 +97,11 @@ def test_either_spelling_of_the_batch_hook_is_called_once_per_prompt(place, hook
 
 def test_a_class_that_declares_num_generations_gets_them_by_default(place):
     dataset, model = place.colours()
-    text = Path(dataset).read_text().replace("TYPE = 'T2I'", "TYPE = 'T2I'\n    NUM_GENERATIONS = 4")
+    text = (
+        Path(dataset)
+        .read_text()
+        .replace("TYPE = 'T2I'", "TYPE = 'T2I'\n    NUM_GENERATIONS = 4")
+    )
     dataset = place.write("elsewhere/four.py", text)
 
     result = assay.run(dataset, model, output="run")
@@ -106,13 +118,20 @@ def test_images_are_ordinary_files_in_the_run_and_nothing_is_pickled(place):
     assert not [path for path in files if path.suffix == ".pkl"]
     pictures = [path for path in files if path.suffix == ".png"]
     assert len(pictures) == 3  # two red answers are the same bytes
-    assert Path("run/files/Painter_ColourBench_score.csv").read_text().startswith("ball,tree,sky,overall\n")
+    assert (
+        Path("run/files/Painter_ColourBench_score.csv")
+        .read_text()
+        .startswith("ball,tree,sky,overall\n")
+    )
 
 
 def test_the_same_command_again_asks_nothing_and_an_edited_evaluate_scores_anew(place):
     dataset, model = place.colours()
     assay.run(dataset, model, output="run")
-    place.write("my_dataset.py", Path(dataset).read_text().replace("result['overall'] =", "result['all'] ="))
+    place.write(
+        "my_dataset.py",
+        Path(dataset).read_text().replace("result['overall'] =", "result['all'] ="),
+    )
 
     again = assay.run(dataset, model, output="run")
 
@@ -123,7 +142,9 @@ def test_the_same_command_again_asks_nothing_and_an_edited_evaluate_scores_anew(
 def test_a_run_is_scored_elsewhere_from_its_folder_alone(place):
     dataset, model = place.colours()
     here = assay.run(dataset, model, output="run")
-    shutil.copytree("run", "copied", ignore=shutil.ignore_patterns("summary.json", "files"))
+    shutil.copytree(
+        "run", "copied", ignore=shutil.ignore_patterns("summary.json", "files")
+    )
     Path("my_model.py").unlink()
     (place.data / "ColourBench.tsv").unlink()
 
@@ -167,7 +188,10 @@ def test_a_row_that_build_prompt_cannot_handle_is_a_counted_failure_of_that_row(
         "broken.py",
         (place.folder / "my_dataset.py")
         .read_text()
-        .replace("question = line['prompt']", "question = {'ball': 'a red ball'}[line['category']]"),
+        .replace(
+            "question = line['prompt']",
+            "question = {'ball': 'a red ball'}[line['category']]",
+        ),
     )
 
     result = assay.run(broken, model, output="run")
@@ -192,7 +216,10 @@ def test_a_malformed_row_of_the_table_is_a_counted_failure_of_that_row(place):
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        ("'a red ball'", "Odd.generate_inner returned 'a red ball', expected a PIL image"),
+        (
+            "'a red ball'",
+            "Odd.generate_inner returned 'a red ball', expected a PIL image",
+        ),
         ("None", "Odd.generate_inner returned None, expected a PIL image"),
     ],
 )
@@ -226,9 +253,14 @@ def test_a_batch_hook_that_draws_too_few_is_named(place):
         """,
     )
 
-    result = assay.run(dataset, f"{model}:Few", output="run", generation={"n": 2}, on_error="continue")
+    result = assay.run(
+        dataset, f"{model}:Few", output="run", generation={"n": 2}, on_error="continue"
+    )
 
-    assert any("Few.batch_generate_inner returned 1 images for num_generations=2" in note for note in result.notes)
+    assert any(
+        "Few.batch_generate_inner returned 1 images for num_generations=2" in note
+        for note in result.notes
+    )
 
 
 def test_a_model_with_its_own_prompt_uses_it_only_where_it_says_so(place):
@@ -273,15 +305,21 @@ def test_images_do_not_depend_on_what_was_drawn_before(place):
     assay.run(dataset, f"{model}:Noise", output="all", generation={"n": 2})
     assay.run(dataset, f"{model}:Noise", output="last", generation={"n": 2}, ids=("3",))
 
-    drawn = {r.id: json.dumps(r.output["candidates"]) for r in RunReader("all").outputs()}
-    alone = {r.id: json.dumps(r.output["candidates"]) for r in RunReader("last").outputs()}
+    drawn = {
+        r.id: json.dumps(r.output["candidates"]) for r in RunReader("all").outputs()
+    }
+    alone = {
+        r.id: json.dumps(r.output["candidates"]) for r in RunReader("last").outputs()
+    }
     assert alone["3"] == drawn["3"]
     assert len({*drawn.values()}) == 4
     first, second = json.loads(drawn["3"])
     assert first != second
 
 
-def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(place, monkeypatch):
+def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(
+    place, monkeypatch
+):
     monkeypatch.setattr("assay.runner.ask.retry.RetryPolicy.delay", lambda *_: 0.0)
     dataset, _ = place.colours()
     model = place.write(
@@ -301,7 +339,14 @@ def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(place, 
         """,
     )
 
-    result = assay.run(dataset, f"{model}:Flaky", output="run", generation={"n": 2}, concurrency=1, ids=("1",))
+    result = assay.run(
+        dataset,
+        f"{model}:Flaky",
+        output="run",
+        generation={"n": 2},
+        concurrency=1,
+        ids=("1",),
+    )
 
     assert values(result)["images"] == 2.0
     assert Path("api.log").read_text().split("\n")[:-1] == ["a red ball"] * 3
@@ -309,7 +354,9 @@ def test_an_api_class_is_tried_again_and_keeps_the_images_it_already_has(place, 
 
 def test_data_names_another_table_for_the_same_class(place):
     dataset, model = place.colours()
-    table = place.write("other.tsv", "index\tprompt\tanswer\tcategory\n7\tblue\tblue\tsky\n")
+    table = place.write(
+        "other.tsv", "index\tprompt\tanswer\tcategory\n7\tblue\tblue\tsky\n"
+    )
 
     result = assay.run(dataset, model, output="run", data=table)
 
@@ -372,7 +419,9 @@ def test_a_guest_that_opens_its_file_by_itself_gets_a_real_one_for_a_while(place
     _, model = place.colours()
     opens = place.write(
         "opens.py",
-        (place.folder / "my_dataset.py").read_text().replace("load(eval_file)", "pd.read_pickle(eval_file)"),
+        (place.folder / "my_dataset.py")
+        .read_text()
+        .replace("load(eval_file)", "pd.read_pickle(eval_file)"),
     )
 
     result = assay.run(opens, model, output="run")
@@ -444,7 +493,11 @@ def test_a_kill_between_prompts_repeats_nothing_that_was_drawn(place):
     )
     command = ["run", dataset, "--model", f"{model}:Mortal", "-o", "run", "-b", "1"]
 
-    first = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
+    first = subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *command],
+        capture_output=True,
+        check=False,
+    )
     second = main(command)
 
     assert (first.returncode, second) == (9, 0)

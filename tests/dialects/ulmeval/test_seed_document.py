@@ -57,7 +57,9 @@ def defined(code: str) -> set[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Assign):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            names |= {
+                target.id for target in node.targets if isinstance(target, ast.Name)
+            }
     return names
 
 
@@ -72,7 +74,9 @@ def run_block(place, number: int) -> dict:
 def test_every_block_is_in_the_table_with_a_small_preamble_that_defines_nothing_of_it():
     found = blocks()
 
-    assert [language for language, _ in found] == [language for language, _ in PREAMBLES.values()]
+    assert [language for language, _ in found] == [
+        language for language, _ in PREAMBLES.values()
+    ]
     for number, (language, code) in enumerate(found):
         preamble = PREAMBLES[number][1]
         assert len(preamble.splitlines()) <= 10
@@ -87,7 +91,9 @@ def test_the_document_s_build_prompt_reads_the_prompt_of_a_row(place):
 
     dataset = scope["MyBench"]("MyBench")
     assert dataset.build_prompt(0) == [{"type": "text", "value": "a red apple"}]
-    assert dataset.build_prompt(dataset.data.iloc[0]) == [{"type": "text", "value": "a red apple"}]
+    assert dataset.build_prompt(dataset.data.iloc[0]) == [
+        {"type": "text", "value": "a red apple"}
+    ]
 
 
 def test_the_document_s_image_and_text_example_saves_an_image(place):
@@ -116,12 +122,20 @@ def test_the_document_s_shell_block_runs_its_three_commands(place):
         pytest.skip("there is no bash")
     script = place.write("block_3.sh", PREAMBLES[3][1] + blocks()[3][1])
 
-    done = subprocess.run([shell, "-eu", script], cwd=place.folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [shell, "-eu", script],
+        cwd=place.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (place.folder / "calls.txt").read_text().splitlines() == [
-        "pip install pre-commit", "pre-commit install", "pre-commit run --all-files",
-    ]  # fmt: skip
+        "pip install pre-commit",
+        "pre-commit install",
+        "pre-commit run --all-files",
+    ]
 
 
 @pytest.fixture(autouse=True)

@@ -16,9 +16,14 @@ def test_the_base64_helpers_round_trip_a_png_with_alpha(place):
     picture = Image.new("RGBA", (5, 5), (10, 20, 30, 40))
     picture.save("in.png")
 
-    smp.decode_base64_to_image_file(smp.encode_image_file_to_base64("in.png"), "out.png")
+    smp.decode_base64_to_image_file(
+        smp.encode_image_file_to_base64("in.png"), "out.png"
+    )
 
-    assert smp.decode_base64_to_image(smp.encode_image_to_base64(picture)).tobytes() == picture.tobytes()
+    assert (
+        smp.decode_base64_to_image(smp.encode_image_to_base64(picture)).tobytes()
+        == picture.tobytes()
+    )
     assert Path("out.png").read_bytes() == Path("in.png").read_bytes()
 
 
@@ -35,9 +40,14 @@ def test_what_is_dumped_can_be_loaded(place, suffix):
 def test_tables_keep_their_texts(place, suffix):
     import pandas
 
-    smp.dump(pandas.DataFrame({"index": [1, 2], "prediction": ["NA", "1"]}), f"x.{suffix}")
+    smp.dump(
+        pandas.DataFrame({"index": [1, 2], "prediction": ["NA", "1"]}), f"x.{suffix}"
+    )
 
-    assert smp.load(f"x.{suffix}").to_dict("list") == {"index": [1, 2], "prediction": ["NA", "1"]}
+    assert smp.load(f"x.{suffix}").to_dict("list") == {
+        "index": [1, 2],
+        "prediction": ["NA", "1"],
+    }
 
 
 def test_a_pickle_from_elsewhere_is_refused_unread_without_consent(place):
@@ -62,7 +72,9 @@ def test_a_pickle_that_dump_wrote_in_an_earlier_process_is_read(place):
 
 
 @pytest.mark.parametrize("change", ["content", "place", "key"])
-def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refused(place, monkeypatch, change):
+def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refused(
+    place, monkeypatch, change
+):
     smp.dump({"a": 1}, "a.pkl")
     if change == "content":
         Path("a.pkl").write_bytes(pickle.dumps({"a": 2}))
@@ -80,8 +92,24 @@ def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refu
 def test_a_star_import_brings_the_libraries_users_rely_on(place):
     names = set(smp.__all__)
 
-    assert {"pd", "np", "os", "osp", "json", "defaultdict", "Image", "load", "dump", "warnings", "cp"} <= names
-    assert smp.osp.join("a", "b") == "a/b" and smp.pd.DataFrame and smp.np.mean([1, 3]) == 2
+    assert {
+        "pd",
+        "np",
+        "os",
+        "osp",
+        "json",
+        "defaultdict",
+        "Image",
+        "load",
+        "dump",
+        "warnings",
+        "cp",
+    } <= names
+    assert (
+        smp.osp.join("a", "b") == "a/b"
+        and smp.pd.DataFrame
+        and smp.np.mean([1, 3]) == 2
+    )
     with pytest.raises(AttributeError, match="has no 'nonsense'"):
         smp.nonsense
 
@@ -99,7 +127,10 @@ def test_small_helpers(place):
     assert smp.istype("7", int) and not smp.istype("__import__('os')", int)
     assert smp.listinstr(["Bench"], "T2ICompBench") and not smp.listinstr(["x"], "y")
     assert smp.cn_string("苹果") and not smp.cn_string("apple")
-    assert list(smp.extract_json_objects('so {"a": 1} and {bad} {"b": [2]}')) == [{"a": 1}, {"b": [2]}]
+    assert list(smp.extract_json_objects('so {"a": 1} and {bad} {"b": [2]}')) == [
+        {"a": 1},
+        {"b": [2]},
+    ]
     assert smp.d2df({"a": 1}).to_dict("records") == [{"a": 1}]
     assert len(smp.timestr("day")) == 8 and smp.splitlen("a/b") == 2
     assert smp.md5("abc") == "900150983cd24fb0d6963f7d28e17f72"

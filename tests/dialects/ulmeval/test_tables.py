@@ -11,7 +11,11 @@ from http_thread import in_a_thread
 import assay
 from assay.core import DataError, UsageError
 from assay.dialects.kits.state import Surroundings, around
-from assay.dialects.ulmeval.facade.dataset import ImageBaseDataset, TextBaseDataset, build_dataset
+from assay.dialects.ulmeval.facade.dataset import (
+    ImageBaseDataset,
+    TextBaseDataset,
+    build_dataset,
+)
 
 BODY = b"index\tquestion\n1\ta red ball\n2\ta tree\n"
 
@@ -19,7 +23,9 @@ BODY = b"index\tquestion\n1\ta red ball\n2\ta tree\n"
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
-        self.send_header("Content-Length", str(len(BODY) + (9 if "cut" in self.path else 0)))
+        self.send_header(
+            "Content-Length", str(len(BODY) + (9 if "cut" in self.path else 0))
+        )
         self.end_headers()
         self.wfile.write(BODY)
 
@@ -34,7 +40,9 @@ def server() -> Iterator[str]:
 
 
 def text_class(url: str, md5: str | None, base: type = TextBaseDataset) -> type:
-    return type("Web", (base,), {"DATASET_URL": {"Web": url}, "DATASET_MD5": {"Web": md5}})
+    return type(
+        "Web", (base,), {"DATASET_URL": {"Web": url}, "DATASET_MD5": {"Web": md5}}
+    )
 
 
 @pytest.mark.parametrize("base", [TextBaseDataset, ImageBaseDataset])
@@ -51,7 +59,10 @@ def test_a_declared_table_is_fetched_on_first_use_and_kept(place, server, base):
 def test_a_wrong_md5_after_the_download_is_an_error_and_nothing_is_kept(place, server):
     cls = text_class(f"{server}/Web.tsv", "0" * 32)
 
-    with around(Surroundings(allow_private_urls=True)), pytest.raises(DataError, match="declared is 0000"):
+    with (
+        around(Surroundings(allow_private_urls=True)),
+        pytest.raises(DataError, match="declared is 0000"),
+    ):
         cls("Web")
 
     assert not (place.data / "Web.tsv").exists()
@@ -60,7 +71,10 @@ def test_a_wrong_md5_after_the_download_is_an_error_and_nothing_is_kept(place, s
 def test_a_truncated_download_is_never_used(place, server):
     cls = text_class(f"{server}/cut.tsv", None)
 
-    with around(Surroundings(allow_private_urls=True)), pytest.raises(DataError, match="cut after"):
+    with (
+        around(Surroundings(allow_private_urls=True)),
+        pytest.raises(DataError, match="cut after"),
+    ):
         cls("Web")
 
     assert not (place.data / "cut.tsv").exists()
@@ -74,7 +88,9 @@ def test_a_private_address_is_refused_without_consent(place, server):
 def test_a_table_without_an_index_says_what_it_has(place):
     (place.data / "Web.tsv").write_text("id\tquestion\n1\tx\n")
 
-    with pytest.raises(UsageError, match=r"no column `index` \(there are id, question\)"):
+    with pytest.raises(
+        UsageError, match=r"no column `index` \(there are id, question\)"
+    ):
         text_class("Web.tsv", None)("Web")
 
 
@@ -101,7 +117,9 @@ def test_indices_that_are_not_all_numbers_stay_text(place):
 def test_a_prompt_that_looks_like_a_number_stays_text(place):
     (place.data / "Web.tsv").write_text("index\tprompt\n1\t7\n2\t08\n")
 
-    assert text_class("Web.tsv", None)("Web").build_prompt(0) == [{"type": "text", "value": "7"}]
+    assert text_class("Web.tsv", None)("Web").build_prompt(0) == [
+        {"type": "text", "value": "7"}
+    ]
 
 
 def test_a_class_is_found_by_the_name_of_its_dataset(place):
@@ -152,15 +170,25 @@ def test_pictures_in_cells_reach_the_model_as_files_in_the_order_written(place, 
     import json
 
     red, blue, clear = png("red"), png("blue"), png((0, 255, 0, 0), "RGBA")
-    rows = [("1", "one", red), ("2", "two", f"['{blue}', '{red}']"), ("3", "same as 1", "1"), ("4", "clear", clear)]
+    rows = [
+        ("1", "one", red),
+        ("2", "two", f"['{blue}', '{red}']"),
+        ("3", "same as 1", "1"),
+        ("4", "clear", clear),
+    ]
     table = "index\tprompt\timage\n" + "".join("\t".join(row) + "\n" for row in rows)
     (place.data / "Edits.tsv").write_text(table)
-    dataset, model = place.write("edits.py", IMAGE_DATASET), place.write("copier.py", COPIER)
+    dataset, model = (
+        place.write("edits.py", IMAGE_DATASET),
+        place.write("copier.py", COPIER),
+    )
 
     result = assay.run(dataset, f"{model}:Copier", output="run")
 
     assert result.status == "complete"
-    assert [json.loads(line) for line in Path("seen.jsonl").read_text().split("\n")[:-1]] == [
+    assert [
+        json.loads(line) for line in Path("seen.jsonl").read_text().split("\n")[:-1]
+    ] == [
         ["one", [255, 0, 0], "|"],
         ["two", [0, 0, 255], "|", [255, 0, 0], "|"],
         ["same as 1", [255, 0, 0], "|"],
@@ -176,7 +204,10 @@ def test_a_malformed_list_is_an_error_of_its_row_and_never_executed(place, png):
         "3\tlost\t99\n"
     )
     (place.data / "Edits.tsv").write_text(table)
-    dataset, model = place.write("edits.py", IMAGE_DATASET), place.write("copier.py", COPIER)
+    dataset, model = (
+        place.write("edits.py", IMAGE_DATASET),
+        place.write("copier.py", COPIER),
+    )
 
     result = assay.run(dataset, f"{model}:Copier", output="run")
 
@@ -213,14 +244,18 @@ def test_a_changed_picture_is_not_taken_for_the_old_one(place, png):
     made = text_class("Web.tsv", None, ImageBaseDataset)
     paths = []
     for colour in ("red", "blue"):
-        (place.data / "Web.tsv").write_text(f"index\tquestion\timage\n1\ta\t{png(colour)}\n")
+        (place.data / "Web.tsv").write_text(
+            f"index\tquestion\timage\n1\ta\t{png(colour)}\n"
+        )
         paths += made("Web").dump_image(made("Web").data.iloc[0])
 
     assert len(set(paths)) == 2
 
 
 def test_rows_without_a_picture_are_left_out_unless_they_are_wanted(place, png):
-    (place.data / "Web.tsv").write_text(f"index\tquestion\timage\n1\ta\t{png('red')}\n2\tb\t\n")
+    (place.data / "Web.tsv").write_text(
+        f"index\tquestion\timage\n1\ta\t{png('red')}\n2\tb\t\n"
+    )
     made = text_class("Web.tsv", None, ImageBaseDataset)
 
     assert list(made("Web").data["index"]) == [1]

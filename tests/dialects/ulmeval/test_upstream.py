@@ -36,7 +36,10 @@ def drawn(folder):
     from assay.store import RunReader
 
     reader = RunReader(folder)
-    images = [record.output["candidates"][0]["parts"][0]["sha256"] for record in reader.outputs()]
+    images = [
+        record.output["candidates"][0]["parts"][0]["sha256"]
+        for record in reader.outputs()
+    ]
     return [reader.blobs[name].data() for name in images]
 
 
@@ -61,10 +64,17 @@ def test_upstreams_seed_is_that_of_the_environment(place, monkeypatch):
     dataset, _ = place.colours()
     monkeypatch.setenv("SEED", "7")
 
-    run(f"{dataset}@upstream", place.write("roller.py", RANDOM_MODEL) + ":Roller", output="theirs", limit=1)
+    run(
+        f"{dataset}@upstream",
+        place.write("roller.py", RANDOM_MODEL) + ":Roller",
+        output="theirs",
+        limit=1,
+    )
 
     [pixel] = drawn("theirs")
-    assert Image.open(io.BytesIO(pixel)).getpixel((0, 0)) == random.Random(7).randrange(256)
+    assert Image.open(io.BytesIO(pixel)).getpixel((0, 0)) == random.Random(7).randrange(
+        256
+    )
 
 
 def test_upstream_starts_every_prompt_with_the_seed_of_the_run_itself(place):
@@ -75,9 +85,16 @@ def test_upstream_starts_every_prompt_with_the_seed_of_the_run_itself(place):
 
     dataset, _ = place.colours()
 
-    run(f"{dataset}@upstream", place.write("roller.py", RANDOM_MODEL) + ":Roller", output="theirs", seed=7)
+    run(
+        f"{dataset}@upstream",
+        place.write("roller.py", RANDOM_MODEL) + ":Roller",
+        output="theirs",
+        seed=7,
+    )
 
-    pixels = {Image.open(io.BytesIO(pixel)).getpixel((0, 0)) for pixel in drawn("theirs")}
+    pixels = {
+        Image.open(io.BytesIO(pixel)).getpixel((0, 0)) for pixel in drawn("theirs")
+    }
     assert pixels == {random.Random(7).randrange(256)}
 
 
@@ -87,7 +104,9 @@ def test_an_upstream_run_is_scored_again(place):
 
     again = score("out")
 
-    assert [(r.metric, r.value) for r in again.results] == [(r.metric, r.value) for r in first.results]
+    assert [(r.metric, r.value) for r in again.results] == [
+        (r.metric, r.value) for r in first.results
+    ]
 
 
 def test_scoring_again_reads_a_pickle_of_another_run_only_after_consent(place, capsys):
@@ -106,4 +125,6 @@ def test_scoring_again_reads_a_pickle_of_another_run_only_after_consent(place, c
     assert (without, consented) == (3, 0)
     assert not [row for row in refused["results"] if row["metric"] == "evaluate.old"]
     assert any("pickle" in note for note in refused["notes"])
-    assert [row["value"] for row in allowed["results"] if row["metric"] == "evaluate.old"] == [0.25]
+    assert [
+        row["value"] for row in allowed["results"] if row["metric"] == "evaluate.old"
+    ] == [0.25]

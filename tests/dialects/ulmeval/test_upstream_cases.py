@@ -16,8 +16,24 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
 from differential import run_case  # noqa: E402
 
-PATCHED = ("geneval", "dpgbench", "wise", "genai_bench", "utils.judge_util", "utils.geneval")
-CLASSES = ("GenEval", "DPGBench", "WISE", "ImagineBench", "GenEvalPP", "GenAI_Bench", "OmniContext", "T2ICompBench")
+PATCHED = (
+    "geneval",
+    "dpgbench",
+    "wise",
+    "genai_bench",
+    "utils.judge_util",
+    "utils.geneval",
+)
+CLASSES = (
+    "GenEval",
+    "DPGBench",
+    "WISE",
+    "ImagineBench",
+    "GenEvalPP",
+    "GenAI_Bench",
+    "OmniContext",
+    "T2ICompBench",
+)
 
 
 @contextmanager
@@ -44,7 +60,9 @@ def upstream() -> Iterator[None]:
 
 @pytest.mark.parametrize("cases", ["cases_benchmarks", "cases_classes"])
 def test_every_case_gives_what_upstream_gives(cases, tmp_path):
-    results = json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))["results"]
+    results = json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))[
+        "results"
+    ]
     wrong = {}
     with upstream():
         functions = load_guest(HERE / "upstream" / f"{cases}.py").module.cases

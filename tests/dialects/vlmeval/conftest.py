@@ -77,7 +77,10 @@ def file(tmp_path: Path) -> Callable[[str, str], str]:
 @pytest.fixture
 def early_model(file: Callable[[str, str], str]) -> Callable[[dict[int, str]], str]:
     def make(answers: dict[int, str]) -> str:
-        return file("early_model.py", EARLY_MODEL.replace("{ANSWERS}", repr(answers))) + ":Reader"
+        return (
+            file("early_model.py", EARLY_MODEL.replace("{ANSWERS}", repr(answers)))
+            + ":Reader"
+        )
 
     return make
 
@@ -85,7 +88,12 @@ def early_model(file: Callable[[str, str], str]) -> Callable[[dict[int, str]], s
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., object]:
     def make(task: object, model: object, **settings: object):
-        return run_assay(str(task), model=model, output=str(settings.pop("output", tmp_path / "run")), **settings)
+        return run_assay(
+            str(task),
+            model=model,
+            output=str(settings.pop("output", tmp_path / "run")),
+            **settings,
+        )
 
     return make
 
@@ -108,7 +116,9 @@ class Endpoint(BaseHTTPRequestHandler):
         with server.lock:
             server.busy -= 1
         message = {"role": "assistant", "content": text}
-        reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        reply = json.dumps(
+            {"choices": [{"message": message, "finish_reason": "stop"}]}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(reply)))
@@ -125,7 +135,13 @@ def endpoint(monkeypatch: pytest.MonkeyPatch):
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LOCAL_LLM", *proxies):
         monkeypatch.delenv(name, raising=False)
     with in_a_thread(Endpoint) as server:
-        server.lock, server.seen, server.busy, server.most, server.meet = threading.Lock(), [], 0, 0, None
+        server.lock, server.seen, server.busy, server.most, server.meet = (
+            threading.Lock(),
+            [],
+            0,
+            0,
+            None,
+        )
         server.answer = lambda body: "A"
         server.url = f"http://127.0.0.1:{server.server_port}/v1"
         yield server

@@ -34,25 +34,64 @@ def animals(picture, rotations=range(4), questions=range(3)):
             image = picture(question) if rotation == 0 else question
             letter = "ABCD"[shown.index(options[question])]
             index = question + rotation * 1_000_000
-            yield [index, image, f"Which animal {question}?", "", *shown, letter, "animals", "coarse_perception", "dev"]
+            yield [
+                index,
+                image,
+                f"Which animal {question}?",
+                "",
+                *shown,
+                letter,
+                "animals",
+                "coarse_perception",
+                "dev",
+            ]
 
 
-def test_item_1_a_tsv_and_an_early_model_give_predictions_and_accuracy_by_category(table, picture, early_model, run):
-    rows = [[n, picture(n), "What?", "", "cat", "dog", "", "", "A", f"c{n % 2}", "l2", "dev"] for n in range(4)]
+def test_item_1_a_tsv_and_an_early_model_give_predictions_and_accuracy_by_category(
+    table, picture, early_model, run
+):
+    rows = [
+        [
+            n,
+            picture(n),
+            "What?",
+            "",
+            "cat",
+            "dog",
+            "",
+            "",
+            "A",
+            f"c{n % 2}",
+            "l2",
+            "dev",
+        ]
+        for n in range(4)
+    ]
     path = table("Mine", FIELDS, rows)
 
     result = run(path, early_model({0: "A", 1: "The answer is B.", 2: "cat", 3: "A"}))
 
     assert result.status == "complete"
-    said = {record.id: record.output["candidates"][0]["text"] for record in RunReader(result.folder).outputs()}
+    said = {
+        record.id: record.output["candidates"][0]["text"]
+        for record in RunReader(result.folder).outputs()
+    }
     assert said == {"0": "A", "1": "The answer is B.", "2": "cat", "3": "A"}
     assert result.value("exact_matching") == 0.75
     by_category = result[0].groups["category"]
-    assert {name: group.value for name, group in by_category.items()} == {"c0": 1.0, "c1": 0.5}
+    assert {name: group.value for name, group in by_category.items()} == {
+        "c0": 1.0,
+        "c1": 0.5,
+    }
 
 
-def test_item_2_a_dataset_class_is_given_rows_and_numbers_and_lists_of_pictures(table, picture, file, run):
-    rows = [[0, picture(1), "one?", "1"], [1, f"['{picture(1)}', '{picture(2)}']", "two?", "2"]]
+def test_item_2_a_dataset_class_is_given_rows_and_numbers_and_lists_of_pictures(
+    table, picture, file, run
+):
+    rows = [
+        [0, picture(1), "one?", "1"],
+        [1, f"['{picture(1)}', '{picture(2)}']", "two?", "2"],
+    ]
     path = table("MyBench", "index image question answer", rows)
     dataset = file(
         "my_dataset.py",
@@ -166,7 +205,9 @@ def test_item_4_pictures_by_reference_list_and_path_resolve_and_a_malformed_list
     assert not mark.exists()
 
 
-def test_item_5_rotated_rows_give_circular_accuracy_and_accuracy_by_rotation(table, picture, early_model, run):
+def test_item_5_rotated_rows_give_circular_accuracy_and_accuracy_by_rotation(
+    table, picture, early_model, run
+):
     path = table("MMBench_DEV_EN", FIELDS, list(animals(picture)))
 
     result = run(path, early_model({0: "cat", 1: "A", 2: "cow"}))
@@ -174,10 +215,17 @@ def test_item_5_rotated_rows_give_circular_accuracy_and_accuracy_by_rotation(tab
     assert result.value("exact_matching.circular") == pytest.approx(2 / 3)
     assert result.value("exact_matching") == pytest.approx(9 / 12)
     rotations = result[1].groups["rotation"]
-    assert {name: group.n for name, group in rotations.items()} == {"0": 3, "1": 3, "2": 3, "3": 3}
+    assert {name: group.n for name, group in rotations.items()} == {
+        "0": 3,
+        "1": 3,
+        "2": 3,
+        "3": 3,
+    }
 
 
-def test_item_5_a_rotation_that_is_missing_is_reported(table, picture, early_model, run):
+def test_item_5_a_rotation_that_is_missing_is_reported(
+    table, picture, early_model, run
+):
     rows = [row for row in animals(picture) if row[0] != 2_000_001]
     path = table("MMBench_DEV_EN", FIELDS, rows)
 
@@ -189,7 +237,9 @@ def test_item_5_a_rotation_that_is_missing_is_reported(table, picture, early_mod
     assert result.status == "partial"
 
 
-def test_item_5_rotations_are_known_by_the_picture_they_borrow_whatever_the_name(table, picture, early_model, run):
+def test_item_5_rotations_are_known_by_the_picture_they_borrow_whatever_the_name(
+    table, picture, early_model, run
+):
     path = table("Whatever", FIELDS, list(animals(picture)))
 
     result = run(path, early_model({0: "cat", 1: "dog", 2: "cow"}))
@@ -206,7 +256,10 @@ JUDGE = """
 def test_item_6_rules_and_judge_stand_side_by_side_and_nothing_is_drawn_at_random(
     table, picture, early_model, file, run
 ):
-    rows = [[n, picture(n), "What?", "", "a cat", "a dog", "", "", "A", "c", "l2", "dev"] for n in range(3)]
+    rows = [
+        [n, picture(n), "What?", "", "a cat", "a dog", "", "", "A", "c", "l2", "dev"]
+        for n in range(3)
+    ]
     path = table("Mine", FIELDS, rows)
     reply = "'A' if 'feline' in text else 'Z' if 'mumble' in text else 'no idea, sorry'"
     judge = file("judge.py", JUDGE.replace("{REPLY}", reply)) + ":judge"
@@ -215,13 +268,19 @@ def test_item_6_rules_and_judge_stand_side_by_side_and_nothing_is_drawn_at_rando
     result = run(path, early_model(answers), judges={"judge": judge})
 
     exact, judged = result[0], result[1]
-    assert (exact.metric, exact.value, exact.outcomes) == ("exact_matching", 0.0, {"unparsed": 3})
+    assert (exact.metric, exact.value, exact.outcomes) == (
+        "exact_matching",
+        0.0,
+        {"unparsed": 3},
+    )
     assert judged.metric == "judge"
     assert judged.outcomes == {"scored": 1, "unparsed": 1, "judge_error": 1}
     assert judged.value == 0.5
 
 
-def test_item_7_mme_gives_acc_and_acc_plus_and_their_sums(table, picture, early_model, run):
+def test_item_7_mme_gives_acc_and_acc_plus_and_their_sums(
+    table, picture, early_model, run
+):
     rows = [
         [0, picture(1), "a.jpg", "Is it?", "Yes", "existence"],
         [1, "", "a.jpg", "Is it not?", "Yes", "existence"],
@@ -240,7 +299,9 @@ def test_item_7_mme_gives_acc_and_acc_plus_and_their_sums(table, picture, early_
     assert (existence["acc"], existence["acc_plus"]) == (75.0, 50.0)
 
 
-def test_item_7_mmvet_gives_the_means_of_capabilities(table, picture, early_model, file, run):
+def test_item_7_mmvet_gives_the_means_of_capabilities(
+    table, picture, early_model, file, run
+):
     rows = [
         [0, picture(0), "What?", "x <AND> y", "rec"],
         [1, picture(1), "What?", "z", "ocr,math"],
@@ -250,7 +311,9 @@ def test_item_7_mmvet_gives_the_means_of_capabilities(table, picture, early_mode
     reply = "'0.5' if '| half |' in text else '1.0' if '| whole |' in text else 'the grade is good'"
     judge = file("judge.py", JUDGE.replace("{REPLY}", reply)) + ":judge"
 
-    result = run(path, early_model({0: "half", 1: "whole", 2: "odd"}), judges={"judge": judge})
+    result = run(
+        path, early_model({0: "half", 1: "whole", 2: "odd"}), judges={"judge": judge}
+    )
 
     (row,) = result
     assert (row.metric, row.value, row.n) == ("mmvet", 75.0, 2)
@@ -279,14 +342,20 @@ MORTAL_MODEL = """
 """
 
 
-def test_item_8_a_killed_run_goes_on_with_nothing_repeated_and_nothing_lost(table, picture, file, tmp_path, lmu):
+def test_item_8_a_killed_run_goes_on_with_nothing_repeated_and_nothing_lost(
+    table, picture, file, tmp_path, lmu
+):
     rows = [[n, picture(0), f"question-{n}", "answer"] for n in range(40)]
     path = table("Kill", "index image question answer", rows)
     model = file("mortal.py", MORTAL_MODEL) + ":Mortal"
     command = ["run", str(path), "--model", model, "-o", "r"]
     calls = tmp_path / "calls.txt"
 
-    killed = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *command],
+        capture_output=True,
+        check=False,
+    )
     kept = {record.id for record in RunReader(tmp_path / "r").outputs()}
     asked_before = calls.read_text().split()
     done = main(command)
@@ -297,17 +366,28 @@ def test_item_8_a_killed_run_goes_on_with_nothing_repeated_and_nothing_lost(tabl
     assert len(list(RunReader(tmp_path / "r").outputs())) == 40
 
 
-def test_item_8_awkward_predictions_survive_exactly(table, picture, early_model, run, tmp_path):
+def test_item_8_awkward_predictions_survive_exactly(
+    table, picture, early_model, run, tmp_path
+):
     long = 'code "x"\r\n\t' * 10_000
     answers = {0: "NA", 1: "None", 2: "1", 3: long, 4: "=1+1", 5: ""}
-    path = table("Words", "index image question answer", [[n, picture(n), "?", "x"] for n in answers])
+    path = table(
+        "Words",
+        "index image question answer",
+        [[n, picture(n), "?", "x"] for n in answers],
+    )
 
-    (result,) = evaluate(["--data", str(path), "--model", early_model(answers), "--work-dir", "out"])
+    (result,) = evaluate(
+        ["--data", str(path), "--model", early_model(answers), "--work-dir", "out"]
+    )
 
     assert result.status == "complete"
     saved = load(tmp_path / "out" / "Reader" / "Reader_Words.xlsx")
     assert list(saved["prediction"]) == list(answers.values())
-    recorded = {record.id: record.output["candidates"][0]["text"] for record in RunReader(result.folder).outputs()}
+    recorded = {
+        record.id: record.output["candidates"][0]["text"]
+        for record in RunReader(result.folder).outputs()
+    }
     assert recorded == {str(n): text for n, text in answers.items()}
 
 
@@ -317,13 +397,35 @@ def test_item_9_inference_here_and_evaluation_there_with_only_the_run_folder(
     path = table("MMBench_DEV_EN", FIELDS, list(animals(picture)))
     model = early_model({0: "cat", 1: "dog", 2: "A"})
 
-    (inferred,) = evaluate(["--data", "MMBench_DEV_EN", "--model", model, "--mode", "infer", "--work-dir", "out"])
+    (inferred,) = evaluate(
+        [
+            "--data",
+            "MMBench_DEV_EN",
+            "--model",
+            model,
+            "--mode",
+            "infer",
+            "--work-dir",
+            "out",
+        ]
+    )
     there = tmp_path / "there"
     shutil.copytree(tmp_path / "out", there / "out", symlinks=True)
     path.unlink()
     Path(model.partition(":")[0]).unlink()
     monkeypatch.chdir(there)
-    (judged,) = evaluate(["--data", "MMBench_DEV_EN", "--model", model, "--mode", "eval", "--work-dir", "out"])
+    (judged,) = evaluate(
+        [
+            "--data",
+            "MMBench_DEV_EN",
+            "--model",
+            model,
+            "--mode",
+            "eval",
+            "--work-dir",
+            "out",
+        ]
+    )
 
     assert [r.metric for r in inferred] == ["answered"]
     assert judged.value("exact_matching.circular") == pytest.approx(2 / 3)
@@ -335,23 +437,41 @@ def test_item_10_the_base64_helpers_round_trip_a_png_with_alpha(tmp_path):
     glass.save(tmp_path / "glass.png")
 
     from_picture = decode_base64_to_image(encode_image_to_base64(glass))
-    from_file = decode_base64_to_image(encode_image_file_to_base64(tmp_path / "glass.png"))
+    from_file = decode_base64_to_image(
+        encode_image_file_to_base64(tmp_path / "glass.png")
+    )
 
     assert from_picture.tobytes() == from_file.tobytes() == glass.tobytes()
 
 
-def test_the_promised_files_are_where_vlmevalkit_puts_them(table, picture, early_model, tmp_path):
+def test_the_promised_files_are_where_vlmevalkit_puts_them(
+    table, picture, early_model, tmp_path
+):
     table("MMBench_DEV_EN", FIELDS, list(animals(picture)))
 
-    list(evaluate(["--data", "MMBench_DEV_EN", "--model", early_model({0: "cat", 1: "dog", 2: "A"})]))
+    list(
+        evaluate(
+            [
+                "--data",
+                "MMBench_DEV_EN",
+                "--model",
+                early_model({0: "cat", 1: "dog", 2: "A"}),
+            ]
+        )
+    )
 
     home = tmp_path / "outputs" / "Reader"
     (folder,) = home.glob("T*")
     status = json.loads((folder / "status.json").read_text())
-    assert status["MMBench_DEV_EN"]["metrics"]["exact_matching"] == pytest.approx(9 / 12)
+    assert status["MMBench_DEV_EN"]["metrics"]["exact_matching"] == pytest.approx(
+        9 / 12
+    )
     accuracy = pandas.read_csv(home / "Reader_MMBench_DEV_EN_acc.csv")
     assert list(accuracy.columns) == ["split", "Overall", "CP", "animals"]
     assert accuracy["Overall"][0] == pytest.approx(2 / 3)
     predictions = load(home / "Reader_MMBench_DEV_EN.xlsx")
-    assert list(predictions.columns) == [*FIELDS.replace("image ", "").split(), "prediction"]
+    assert list(predictions.columns) == [
+        *FIELDS.replace("image ", "").split(),
+        "prediction",
+    ]
     assert (home / "Reader_MMBench_DEV_EN.xlsx").is_symlink()

@@ -28,10 +28,19 @@ def lazy(file, url="", md5="None"):
     return file("lazy.py", LAZY.replace("{URL}", url).replace("{MD5}", md5))
 
 
-def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(table, picture, file, run, early_model):
-    table("Lazy", "index image question width answer", [[n, picture(0), "Q", 1.5, "x"] for n in range(3)])
+def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(
+    table, picture, file, run, early_model
+):
+    table(
+        "Lazy",
+        "index image question width answer",
+        [[n, picture(0), "Q", 1.5, "x"] for n in range(3)],
+    )
     path = lazy(file)
-    model = file("m.py", "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'x'\n")
+    model = file(
+        "m.py",
+        "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'x'\n",
+    )
 
     result = run(path, f"{model}:M")
 
@@ -39,7 +48,9 @@ def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(table, 
     assert set(load_guest(path).Lazy.SEEN) == {(False, "int", "float")}
 
 
-def test_a_class_that_others_of_its_file_build_on_is_no_dataset(table, picture, file, run, early_model):
+def test_a_class_that_others_of_its_file_build_on_is_no_dataset(
+    table, picture, file, run, early_model
+):
     path = table("Mine", "index image question answer", [[0, picture(0), "Q", "x"]])
     source = """
         from vlmeval.utils import TSVDataset
@@ -55,10 +66,14 @@ def test_a_class_that_others_of_its_file_build_on_is_no_dataset(table, picture, 
 
     result = run(file("d.py", source), early_model({0: "x"}), data=str(path))
 
-    assert [row.task for row in result] == ["Mine", "Mine"] and result.value("exact_match") == 1.0
+    assert [row.task for row in result] == ["Mine", "Mine"] and result.value(
+        "exact_match"
+    ) == 1.0
 
 
-def test_a_datasets_name_in_place_of_a_file_is_answered_with_the_file(table, picture, file, run, early_model, lmu):
+def test_a_datasets_name_in_place_of_a_file_is_answered_with_the_file(
+    table, picture, file, run, early_model, lmu
+):
     table("Mine", "index image question answer", [[0, picture(0), "Q", "x"]])
     source = """
         from vlmeval.utils import TSVDataset
@@ -76,7 +91,9 @@ def test_a_datasets_name_in_place_of_a_file_is_answered_with_the_file(table, pic
     )
 
 
-def test_the_frame_has_references_and_lists_resolved_and_rows_without_pictures_dropped(table, picture, file):
+def test_the_frame_has_references_and_lists_resolved_and_rows_without_pictures_dropped(
+    table, picture, file
+):
     both = f"['{picture(1)}', '{picture(2)}']"
     rows = [[0, picture(0), "a"], [1, "0", "b"], [2, both, "c"], [3, "", "d"]]
     table("Lazy", "index image question", rows)
@@ -107,7 +124,9 @@ def test_a_class_that_loads_its_own_data_is_given_its_own_rows(file, run):
     assert result.value("exact_match") == 1.0
 
 
-def test_a_first_row_without_its_picture_is_counted_and_does_not_stop_the_plan(table, picture, file, early_model, run):
+def test_a_first_row_without_its_picture_is_counted_and_does_not_stop_the_plan(
+    table, picture, file, early_model, run
+):
     rows = [[0, "['broken", "?", "x"], [1, "", "?", "x"], [2, picture(3), "?", "x"]]
     table("Mine", "index image question answer", rows)
     source = """
@@ -142,8 +161,13 @@ def served(picture):
         yield server
 
 
-def test_a_declared_tsv_is_brought_on_first_use_and_checked_afterwards(served, file, run, lmu):
-    model = file("m.py", "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'x'\n")
+def test_a_declared_tsv_is_brought_on_first_use_and_checked_afterwards(
+    served, file, run, lmu
+):
+    model = file(
+        "m.py",
+        "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'x'\n",
+    )
     url = f"http://127.0.0.1:{served.server_port}/Lazy.tsv"
     right = lazy(file, url, repr(hashlib.md5(served.body).hexdigest()))
 
@@ -205,7 +229,10 @@ def test_an_evaluate_that_asks_a_judge_asks_each_thing_once(table, file, run, tm
     again = score(result.folder)
 
     assert result.value("evaluate.Overall") == again.value("evaluate.Overall") == 0.5
-    assert sorted((tmp_path / "asked.txt").read_text().splitlines()) == ["Is A right?", "Is B right?"]
+    assert sorted((tmp_path / "asked.txt").read_text().splitlines()) == [
+        "Is A right?",
+        "Is B right?",
+    ]
 
 
 def test_an_evaluate_that_asks_a_judge_nobody_gave_says_so(table, file, run):
@@ -245,7 +272,12 @@ PICTURED = """
 @pytest.fixture
 def pictured(table, picture, file, lmu):
     (lmu / "images" / "Pictured").mkdir(parents=True)
-    rows = [[0, picture(0), "", "own"], [1, "", "", "none"], [2, "0", "", "lent"], [3, "", "x.png", "path"]]
+    rows = [
+        [0, picture(0), "", "own"],
+        [1, "", "", "none"],
+        [2, "0", "", "lent"],
+        [3, "", "x.png", "path"],
+    ]
     table("Pictured", "index image image_path question", rows)
     return file("pictured.py", PICTURED)
 
@@ -266,7 +298,10 @@ def test_rows_without_a_picture_are_dropped_as_skip_noimg_says_whether_they_stre
 
     result = run(f"{pictured}:{name}@Pictured", Scripted("x"))
 
-    questions = sorted(str(record.prompt[0]["content"]) for record in RunReader(result.folder).outputs())
+    questions = sorted(
+        str(record.prompt[0]["content"])
+        for record in RunReader(result.folder).outputs()
+    )
     assert questions == asked
     assert (result[0].n_expected, result.status) == (len(asked), "complete")
     assert set(load_guest(pictured).Pictured.SEEN) == {is_loaded}
@@ -277,10 +312,18 @@ def test_dropping_holds_for_a_table_named_by_data_and_not_for_pictures_lent_by_t
 ):
     from assay.models.scripted import Scripted
 
-    other = table("Other", "index image question", [[0, picture(0), "own"], [1, "", "none"]])
-    pairs = table("MME", "index image question", [[0, picture(0), "own"], [1, "", "lent"], [2, "", "none"]])
+    other = table(
+        "Other", "index image question", [[0, picture(0), "own"], [1, "", "none"]]
+    )
+    pairs = table(
+        "MME",
+        "index image question",
+        [[0, picture(0), "own"], [1, "", "lent"], [2, "", "none"]],
+    )
 
-    by_data = run(f"{pictured}:Pictured", Scripted("x"), data=str(other), output=tmp_path / "a")
+    by_data = run(
+        f"{pictured}:Pictured", Scripted("x"), data=str(other), output=tmp_path / "a"
+    )
     lent = run(f"{pictured}:Pictured@MME", Scripted("x"), output=tmp_path / "b")
 
     assert by_data[0].n_expected == 1
@@ -288,7 +331,9 @@ def test_dropping_holds_for_a_table_named_by_data_and_not_for_pictures_lent_by_t
     assert pairs.exists()
 
 
-def test_a_run_without_unpictured_rows_is_judged_elsewhere(pictured, file, lmu, tmp_path):
+def test_a_run_without_unpictured_rows_is_judged_elsewhere(
+    pictured, file, lmu, tmp_path
+):
     from assay.dialects.vlmeval.command import evaluate
 
     model = file("m.py", "def answer(text):\n    return text\n") + ":answer"
@@ -301,7 +346,9 @@ def test_a_run_without_unpictured_rows_is_judged_elsewhere(pictured, file, lmu, 
     assert inferred[0].n == judged[0].n == 3
 
 
-def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(table, picture, file):
+def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(
+    table, picture, file
+):
     source = """
         from vlmeval.dataset import ImageBaseDataset
 
@@ -314,7 +361,11 @@ def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(ta
         class Plain(ImageBaseDataset):
             DATASET_URL = {'Mine': '', 'Paths': ''}
     """
-    table("Mine", "index image question", [[0, picture(0), "skip"], [1, picture(0), "keep"]])
+    table(
+        "Mine",
+        "index image question",
+        [[0, picture(0), "skip"], [1, picture(0), "keep"]],
+    )
     table("Paths", "index image_path question", [[0, "x.png", "a"]])
     module = load_guest(file("d.py", source))
 
@@ -337,10 +388,14 @@ def test_the_rows_come_from_the_classs_own_prepare_tsv(table, file):
     made = load_guest(file("d.py", source)).Mine("Mine")
 
     assert list(made.data["question"]) == ["there/Mine.tsv"]
-    assert made.load_data("Other").to_dict("records") == [{"index": 0, "question": "there/Other.tsv", "md5": "abc"}]
+    assert made.load_data("Other").to_dict("records") == [
+        {"index": 0, "question": "there/Other.tsv", "md5": "abc"}
+    ]
 
 
-def test_a_class_may_have_a_constructor_of_its_own_and_private_names_of_its_own(table, picture, file):
+def test_a_class_may_have_a_constructor_of_its_own_and_private_names_of_its_own(
+    table, picture, file
+):
     table("Mine", "index image question", [[0, picture(0), "mine"]])
     source = """
         from vlmeval.dataset import ImageBaseDataset
@@ -365,10 +420,15 @@ def test_a_class_may_have_a_constructor_of_its_own_and_private_names_of_its_own(
     module = load_guest(file("d.py", source))
 
     assert list(module.Bare().data["question"]) == ["mine"]
-    assert [entry["value"] for entry in module.Named("Mine").build_prompt(0)[1:]] == ["mine", "a line"]
+    assert [entry["value"] for entry in module.Named("Mine").build_prompt(0)[1:]] == [
+        "mine",
+        "a line",
+    ]
 
 
-def test_two_models_of_one_run_have_prediction_files_of_their_own(table, file, tmp_path):
+def test_two_models_of_one_run_have_prediction_files_of_their_own(
+    table, file, tmp_path
+):
     import assay
     from assay.runner.run import score
 
@@ -389,12 +449,18 @@ def test_two_models_of_one_run_have_prediction_files_of_their_own(table, file, t
     one, two = file("one.py", models), file("two.py", models)
 
     result = assay.run(
-        file("judged.py", source), model=[f"{one}:loud", f"{one}:same", f"{two}:same"], output=str(tmp_path / "run")
+        file("judged.py", source),
+        model=[f"{one}:loud", f"{one}:same", f"{two}:same"],
+        output=str(tmp_path / "run"),
     )
     again = score(result.folder)
 
-    assert [row.value for row in result] == [row.value for row in again] == [1.0, 0.0, 0.0]
-    made = sorted(path.name for path in (tmp_path / "run" / "vlmeval").glob("*_said.json"))
+    assert (
+        [row.value for row in result] == [row.value for row in again] == [1.0, 0.0, 0.0]
+    )
+    made = sorted(
+        path.name for path in (tmp_path / "run" / "vlmeval").glob("*_said.json")
+    )
     assert len(made) == 3
     assert "loud_Judged_said.json" in made
 
@@ -419,14 +485,20 @@ KILLED = """
 """
 
 
-def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(table, file, tmp_path):
+def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(
+    table, file, tmp_path
+):
     import subprocess
     import sys
 
     from assay.cli.main import main
     from assay.store import RunReader
 
-    table("Judged", "index question answer", [[n, word, "x"] for n, word in enumerate("abcd")])
+    table(
+        "Judged",
+        "index question answer",
+        [[n, word, "x"] for n, word in enumerate("abcd")],
+    )
     judge = """
         def judge(text):
             with open('asked.txt', 'a') as log:
@@ -437,22 +509,32 @@ def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middl
     command = ["run", file("judged.py", KILLED), "--model", model]
     command += ["--judge", file("judge.py", judge) + ":judge", "-o", "run"]
 
-    killed = subprocess.run([sys.executable, "-m", "assay.cli.main", *command], capture_output=True, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *command],
+        capture_output=True,
+        check=False,
+    )
     (tmp_path / "go-on").touch()
     done = main(command)
 
     assert (killed.returncode, done) == (9, 0)
-    assert sorted((tmp_path / "asked.txt").read_text().split("\n")[:-1]) == [f"Is {w} right?" for w in "ABCD"]
+    assert sorted((tmp_path / "asked.txt").read_text().split("\n")[:-1]) == [
+        f"Is {w} right?" for w in "ABCD"
+    ]
     cells = RunReader(tmp_path / "run").index.cells
     assert [task for task, _ in cells if "#" in task] == ["Judged#judge"]
     assert not list((tmp_path / "run").rglob("*judge.jsonl"))
 
 
-def test_a_script_of_its_own_asks_the_judge_it_names(file, endpoint, monkeypatch, capsys):
+def test_a_script_of_its_own_asks_the_judge_it_names(
+    file, endpoint, monkeypatch, capsys
+):
     from assay.cli.python import command
 
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
-    endpoint.answer = lambda body: body["messages"][0]["content"] + " / " + body["model"]
+    endpoint.answer = lambda body: (
+        body["messages"][0]["content"] + " / " + body["model"]
+    )
     script = file(
         "script.py",
         """
@@ -465,7 +547,10 @@ def test_a_script_of_its_own_asks_the_judge_it_names(file, endpoint, monkeypatch
     )
 
     assert command([script]) == 0
-    assert capsys.readouterr().out.split("\n")[:2] == ["Be brief. / gpt-4o-mini", "(0, 'Be brief. / gpt-4o-mini', '')"]
+    assert capsys.readouterr().out.split("\n")[:2] == [
+        "Be brief. / gpt-4o-mini",
+        "(0, 'Be brief. / gpt-4o-mini', '')",
+    ]
 
 
 IDLE = """
@@ -486,7 +571,10 @@ def test_a_registered_class_that_names_no_dataset_is_said_to_be_unused(
     table("Mine", "index question answer image", [[0, "a", "x", picture(1)]])
     source = file("own.py", IDLE.format(declared="pass"))
 
-    with pytest.warns(UserWarning, match=r"own.py: class Own names no dataset and is not used; fix: .*own.py:Own@Mine"):
+    with pytest.warns(
+        UserWarning,
+        match=r"own.py: class Own names no dataset and is not used; fix: .*own.py:Own@Mine",
+    ):
         run(reference, early_model({1: "x"}), register=(source,), dialect="vlmeval")
 
 
@@ -498,4 +586,8 @@ def test_a_registered_class_that_names_another_dataset_is_not_spoken_of(
 
     run("Mine", early_model({1: "x"}), register=(source,), dialect="vlmeval")
 
-    assert [str(warning.message) for warning in recwarn if "names no dataset" in str(warning.message)] == []
+    assert [
+        str(warning.message)
+        for warning in recwarn
+        if "names no dataset" in str(warning.message)
+    ] == []

@@ -57,7 +57,12 @@ def talk(table, picture, file):
         "Talk",
         "index image question answer",
         [
-            [0, both, "['<ImageHere>who?', 'and <ImageHere> here?', 'so?']", "['a', 'b', 'c']"],
+            [
+                0,
+                both,
+                "['<ImageHere>who?', 'and <ImageHere> here?', 'so?']",
+                "['a', 'b', 'c']",
+            ],
             [1, picture(3), "['<ImageHere>one turn']", "['d']"],
         ],
     )
@@ -69,7 +74,9 @@ def chatter(file):
     return file("chatter.py", CHATTER)
 
 
-def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(talk, chatter, run):
+def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(
+    talk, chatter, run
+):
     from assay.dialects.vlmeval.loading import load_guest
 
     result = run(talk, f"{chatter}:Chatter")
@@ -77,12 +84,18 @@ def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(talk, 
     assert result.value("evaluate.turns") == 2.0
     first, alone, second, third = sorted(load_guest(chatter).Chatter.HEARD, key=len)
     assert first == [("user", ["image", "text"])]
-    assert second == [*first, ("assistant", ["text"]), ("user", ["text", "image", "text"])]
+    assert second == [
+        *first,
+        ("assistant", ["text"]),
+        ("user", ["text", "image", "text"]),
+    ]
     assert third == [*second, ("assistant", ["text"]), ("user", ["text"])]
     assert alone == [("user", ["image", "text"])]
 
 
-def test_predictions_are_lists_in_the_file_and_for_the_users_evaluate(talk, chatter, tmp_path):
+def test_predictions_are_lists_in_the_file_and_for_the_users_evaluate(
+    talk, chatter, tmp_path
+):
     from assay.dialects.vlmeval.loading import load_guest
 
     (result,) = evaluate(["--data", f"{talk}:Talk", "--model", f"{chatter}:Chatter"])
@@ -97,20 +110,35 @@ def test_predictions_are_lists_in_the_file_and_for_the_users_evaluate(talk, chat
 def test_an_api_class_is_asked_whole_chats(talk, chatter, run):
     result = run(talk, f"{chatter}:Remote")
 
-    texts = [record.output["candidates"][0]["text"] for record in RunReader(result.folder).outputs()]
+    texts = [
+        record.output["candidates"][0]["text"]
+        for record in RunReader(result.folder).outputs()
+    ]
     assert sorted(texts) == ["1 one turn", "1 who?", "3  here?", "5 so?"]
 
 
 def test_a_model_of_single_questions_fails_by_name_on_a_dialogue(talk, chatter, run):
     result = run(talk, f"{chatter}:Single", on_error="continue")
 
-    errors = {record.output["error"]["message"] for record in RunReader(result.folder).outputs()}
+    errors = {
+        record.output["error"]["message"]
+        for record in RunReader(result.folder).outputs()
+    }
     assert result.status == "failed"
-    assert all("the prompt is a dialogue and Single has no chat_inner" in error for error in errors)
+    assert all(
+        "the prompt is a dialogue and Single has no chat_inner" in error
+        for error in errors
+    )
 
 
-def test_a_dialogue_that_broke_off_goes_on_at_the_turn_that_failed(talk, chatter, table, picture, run, tmp_path, lmu):
-    table("Talk", "index image question answer", [[0, picture(1), "['<ImageHere>one', 'fail now']", "['a', 'b']"]])
+def test_a_dialogue_that_broke_off_goes_on_at_the_turn_that_failed(
+    talk, chatter, table, picture, run, tmp_path, lmu
+):
+    table(
+        "Talk",
+        "index image question answer",
+        [[0, picture(1), "['<ImageHere>one', 'fail now']", "['a', 'b']"]],
+    )
 
     first = run(talk, f"{chatter}:Chatter", on_error="continue")
     again = run(talk, f"{chatter}:Chatter", on_error="continue")
@@ -119,7 +147,9 @@ def test_a_dialogue_that_broke_off_goes_on_at_the_turn_that_failed(talk, chatter
     assert (tmp_path / "chats.txt").read_text().split("\n").count("one") == 1
 
 
-def test_a_dialogue_without_an_evaluate_is_answered_and_not_judged(talk, chatter, file, run):
+def test_a_dialogue_without_an_evaluate_is_answered_and_not_judged(
+    talk, chatter, file, run
+):
     source = """
         from vlmeval.dataset import ImageMTDataset
 
@@ -133,11 +163,16 @@ def test_a_dialogue_without_an_evaluate_is_answered_and_not_judged(talk, chatter
     assert [row.metric for row in result] == ["answered"]
 
 
-def test_more_places_than_pictures_is_a_fault_of_that_row(talk, chatter, table, picture, run):
+def test_more_places_than_pictures_is_a_fault_of_that_row(
+    talk, chatter, table, picture, run
+):
     table(
         "Talk",
         "index image question answer",
-        [[0, picture(1), "['<ImageHere><ImageHere>one']", "['a']"], [1, picture(1), "['<ImageHere>one']", "['a']"]],
+        [
+            [0, picture(1), "['<ImageHere><ImageHere>one']", "['a']"],
+            [1, picture(1), "['<ImageHere>one']", "['a']"],
+        ],
     )
 
     result = run(talk, f"{chatter}:Chatter")
@@ -149,7 +184,15 @@ def test_more_places_than_pictures_is_a_fault_of_that_row(talk, chatter, table, 
 def test_a_model_of_assay_is_asked_turn_by_turn_too(talk, run):
     from assay.models.scripted import Scripted
 
-    result = run(talk, Scripted(lambda request: str(sum(m.role == "assistant" for m in request.messages))))
+    result = run(
+        talk,
+        Scripted(
+            lambda request: str(sum(m.role == "assistant" for m in request.messages))
+        ),
+    )
 
-    texts = [record.output["candidates"][0]["text"] for record in RunReader(result.folder).outputs()]
+    texts = [
+        record.output["candidates"][0]["text"]
+        for record in RunReader(result.folder).outputs()
+    ]
     assert sorted(texts) == ["0", "0", "1", "2"]

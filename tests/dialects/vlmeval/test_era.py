@@ -21,11 +21,15 @@ def new_process(monkeypatch):
 
 
 def read(file, name, source):
-    return load_guest(file(name, f"{source}\n    from vlmeval.utils import can_infer\n")).can_infer(REFUSAL, {"A": "x"})
+    return load_guest(
+        file(name, f"{source}\n    from vlmeval.utils import can_infer\n")
+    ).can_infer(REFUSAL, {"A": "x"})
 
 
 def test_names_of_the_documented_revision_alone_mean_its_rules(file):
-    imports = "from vlmeval.eval import MME_rating\nfrom vlmeval.utils import can_infer\n"
+    imports = (
+        "from vlmeval.eval import MME_rating\nfrom vlmeval.utils import can_infer\n"
+    )
     script = file("old.py", f"{imports}print(can_infer({REFUSAL!r}, {{}}))\n")
     command = [sys.executable, "-m", "assay", "python", "--upstream", script]
 
@@ -36,7 +40,9 @@ def test_names_of_the_documented_revision_alone_mean_its_rules(file):
 
 def test_a_class_of_the_newest_revision_means_the_newest(file):
     era.note_documented()
-    source = "    from vlmeval.vlm import BaseModel\n    class M(BaseModel):\n        pass"
+    source = (
+        "    from vlmeval.vlm import BaseModel\n    class M(BaseModel):\n        pass"
+    )
 
     assert read(file, "new.py", source) == "Z"
 

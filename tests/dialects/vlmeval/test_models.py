@@ -9,7 +9,9 @@ HEADER = "index image question answer"
 
 
 def ask(*parts: object, **more: object) -> Request:
-    return Request(Prompt((Message.of("user", *parts),)), hints={"dataset": "D"}, **more)
+    return Request(
+        Prompt((Message.of("user", *parts),)), hints={"dataset": "D"}, **more
+    )
 
 
 def test_a_model_is_called_by_keywords_or_by_position(file):
@@ -97,13 +99,26 @@ def test_a_chat_reaches_chat_inner(file):
                 return ' '.join(m['role'] for m in messages)
     """
     made = model(file("m.py", source) + ":Chat", {})
-    turns = (Message.of("user", "a"), Message.of("assistant", "b"), Message.of("user", "c"))
+    turns = (
+        Message.of("user", "a"),
+        Message.of("assistant", "b"),
+        Message.of("user", "c"),
+    )
 
     assert made.generate([Request(Prompt(turns))])[0].text == "user assistant user"
 
 
 def test_a_file_without_a_model_gives_none(file):
-    assert model(file("d.py", "class D:\n    def build_prompt(self, line, dataset=None): ...\n"), {}) is None
+    assert (
+        model(
+            file(
+                "d.py",
+                "class D:\n    def build_prompt(self, line, dataset=None): ...\n",
+            ),
+            {},
+        )
+        is None
+    )
 
 
 def test_calling_generate_by_hand_accepts_strings_dicts_and_lists(file, tmp_path):
@@ -119,7 +134,9 @@ def test_calling_generate_by_hand_accepts_strings_dicts_and_lists(file, tmp_path
     assert echo.generate("hi") == ["text"]
     assert echo.generate(["a.png", "what?"]) == ["image", "text"]
     assert echo.generate({"type": "text", "value": "x"}) == ["text"]
-    assert echo.message_to_promptimg([{"type": "image", "value": "p"}, {"type": "text", "value": "t"}]) == ("t", "p")
+    assert echo.message_to_promptimg(
+        [{"type": "image", "value": "p"}, {"type": "text", "value": "t"}]
+    ) == ("t", "p")
 
 
 def test_the_dataset_may_insist_on_its_own_prompt(table, picture, file, run):
@@ -153,13 +170,17 @@ def test_the_dataset_may_insist_on_its_own_prompt(table, picture, file, run):
 def test_a_model_that_is_not_there_says_what_is(file, suffix):
     from assay.core import UsageError
 
-    source = "class A:\n    def generate(self, image_path, prompt): ...\nclass B(A): ...\n"
+    source = (
+        "class A:\n    def generate(self, image_path, prompt): ...\nclass B(A): ...\n"
+    )
 
     with pytest.raises(UsageError, match=r"write|has A, B"):
         model(file("m.py", source) + suffix, {})
 
 
-def test_a_class_that_cannot_be_built_stops_the_run_with_one_line(table, picture, file, run):
+def test_a_class_that_cannot_be_built_stops_the_run_with_one_line(
+    table, picture, file, run
+):
     path = table("Mine", HEADER, [[n, picture(0), "Q", "x"] for n in range(3)])
     source = """
         from vlmeval.vlm.base import BaseModel

@@ -28,12 +28,27 @@ CELLS = [
 
 
 def test_a_notebook_gets_the_names_and_gives_them_back(table, picture, tmp_path):
-    table("Mine", "index image question A B answer", [[0, picture(5), "What?", "cat", "dog", "A"]])
+    table(
+        "Mine",
+        "index image question A B answer",
+        [[0, picture(5), "What?", "cat", "dog", "A"]],
+    )
     notebook = tmp_path / "explore.ipynb"
-    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [cell]} for cell in CELLS]}))
+    notebook.write_text(
+        json.dumps(
+            {"cells": [{"cell_type": "code", "source": [cell]} for cell in CELLS]}
+        )
+    )
 
     command = [sys.executable, "-c", KERNEL, str(notebook)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=dict(os.environ), cwd=tmp_path)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ),
+        cwd=tmp_path,
+    )
 
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)

@@ -57,10 +57,14 @@ def test_lone_files_with_relative_imports_are_recognised_and_run(toy, file, run)
 def test_a_lone_api_is_placed_beside_the_apis(toy, file, run):
     dataset = file("mine.py", DATASET.format(more="", value="float(np.mean(hits))"))
 
-    assert numbers(run(dataset, f"{file('remote.py', API)}:Remote"))["evaluate.acc"] == 0.5
+    assert (
+        numbers(run(dataset, f"{file('remote.py', API)}:Remote"))["evaluate.acc"] == 0.5
+    )
 
 
-def test_a_file_in_a_checkout_takes_the_rest_from_there_and_no_init_is_run(toy, file, run, tmp_path):
+def test_a_file_in_a_checkout_takes_the_rest_from_there_and_no_init_is_run(
+    toy, file, run, tmp_path
+):
     for name, text in {
         "vlmeval/__init__.py": "raise RuntimeError('not run')\n",
         "vlmeval/dataset/__init__.py": "from .image_base import ImageBaseDataset\nraise RuntimeError('not run')\n",
@@ -71,28 +75,44 @@ def test_a_file_in_a_checkout_takes_the_rest_from_there_and_no_init_is_run(toy, 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     more = "from .utils.own import WORTH\n    from vlmeval.smp import later"
-    dataset = file("vlmeval/dataset/mine.py", DATASET.format(more=more, value="WORTH + later()"))
+    dataset = file(
+        "vlmeval/dataset/mine.py", DATASET.format(more=more, value="WORTH + later()")
+    )
 
     assert numbers(run(dataset, f"{file('model.py', MODEL)}:M"))["evaluate.acc"] == 8
 
 
-def test_a_module_on_the_path_that_imports_vlmeval_is_a_guest_too(toy, file, run, tmp_path, monkeypatch):
+def test_a_module_on_the_path_that_imports_vlmeval_is_a_guest_too(
+    toy, file, run, tmp_path, monkeypatch
+):
     (tmp_path / "elsewhere").mkdir()
-    file("elsewhere/kit_helpers.py", "from vlmeval.smp import toliststr\ncount = lambda s: len(toliststr(s))\n")
+    file(
+        "elsewhere/kit_helpers.py",
+        "from vlmeval.smp import toliststr\ncount = lambda s: len(toliststr(s))\n",
+    )
     monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
     (tmp_path / "runs").mkdir()
-    dataset = file("runs/mine.py", DATASET.format(more="from kit_helpers import count", value="count(\"['a', 'b']\")"))
+    dataset = file(
+        "runs/mine.py",
+        DATASET.format(
+            more="from kit_helpers import count", value="count(\"['a', 'b']\")"
+        ),
+    )
 
     assert numbers(run(dataset, f"{file('model.py', MODEL)}:M"))["evaluate.acc"] == 2
 
 
 def test_a_name_that_nobody_has_is_said_with_who_asked(toy, file, run):
-    dataset = file("mine.py", DATASET.format(more="from ..smp import no_such_helper", value="1"))
+    dataset = file(
+        "mine.py", DATASET.format(more="from ..smp import no_such_helper", value="1")
+    )
 
     with pytest.raises(UsageError) as caught:
         run(dataset, f"{file('model.py', MODEL)}:M")
 
-    assert "the vlmeval dialect has no 'no_such_helper' in 'vlmeval.smp'" in str(caught.value)
+    assert "the vlmeval dialect has no 'no_such_helper' in 'vlmeval.smp'" in str(
+        caught.value
+    )
     assert "(imported by mine.py)" in str(caught.value)
 
 

@@ -30,7 +30,9 @@ def renamed(line, cell):
 
 
 @pytest.mark.parametrize("change", [another, kept_elsewhere, renamed])
-def test_a_picture_that_the_users_code_put_into_the_line_is_the_one_that_is_written(picture, change):
+def test_a_picture_that_the_users_code_put_into_the_line_is_the_one_that_is_written(
+    picture, change
+):
     source = Source("Bench")
     line = source.line({"index": "1", "image": picture(10), "question": "what?"})
     change(line, picture(200))
@@ -53,10 +55,21 @@ def test_the_picture_of_an_untouched_line_is_written_with_its_own_bytes(picture)
 
 
 def test_a_line_of_a_table_has_typed_cells_and_nan_for_empty_ones(table):
-    path = table("Bench", "index\tquestion\tlevel\tratio\thint", [(1, "a", 3, 0.5, ""), (2, "7", 4, 1, "x")])
+    path = table(
+        "Bench",
+        "index\tquestion\tlevel\tratio\thint",
+        [(1, "a", 3, 0.5, ""), (2, "7", 4, 1, "x")],
+    )
     source = Source("Bench", path)
 
-    line = source.line({"index": "2", "question": "7", "level": "4", "ratio": "1", "hint": ""})
+    line = source.line(
+        {"index": "2", "question": "7", "level": "4", "ratio": "1", "hint": ""}
+    )
 
-    assert [(type(value), value) for value in line[:4]] == [(int, 2), (str, "7"), (int, 4), (float, 1.0)]
+    assert [(type(value), value) for value in line[:4]] == [
+        (int, 2),
+        (str, "7"),
+        (int, 4),
+        (float, 1.0),
+    ]
     assert math.isnan(line["hint"])

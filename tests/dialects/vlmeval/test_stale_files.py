@@ -31,8 +31,14 @@ FLAKY = """
 
 
 def toy(table, picture, file, first="wrong"):
-    table("toyv", "index image question answer", [[1, picture(1), "What?", "cat"], [2, picture(2), "And now?", "dog"]])
-    return file("ds.py", DATASET), file("flaky.py", FLAKY.replace("FIRST", first)) + ":F"
+    table(
+        "toyv",
+        "index image question answer",
+        [[1, picture(1), "What?", "cat"], [2, picture(2), "And now?", "dog"]],
+    )
+    return file("ds.py", DATASET), file(
+        "flaky.py", FLAKY.replace("FIRST", first)
+    ) + ":F"
 
 
 def accuracy(result):
@@ -48,7 +54,9 @@ def test_a_row_answered_later_is_counted(table, picture, file, run, tmp_path):
     assert accuracy(run(dataset, model)) == 0.5
 
 
-def test_a_corrected_model_gets_its_own_number_fresh_and_scored_again(table, picture, file, run, tmp_path):
+def test_a_corrected_model_gets_its_own_number_fresh_and_scored_again(
+    table, picture, file, run, tmp_path
+):
     dataset, model = toy(table, picture, file)
     (tmp_path / "net_ok").touch()
     assert accuracy(run(dataset, model)) == 0.5
@@ -58,7 +66,9 @@ def test_a_corrected_model_gets_its_own_number_fresh_and_scored_again(table, pic
     assert accuracy(score(str(tmp_path / "run"))) == 1.0
 
 
-def test_the_original_command_evaluates_what_its_prediction_file_holds(table, picture, file, tmp_path):
+def test_the_original_command_evaluates_what_its_prediction_file_holds(
+    table, picture, file, tmp_path
+):
     dataset, model = toy(table, picture, file)
     arguments = ["--data", f"{dataset}:Mine", "--model", model, "--work-dir", "o"]
     (first,) = evaluate(arguments)
@@ -70,11 +80,17 @@ def test_the_original_command_evaluates_what_its_prediction_file_holds(table, pi
     assert accuracy(second) == 0.5
 
 
-def test_an_edited_evaluate_and_an_edited_helper_make_their_files_anew(table, picture, file, run, tmp_path):
+def test_an_edited_evaluate_and_an_edited_helper_make_their_files_anew(
+    table, picture, file, run, tmp_path
+):
     dataset, model = toy(table, picture, file)
     (tmp_path / "net_ok").touch()
     file("right.py", "def right(p, a):\n    return int(p == a)\n")
-    file("ds.py", "from right import right\n" + DATASET.replace("int(p == a)", "right(p, a)").replace("\n    ", "\n"))
+    file(
+        "ds.py",
+        "from right import right\n"
+        + DATASET.replace("int(p == a)", "right(p, a)").replace("\n    ", "\n"),
+    )
     assert accuracy(run(dataset, model)) == 0.5
 
     file("right.py", "def right(p, a):\n    return 1\n")
@@ -82,11 +98,27 @@ def test_an_edited_evaluate_and_an_edited_helper_make_their_files_anew(table, pi
     assert accuracy(run(dataset, model)) == 1.0
 
 
-def test_tables_of_a_judge_go_when_the_predictions_they_were_made_of_do(table, picture, file, tmp_path):
-    table("SEEDBench_IMG", "index image question A B answer", [[1, picture(1), "What?", "cat", "dog", "A"]])
-    judge = ["--judge", file("judge.py", "def judge(text):\n    return 'A'\n") + ":judge"]
+def test_tables_of_a_judge_go_when_the_predictions_they_were_made_of_do(
+    table, picture, file, tmp_path
+):
+    table(
+        "SEEDBench_IMG",
+        "index image question A B answer",
+        [[1, picture(1), "What?", "cat", "dog", "A"]],
+    )
+    judge = [
+        "--judge",
+        file("judge.py", "def judge(text):\n    return 'A'\n") + ":judge",
+    ]
     source = "class R:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'hm'\n"
-    arguments = ["--data", "SEEDBench_IMG", "--model", file("r.py", source) + ":R", "--work-dir", "o"]
+    arguments = [
+        "--data",
+        "SEEDBench_IMG",
+        "--model",
+        file("r.py", source) + ":R",
+        "--work-dir",
+        "o",
+    ]
     list(evaluate([*arguments, *judge]))
     assert (tmp_path / "o/R/R_SEEDBench_IMG_judge_acc.csv").exists()
 

@@ -20,13 +20,17 @@ from differential import run_case  # noqa: E402
 
 FILES = {
     "cases_seed": protocol.DOCUMENTED,
-    **dict.fromkeys(("cases_choice", "cases_datasets", "cases_models"), protocol.UPSTREAM),
+    **dict.fromkeys(
+        ("cases_choice", "cases_datasets", "cases_models"), protocol.UPSTREAM
+    ),
 }
 
 
 @cache
 def expected(cases: str) -> dict[str, object]:
-    return json.loads((HERE / "upstream" / f"{cases}.json").read_text(encoding="utf-8"))["results"]
+    return json.loads(
+        (HERE / "upstream" / f"{cases}.json").read_text(encoding="utf-8")
+    )["results"]
 
 
 @contextmanager

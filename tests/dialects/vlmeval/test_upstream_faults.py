@@ -17,16 +17,23 @@ CHOICES = "index image question A B answer"
 
 
 def test_1_exact_matching_really_matches(table, picture, early_model, run):
-    rows = [[0, picture(0), "?", "cat", "dog", "A"], [1_000_000, "0", "?", "dog", "cat", "B"]]
+    rows = [
+        [0, picture(0), "?", "cat", "dog", "A"],
+        [1_000_000, "0", "?", "dog", "cat", "B"],
+    ]
     path = table("MMBench", CHOICES, rows)
 
     assert run(path, early_model({0: "cat"})).value("exact_matching.circular") == 1.0
 
 
-def test_2_an_answer_nobody_can_read_is_unparsed_every_time(table, picture, early_model, run, tmp_path):
+def test_2_an_answer_nobody_can_read_is_unparsed_every_time(
+    table, picture, early_model, run, tmp_path
+):
     path = table("Mine", CHOICES, [[0, picture(0), "?", "x", "y", "A"]])
 
-    results = [run(path, early_model({0: "hm"}), output=tmp_path / str(n)) for n in range(3)]
+    results = [
+        run(path, early_model({0: "hm"}), output=tmp_path / str(n)) for n in range(3)
+    ]
 
     assert [result[0].outcomes for result in results] == [{"unparsed": 1}] * 3
 
@@ -39,9 +46,14 @@ def test_3_the_environment_does_not_change_what_is_read(monkeypatch):
     assert before == can_infer("A cat sits on the mat", choices) == "A"
 
 
-def test_4_a_judge_that_does_not_answer_is_counted_not_replaced(table, picture, early_model, file, run):
+def test_4_a_judge_that_does_not_answer_is_counted_not_replaced(
+    table, picture, early_model, file, run
+):
     path = table("Mine", CHOICES, [[0, picture(0), "?", "x", "y", "A"]])
-    judge = file("judge.py", "def judge(text):\n    raise RuntimeError('down')\n") + ":judge"
+    judge = (
+        file("judge.py", "def judge(text):\n    raise RuntimeError('down')\n")
+        + ":judge"
+    )
 
     result = run(path, early_model({0: "hm"}), judges={"judge": judge})
 
@@ -49,8 +61,14 @@ def test_4_a_judge_that_does_not_answer_is_counted_not_replaced(table, picture, 
     assert result[1].value is None
 
 
-def test_6_served_predictions_make_no_trip_through_excel(table, picture, early_model, file, run):
-    table("Mine", "index image question answer", [[n, picture(n), "?", "x"] for n in range(4)])
+def test_6_served_predictions_make_no_trip_through_excel(
+    table, picture, early_model, file, run
+):
+    table(
+        "Mine",
+        "index image question answer",
+        [[n, picture(n), "?", "x"] for n in range(4)],
+    )
     dataset = file(
         "d.py",
         """
@@ -83,7 +101,10 @@ def test_7_and_15_importing_the_names_loads_no_torch_and_touches_no_tls(file):
 
     # In a process of its own: here, a test before this one may have loaded torch.
     said = subprocess.run(
-        [sys.executable, "-m", "assay", "python", str(guest)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "assay", "python", str(guest)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     assert said.stdout.split() == ["False", "True"]
@@ -97,8 +118,14 @@ def test_8_a_foreign_pickle_is_not_read_without_consent(file, tmp_path):
         module.load(tmp_path / "x.pkl")
 
 
-def test_10_one_failing_sample_does_not_stop_the_others(table, picture, early_model, run):
-    path = table("Mine", "index image question answer", [[n, picture(n), "?", "x"] for n in range(3)])
+def test_10_one_failing_sample_does_not_stop_the_others(
+    table, picture, early_model, run
+):
+    path = table(
+        "Mine",
+        "index image question answer",
+        [[n, picture(n), "?", "x"] for n in range(3)],
+    )
 
     result = run(path, early_model({0: "x", 2: "x"}), on_error="continue")
 
@@ -108,7 +135,10 @@ def test_10_one_failing_sample_does_not_stop_the_others(table, picture, early_mo
 
 def test_13_a_pair_that_fails_is_told_by_the_result(table, picture, file):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "x"]])
-    model = file("m.py", "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return None\n")
+    model = file(
+        "m.py",
+        "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return None\n",
+    )
 
     (result,) = evaluate(["--data", str(path), "--model", f"{model}:M"])
 
@@ -116,10 +146,14 @@ def test_13_a_pair_that_fails_is_told_by_the_result(table, picture, file):
     assert result.exit_code == 1
 
 
-def test_14_changed_pixels_are_never_taken_from_an_old_file(table, picture, early_model, run, tmp_path):
+def test_14_changed_pixels_are_never_taken_from_an_old_file(
+    table, picture, early_model, run, tmp_path
+):
     model = early_model({1: "one", 2: "two"})
     for red, word in ((1, "one"), (2, "two")):
-        path = table("Mine", "index image question answer", [[0, picture(red), "?", word]])
+        path = table(
+            "Mine", "index image question answer", [[0, picture(red), "?", word]]
+        )
 
         assert run(path, model, output=tmp_path / word).value("exact_match") == 1.0
 
@@ -130,16 +164,36 @@ def test_12_a_key_on_the_command_line_is_refused_and_reaches_neither_a_file_nor_
 ):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "x"]])
 
-    with pytest.raises(UsageError, match=f"{flag} takes the name of an environment variable") as refused:
-        list(evaluate(["--data", str(path), "--model", early_model({0: "x"}), flag, "sk-very-secret"]))
+    with pytest.raises(
+        UsageError, match=f"{flag} takes the name of an environment variable"
+    ) as refused:
+        list(
+            evaluate(
+                [
+                    "--data",
+                    str(path),
+                    "--model",
+                    early_model({0: "x"}),
+                    flag,
+                    "sk-very-secret",
+                ]
+            )
+        )
 
     assert "sk-very-secret" not in str(refused.value)
-    assert all(b"sk-very-secret" not in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
+    assert all(
+        b"sk-very-secret" not in f.read_bytes()
+        for f in tmp_path.rglob("*")
+        if f.is_file()
+    )
 
 
 def test_a_falsy_answer_is_kept(table, picture, file, run):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "0"]])
-    model = file("m.py", "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 0\n")
+    model = file(
+        "m.py",
+        "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return 0\n",
+    )
 
     result = run(path, f"{model}:M")
 
@@ -148,30 +202,51 @@ def test_a_falsy_answer_is_kept(table, picture, file, run):
 
 def test_a_wrong_shape_names_the_model(table, picture, file, run):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "0"]])
-    model = file("m.py", "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return ['a']\n")
+    model = file(
+        "m.py",
+        "class M:\n    def generate(self, image_path, prompt, dataset=None):\n        return ['a']\n",
+    )
 
     result = run(path, f"{model}:M")
 
     (record,) = RunReader(result.folder).outputs()
-    assert "m.py:M returned ['a']; it must return the answer as text" in json.dumps(record.output)
+    assert "m.py:M returned ['a']; it must return the answer as text" in json.dumps(
+        record.output
+    )
 
 
-def test_several_pictures_for_a_model_of_one_are_a_counted_failure(table, picture, early_model, run):
-    path = table("Mine", "index image question answer", [[0, f"['{picture(1)}', '{picture(2)}']", "?", "0"]])
+def test_several_pictures_for_a_model_of_one_are_a_counted_failure(
+    table, picture, early_model, run
+):
+    path = table(
+        "Mine",
+        "index image question answer",
+        [[0, f"['{picture(1)}', '{picture(2)}']", "?", "0"]],
+    )
 
     result = run(path, early_model({1: "x"}))
 
     assert result[0].outcomes == {"model_error": 1}
-    assert any("2 images and Reader has no multi_generate" in note for note in result.notes)
+    assert any(
+        "2 images and Reader has no multi_generate" in note for note in result.notes
+    )
 
 
 def test_an_unknown_name_says_the_dialect(file):
-    with pytest.raises(AssayError, match=r"the vlmeval dialect has no 'nonsense' in 'vlmeval\.smp'"):
+    with pytest.raises(
+        AssayError, match=r"the vlmeval dialect has no 'nonsense' in 'vlmeval\.smp'"
+    ):
         load_guest(file("x.py", "from vlmeval.smp import nonsense"))
 
 
-def test_a_row_the_users_prompt_cannot_handle_is_counted(table, picture, file, early_model, run):
-    table("Mine", "index image question answer", [[0, picture(0), "?", "x"], [1, picture(0), "", "x"]])
+def test_a_row_the_users_prompt_cannot_handle_is_counted(
+    table, picture, file, early_model, run
+):
+    table(
+        "Mine",
+        "index image question answer",
+        [[0, picture(0), "?", "x"], [1, picture(0), "", "x"]],
+    )
     dataset = file(
         "d.py",
         """
@@ -199,49 +274,76 @@ def faraway(tmp_path):
     return folder / "there.png"
 
 
-def test_a_table_of_the_users_own_in_lmudata_may_name_whole_paths(table, early_model, run, faraway):
-    path = table("Paths", "index image_path question answer", [[0, str(faraway), "?", "x"]])
+def test_a_table_of_the_users_own_in_lmudata_may_name_whole_paths(
+    table, early_model, run, faraway
+):
+    path = table(
+        "Paths", "index image_path question answer", [[0, str(faraway), "?", "x"]]
+    )
 
     result = run(path, early_model({0: "x"}))
 
     assert result[0].outcomes == {"scored": 1}
 
 
-def test_a_table_elsewhere_cannot_name_a_file_outside_its_data(table, early_model, run, faraway, tmp_path, lmu):
+def test_a_table_elsewhere_cannot_name_a_file_outside_its_data(
+    table, early_model, run, faraway, tmp_path, lmu
+):
     from PIL import Image as pillow
 
     folder = tmp_path / "downloads"
     folder.mkdir()
     pillow.new("RGB", (4, 4)).save(folder / "beside.png")
     rows = [[0, str(folder / "beside.png"), "?", "x"], [1, str(faraway), "?", "x"]]
-    path = table("Paths", "index image_path question answer", rows).rename(folder / "Paths.tsv")
+    path = table("Paths", "index image_path question answer", rows).rename(
+        folder / "Paths.tsv"
+    )
 
     result = run(path, early_model({0: "x"}))
 
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
-    assert any("lies outside the data folder" in note and "--media_root DIR" in note for note in result.notes)
+    assert any(
+        "lies outside the data folder" in note and "--media_root DIR" in note
+        for note in result.notes
+    )
 
 
-def test_the_folder_named_by_media_root_may_be_named_by_rows(table, early_model, run, faraway, tmp_path):
+def test_the_folder_named_by_media_root_may_be_named_by_rows(
+    table, early_model, run, faraway, tmp_path
+):
     folder = tmp_path / "downloads"
     folder.mkdir()
     rows = [[0, str(faraway), "?", "x"], [1, "there.png", "?", "x"]]
-    path = table("Paths", "index image_path question answer", rows).rename(folder / "Paths.tsv")
+    path = table("Paths", "index image_path question answer", rows).rename(
+        folder / "Paths.tsv"
+    )
 
     result = run(path, early_model({0: "x"}), media_root=str(faraway.parent))
 
     assert result[0].outcomes == {"scored": 2}
 
 
-def test_a_relative_name_never_leads_out_of_the_data_folder(table, early_model, run, faraway):
-    path = table("Paths", "index image_path question answer", [[0, "../faraway/there.png", "?", "x"]])
+def test_a_relative_name_never_leads_out_of_the_data_folder(
+    table, early_model, run, faraway
+):
+    path = table(
+        "Paths",
+        "index image_path question answer",
+        [[0, "../faraway/there.png", "?", "x"]],
+    )
 
     with pytest.raises(AssayError, match="lies outside the data folder"):
         run(path, early_model({0: "x"}))
 
 
-def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(table, file, early_model, run, faraway):
-    table("Paths", "index image_path question answer", [[0, str(faraway), "?", "x"], [1, "in.png", "?", "x"]])
+def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(
+    table, file, early_model, run, faraway
+):
+    table(
+        "Paths",
+        "index image_path question answer",
+        [[0, str(faraway), "?", "x"], [1, "in.png", "?", "x"]],
+    )
     dataset = file(
         "d.py",
         """
@@ -261,12 +363,18 @@ def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(table, file, e
 @pytest.mark.parametrize(
     ("name", "kind", "modality"),
     [
-        ("ScienceQA_VAL", "MCQ", "IMAGE"), ("COCO_VAL", "Caption", "IMAGE"), ("POPE", "Y/N", "IMAGE"),
-        ("MMDU", "MT", "IMAGE"), ("Video-MME", "Video-MCQ", "VIDEO"), ("Mine_openended", "VQA", "IMAGE"),
+        ("ScienceQA_VAL", "MCQ", "IMAGE"),
+        ("COCO_VAL", "Caption", "IMAGE"),
+        ("POPE", "Y/N", "IMAGE"),
+        ("MMDU", "MT", "IMAGE"),
+        ("Video-MME", "Video-MCQ", "VIDEO"),
+        ("Mine_openended", "VQA", "IMAGE"),
         ("Mine", "MCQ", "IMAGE"),
     ],
-)  # fmt: skip
-def test_a_name_that_upstream_knows_has_its_type_and_another_is_multiple_choice(name, kind, modality):
+)
+def test_a_name_that_upstream_knows_has_its_type_and_another_is_multiple_choice(
+    name, kind, modality
+):
     from assay.dialects.protocol import OURS, UPSTREAM, choose
     from assay.dialects.vlmeval.facade.dataset import DATASET_MODALITY, DATASET_TYPE
 

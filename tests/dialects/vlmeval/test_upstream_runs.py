@@ -15,9 +15,16 @@ sys.path[:0] = [str(HERE.parent / "kits"), str(HERE / "upstream")]
 from differential import as_plain  # noqa: E402
 
 PREDICTIONS = (
-    "A", "both B", "it is a dog", "no idea", "the third: bird", "The answer is A because of many reasons", "Z", "3",
+    "A",
+    "both B",
+    "it is a dog",
+    "no idea",
+    "the third: bird",
+    "The answer is A because of many reasons",
+    "Z",
+    "3",
     "cat",
-)  # fmt: skip
+)
 NEWER = """
     from vlmeval.vlm.base import BaseModel
 
@@ -43,19 +50,36 @@ def ours_again():
 
 
 def upstreams(cases: str, name: str):
-    return json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))["results"][name]
+    return json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))[
+        "results"
+    ][name]
 
 
 def answers(table: Path, predictions) -> dict[str, str]:
     indices = [line.split("\t")[0] for line in table.read_text().splitlines()[1:]]
-    return {index: predictions[place % len(predictions)] for place, index in enumerate(indices)}
+    return {
+        index: predictions[place % len(predictions)]
+        for place, index in enumerate(indices)
+    }
 
 
 def by_split(frame):
-    return as_plain(frame.sort_values(by="split", key=lambda column: column.map(str)).reset_index(drop=True))
+    return as_plain(
+        frame.sort_values(by="split", key=lambda column: column.map(str)).reset_index(
+            drop=True
+        )
+    )
 
 
-NAMES = ("my_mcq", "my_two", "my_eight", "MyMMBench", "my_circular", "my_split", "my_hint")
+NAMES = (
+    "my_mcq",
+    "my_two",
+    "my_eight",
+    "MyMMBench",
+    "my_circular",
+    "my_split",
+    "my_hint",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,14 +96,24 @@ def test_multiple_choice_of_the_newest_revision(name, file, tmp_path, monkeypatc
         "my_hint": lambda: given.plain_choice("my_hint", hint=["look", ""]),
     }
     table = make[name]()
-    model = file("newer.py", NEWER.replace("ANSWERS", repr(answers(table, PREDICTIONS)))) + ":Newer"
+    model = (
+        file("newer.py", NEWER.replace("ANSWERS", repr(answers(table, PREDICTIONS))))
+        + ":Newer"
+    )
 
     list(evaluate(["--upstream", "--data", name, "--model", model]))
 
-    score, _, result, accuracy = upstreams("cases_datasets", f"my_mcq.evaluate.exact_matching.{NAMES.index(name):02d}")
+    score, _, result, accuracy = upstreams(
+        "cases_datasets", f"my_mcq.evaluate.exact_matching.{NAMES.index(name):02d}"
+    )
     home = tmp_path / "outputs" / "Newer"
-    assert by_split(pandas.read_csv(home / f"Newer_{name}_acc.csv")) == accuracy == score
-    assert as_plain(pandas.read_excel(home / f"Newer_{name}_exact_matching_result.xlsx")) == result
+    assert (
+        by_split(pandas.read_csv(home / f"Newer_{name}_acc.csv")) == accuracy == score
+    )
+    assert (
+        as_plain(pandas.read_excel(home / f"Newer_{name}_exact_matching_result.xlsx"))
+        == result
+    )
 
 
 DOCUMENTED = ("MMBench_DEV_EN", "SEEDBench_IMG", "CCBench")
@@ -100,17 +134,26 @@ def test_multiple_choice_of_the_documented_revision_with_a_judge(name, file, tmp
 
     list(evaluate(["--upstream", "--data", name, "--model", model, "--judge", judge]))
 
-    score, _, result, accuracy = upstreams("cases_seed", f"multiple_choice_eval.judge.{DOCUMENTED.index(name):02d}")
+    score, _, result, accuracy = upstreams(
+        "cases_seed", f"multiple_choice_eval.judge.{DOCUMENTED.index(name):02d}"
+    )
     home = tmp_path / "outputs" / "Early"
-    assert as_plain(pandas.read_csv(home / f"Early_{name}_acc.csv")) == accuracy == score
-    assert as_plain(pandas.read_excel(home / f"Early_{name}_openai_result.xlsx")) == result
+    assert (
+        as_plain(pandas.read_csv(home / f"Early_{name}_acc.csv")) == accuracy == score
+    )
+    assert (
+        as_plain(pandas.read_excel(home / f"Early_{name}_openai_result.xlsx")) == result
+    )
 
 
 @pytest.mark.parametrize(("place", "reply"), list(enumerate(("Yes", "No", "hm"))))
 def test_mme_of_the_documented_revision_with_a_judge(place, reply, file, tmp_path):
     import tables as given
 
-    said = answers(given.mme(), ["Yes" if n % 2 == 0 else "No" if n % 5 else "Hm" for n in range(56)])
+    said = answers(
+        given.mme(),
+        ["Yes" if n % 2 == 0 else "No" if n % 5 else "Hm" for n in range(56)],
+    )
     model = file("early.py", EARLY.replace("ANSWERS", repr(said))) + ":Early"
     judge = file("judge.py", f"def judge(text):\n    return '{reply}'\n") + ":judge"
 

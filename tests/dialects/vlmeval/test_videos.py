@@ -86,17 +86,25 @@ def test_frames_become_files_that_are_made_once(film, tmp_path):
     (folder / "frame-1-of-3.jpg").write_bytes(b"kept")
     again = video_frames(film, folder, Spacing(3, -1))
 
-    assert [file.rpartition("/")[2] for file in files] == [f"frame-{n}-of-3.jpg" for n in (1, 2, 3)]
+    assert [file.rpartition("/")[2] for file in files] == [
+        f"frame-{n}-of-3.jpg" for n in (1, 2, 3)
+    ]
     assert greys == sorted(greys) and greys[0] < greys[2]
     assert again == files
     assert (folder / "frame-1-of-3.jpg").read_bytes() == b"kept"
 
 
-def test_a_model_of_stills_gets_pictures_and_one_of_films_gets_the_film(film, table, file, watchers, run, tmp_path):
+def test_a_model_of_stills_gets_pictures_and_one_of_films_gets_the_film(
+    film, table, file, watchers, run, tmp_path
+):
     dataset = file("films.py", FILMS)
     stills = "image image image image text"
     for name, answer in (("Stills", stills), ("Watcher", "video text")):
-        table("Films", "index video question answer", [["7", "clip", "What grows?", answer]])
+        table(
+            "Films",
+            "index video question answer",
+            [["7", "clip", "What grows?", answer]],
+        )
 
         result = run(dataset, f"{watchers}:{name}", output=tmp_path / name)
 
@@ -104,16 +112,29 @@ def test_a_model_of_stills_gets_pictures_and_one_of_films_gets_the_film(film, ta
 
 
 def test_nframe_comes_from_the_data_config(film, table, file, watchers):
-    table("Films", "index video question answer", [[0, "clip", "What grows?", "image image text"]])
+    table(
+        "Films",
+        "index video question answer",
+        [[0, "clip", "What grows?", "image image text"]],
+    )
     config = json.dumps({"Two": {"class": "Films", "dataset": "Films", "nframe": 2}})
-    dataset = ["--register", file("films.py", FILMS), "--data", "Two", "--data-config", config]
+    dataset = [
+        "--register",
+        file("films.py", FILMS),
+        "--data",
+        "Two",
+        "--data-config",
+        config,
+    ]
 
     (result,) = evaluate([*dataset, "--model", f"{watchers}:Stills"])
 
     assert result.value("evaluate.right") == 1.0
 
 
-def test_a_film_that_is_not_there_is_a_counted_failure_of_its_row(film, table, file, watchers, run):
+def test_a_film_that_is_not_there_is_a_counted_failure_of_its_row(
+    film, table, file, watchers, run
+):
     rows = [[0, "clip", "?", "image image image image text"], [1, "lost", "?", "x"]]
     table("Films", "index video question answer", rows)
 
@@ -136,5 +157,7 @@ def test_packed_questions_are_refused(film, table, file):
 
     table("Films", "index video question answer", [[0, "clip", "?", "x"]])
 
-    with pytest.raises(UsageError, match="pack=True would ask all questions of a video at once"):
+    with pytest.raises(
+        UsageError, match="pack=True would ask all questions of a video at once"
+    ):
         load_guest(file("films.py", FILMS)).Films(pack=True)

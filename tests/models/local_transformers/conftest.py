@@ -42,7 +42,10 @@ def make_tokenizer(*special, template=None, adds_bos=False, merges=()):
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {character: number for number, character in enumerate(alphabet)}
     vocabulary["<s>"] = len(vocabulary)
-    vocabulary |= {one + other: len(vocabulary) + number for number, (one, other) in enumerate(merges)}
+    vocabulary |= {
+        one + other: len(vocabulary) + number
+        for number, (one, other) in enumerate(merges)
+    }
     backend = Tokenizer(models.BPE(vocab=vocabulary, merges=list(merges)))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -51,9 +54,12 @@ def make_tokenizer(*special, template=None, adds_bos=False, merges=()):
             single="<s> $A", special_tokens=[("<s>", vocabulary["<s>"])]
         )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        tokenizer_object=backend,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
         additional_special_tokens=["<|im_start|>", "<|im_end|>", *special],
-    )  # fmt: skip
+    )
     tokenizer.chat_template = template
     return tokenizer
 
@@ -62,10 +68,17 @@ def llama_config(**changes):
     from transformers import LlamaConfig
 
     sizes = {
-        "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
-        "bos_token_id": 256, "eos_token_id": 257, "initializer_range": 0.2,
-    }  # fmt: skip
+        "vocab_size": 300,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 512,
+        "bos_token_id": 256,
+        "eos_token_id": 257,
+        "initializer_range": 0.2,
+    }
     return LlamaConfig(**{**sizes, **changes})
 
 

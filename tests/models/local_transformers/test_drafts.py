@@ -3,7 +3,13 @@
 import pytest
 
 from assay.core import GenerateOptions
-from assay.models.local_transformers.drafts import FORGIVEN, LONGEST_DRAFT, LONGEST_PAUSE, Drafter, can_draft
+from assay.models.local_transformers.drafts import (
+    FORGIVEN,
+    LONGEST_DRAFT,
+    LONGEST_PAUSE,
+    Drafter,
+    can_draft,
+)
 
 
 def drafts_of(drafter, steps, draft_is_right):
@@ -12,7 +18,9 @@ def drafts_of(drafter, steps, draft_is_right):
     for step in range(steps):
         draft = drafter.draft(LONGEST_DRAFT)
         sizes.append(len(draft))
-        drafter.learn([*draft, 7] if draft_is_right else [7 if step % 2 else 8], len(draft))
+        drafter.learn(
+            [*draft, 7] if draft_is_right else [7 if step % 2 else 8], len(draft)
+        )
     return sizes
 
 
@@ -69,7 +77,12 @@ def test_a_draft_that_was_right_makes_the_next_one_longer():
 
 @pytest.mark.parametrize(
     "options",
-    [{"temperature": 0.7}, {"repetition_penalty": 1.1}, {"frequency_penalty": 0.1}, {"presence_penalty": 1.0}],
+    [
+        {"temperature": 0.7},
+        {"repetition_penalty": 1.1},
+        {"frequency_penalty": 0.1},
+        {"presence_penalty": 1.0},
+    ],
 )
 def test_only_rows_whose_tokens_follow_from_logits_alone_have_drafts(options):
     assert not can_draft(GenerateOptions(**options))

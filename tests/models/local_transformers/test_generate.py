@@ -13,7 +13,10 @@ def ask(text, **options):
 
 
 def some(count=7, **options):
-    return [ask(f"{HEADER}Question {'x' * n} {n}:", **{"max_tokens": 3 + n, **options}) for n in range(count)]
+    return [
+        ask(f"{HEADER}Question {'x' * n} {n}:", **{"max_tokens": 3 + n, **options})
+        for n in range(count)
+    ]
 
 
 def favoured(logits, token):
@@ -36,10 +39,15 @@ def test_greedy_answers_are_those_of_transformers(llama, plain_llama):
     for request, output in zip(some(), outputs, strict=True):
         ids = torch.tensor([tokenizer.encode(request.prompt.text)])
         wanted = plain_llama.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=request.options.max_tokens, do_sample=False,
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=request.options.max_tokens,
+            do_sample=False,
             pad_token_id=0,
-        )  # fmt: skip
-        assert list(output.candidates[0].token_ids) == wanted[0, ids.shape[1] :].tolist()
+        )
+        assert (
+            list(output.candidates[0].token_ids) == wanted[0, ids.shape[1] :].tolist()
+        )
 
 
 def test_what_is_not_drawn_is_written_once_however_often_it_is_asked_for(llama):
@@ -51,7 +59,9 @@ def test_what_is_not_drawn_is_written_once_however_often_it_is_asked_for(llama):
         costs.append(llama.counted.tokens - before)
 
     assert costs[0] == costs[1]
-    assert [candidate.text for candidate in answers[1].candidates] == [answers[0].text] * 3
+    assert [candidate.text for candidate in answers[1].candidates] == [
+        answers[0].text
+    ] * 3
     assert answers[1].usage.output_tokens == 3 * answers[0].usage.output_tokens
 
 
@@ -61,7 +71,9 @@ def test_an_answer_does_not_depend_on_its_neighbours(llama, llama_folder, rows):
 
     other = LocalTransformers(str(llama_folder), rows=rows)
 
-    assert texts(other.generate(some()[::-1])[::-1]) == texts([llama.generate([r])[0] for r in some()])
+    assert texts(other.generate(some()[::-1])[::-1]) == texts(
+        [llama.generate([r])[0] for r in some()]
+    )
 
 
 def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llama):
@@ -76,22 +88,32 @@ def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llam
     own = sum(len(request.prompt.text) - shared for request in requests)
     wrong = llama._loaded.engine.wrong_drafts
     # The last token of an answer is written and not read.
-    assert llama.counted.tokens - before == shared + own + written - len(requests) + wrong
+    assert (
+        llama.counted.tokens - before == shared + own + written - len(requests) + wrong
+    )
     assert wrong < written
 
 
-@pytest.mark.parametrize("options", [{}, {"logprobs": 2}, {"temperature": 1.0, "seed": 3}, {"presence_penalty": 0.5}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"logprobs": 2}, {"temperature": 1.0, "seed": 3}, {"presence_penalty": 0.5}],
+)
 def test_drafts_change_no_answer(llama, llama_folder, options):
     from assay.models.local_transformers import LocalTransformers
 
     slow = LocalTransformers(str(llama_folder), drafts=False)
-    requests = [*some(**{"max_tokens": 24, **options}), ask("abcabcabcabcabc" * 4, max_tokens=60, **options)]
+    requests = [
+        *some(**{"max_tokens": 24, **options}),
+        ask("abcabcabcabcabc" * 4, max_tokens=60, **options),
+    ]
 
     found, wanted = llama.generate(requests), slow.generate(requests)
 
     assert texts(found) == texts(wanted)
     for one, other in zip(found, wanted, strict=True):
-        for token, same in zip(one.candidates[0].tokens, other.candidates[0].tokens, strict=True):
+        for token, same in zip(
+            one.candidates[0].tokens, other.candidates[0].tokens, strict=True
+        ):
             assert token.logprob == pytest.approx(same.logprob, abs=1e-5)
     assert slow._loaded.engine.wrong_drafts == 0
 
@@ -104,12 +126,16 @@ def test_an_answer_that_repeats_itself_takes_fewer_passes(llama, llama_folder):
     tokens = llama.generate([request])[0].candidates[0].token_ids
     slow.generate([request])
 
-    assert len(set(tokens[100:])) < 50, "with these weights the model does not repeat itself"
+    assert len(set(tokens[100:])) < 50, (
+        "with these weights the model does not repeat itself"
+    )
     assert slow.counted.passes == 200
     assert llama.counted.passes < 150
 
 
-def test_a_draft_of_numbers_that_are_not_finite_spoils_nothing(llama, llama_folder, monkeypatch):
+def test_a_draft_of_numbers_that_are_not_finite_spoils_nothing(
+    llama, llama_folder, monkeypatch
+):
     import torch
 
     from assay.models.local_transformers import LocalTransformers, drafts
@@ -117,14 +143,20 @@ def test_a_draft_of_numbers_that_are_not_finite_spoils_nothing(llama, llama_fold
     model = LocalTransformers(str(llama_folder), rows=2)
     request = ask("abc", max_tokens=30)
     [clean] = llama.generate([request])
-    bad = next(token for token in range(256) if token not in clean.candidates[0].token_ids and chr(token) not in "abc")
+    bad = next(
+        token
+        for token in range(256)
+        if token not in clean.candidates[0].token_ids and chr(token) not in "abc"
+    )
     model.load()
     with torch.no_grad():
         model._loaded.model.get_input_embeddings().weight[bad] = float("nan")
     monkeypatch.setattr(drafts.Drafter, "draft", lambda self, most: [bad, bad][:most])
 
     assert texts(model.generate([request])) == texts([clean])
-    assert model._loaded.engine.wrong_drafts == 3, "two tokens, and the one before them, which is computed again"
+    assert model._loaded.engine.wrong_drafts == 3, (
+        "two tokens, and the one before them, which is computed again"
+    )
 
 
 def test_drawn_answers_are_the_same_alone_and_together(llama):
@@ -132,12 +164,17 @@ def test_drawn_answers_are_the_same_alone_and_together(llama):
 
     together = llama.generate(requests)
 
-    assert texts(together) == texts([llama.generate([request])[0] for request in requests])
+    assert texts(together) == texts(
+        [llama.generate([request])[0] for request in requests]
+    )
     assert len({candidate.text for candidate in together[-1].candidates}) == 3
 
 
 def test_another_seed_draws_another_answer(llama):
-    one, other = (llama.generate([ask("abc", temperature=1.0, max_tokens=10, seed=seed)])[0].text for seed in (1, 2))
+    one, other = (
+        llama.generate([ask("abc", temperature=1.0, max_tokens=10, seed=seed)])[0].text
+        for seed in (1, 2)
+    )
 
     assert one != other
 
@@ -146,7 +183,12 @@ def test_drawing_only_from_the_top_is_greedy(llama):
     greedy = llama.generate([ask("abc", max_tokens=8)])[0].text
 
     for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}):
-        assert llama.generate([ask("abc", max_tokens=8, temperature=1.0, **narrow)])[0].text == greedy
+        assert (
+            llama.generate([ask("abc", max_tokens=8, temperature=1.0, **narrow)])[
+                0
+            ].text
+            == greedy
+        )
 
 
 def test_the_text_ends_before_a_stop_string(llama):
@@ -163,12 +205,22 @@ def test_the_text_ends_before_a_stop_string(llama):
 def test_a_stop_string_that_is_a_special_token_ends_the_answer(llama):
     loaded = llama._ready()
     special = loaded.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")
-    loaded.model.lm_head.register_forward_hook(lambda _, __, out: favoured(out, special))
+    loaded.model.lm_head.register_forward_hook(
+        lambda _, __, out: favoured(out, special)
+    )
 
-    plain, stopped = llama.generate([ask("abc", max_tokens=6), ask("abc", max_tokens=6, stop=("x", "<|im_start|>"))])
+    plain, stopped = llama.generate(
+        [ask("abc", max_tokens=6), ask("abc", max_tokens=6, stop=("x", "<|im_start|>"))]
+    )
 
-    assert (plain.stop_reason, plain.candidates[0].token_ids) == ("length", (special,) * 6)
-    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == ("stop", (special,))
+    assert (plain.stop_reason, plain.candidates[0].token_ids) == (
+        "length",
+        (special,) * 6,
+    )
+    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == (
+        "stop",
+        (special,),
+    )
     assert stopped.text == ""
 
 
@@ -187,7 +239,11 @@ def test_logprobs_come_with_as_many_alternatives_as_asked(llama, plain_llama):
     tokens = output.candidates[0].tokens
     ids = llama._loaded.renderer.tokenizer.encode("abc")
     with torch.inference_mode():
-        best = torch.log_softmax(plain_llama(torch.tensor([ids])).logits[0, -1], -1).max().item()
+        best = (
+            torch.log_softmax(plain_llama(torch.tensor([ids])).logits[0, -1], -1)
+            .max()
+            .item()
+        )
     assert [len(token.top) for token in tokens] == [3, 3]
     assert tokens[0].logprob == pytest.approx(best, abs=1e-4)
     assert tokens[0].top[0][1] == tokens[0].logprob
@@ -195,7 +251,11 @@ def test_logprobs_come_with_as_many_alternatives_as_asked(llama, plain_llama):
 
 def test_a_penalty_keeps_the_model_from_repeating_itself(llama):
     free = llama.generate([ask("aaaa", max_tokens=12)])[0].candidates[0].token_ids
-    held = llama.generate([ask("aaaa", max_tokens=12, presence_penalty=1e4)])[0].candidates[0].token_ids
+    held = (
+        llama.generate([ask("aaaa", max_tokens=12, presence_penalty=1e4)])[0]
+        .candidates[0]
+        .token_ids
+    )
 
     assert len(set(held)) == 12 or 257 in held
     assert len(set(held)) >= len(set(free))
@@ -282,7 +342,9 @@ def test_memory_that_is_too_small_for_one_row_is_said(llama):
         llama.generate([ask("abc", max_tokens=4)])
 
 
-def test_one_sample_of_numbers_that_are_not_finite_does_not_spoil_the_next(llama_folder):
+def test_one_sample_of_numbers_that_are_not_finite_does_not_spoil_the_next(
+    llama_folder,
+):
     import torch
 
     from assay.models.local_transformers import LocalTransformers
@@ -315,7 +377,9 @@ def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
 
 
 @pytest.mark.parametrize("policy", ["left", "middle"])
-def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(llama_folder, policy):
+def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(
+    llama_folder, policy
+):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=48, truncate=policy)
@@ -327,7 +391,9 @@ def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(ll
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(4, 44), (30, 18), (40, 12), (512, 12)])
-def test_an_answer_gets_the_room_that_was_asked_for_up_to_three_quarters_of_the_context(llama_folder, asked, kept):
+def test_an_answer_gets_the_room_that_was_asked_for_up_to_three_quarters_of_the_context(
+    llama_folder, asked, kept
+):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=48, truncate="left")
@@ -355,20 +421,29 @@ def test_an_answer_that_ends_for_want_of_room_says_so(llama_folder):
     assert stopped.stop_reason == "stop" and stopped.details == {}
 
 
-def test_messages_that_the_chat_template_refuses_fail_their_sample_alone(llama_folder, tmp_path):
+def test_messages_that_the_chat_template_refuses_fail_their_sample_alone(
+    llama_folder, tmp_path
+):
     import assay
 
     picky = "{% if messages[0].content == 'bad' %}{{ raise_exception('not this one') }}{% endif %}x"
-    rows = [{"id": name, "question": name, "answer": "x"} for name in ("good", "bad", "fine")]
+    rows = [
+        {"id": name, "question": name, "answer": "x"}
+        for name in ("good", "bad", "fine")
+    ]
 
     done = assay.run(
-        assay.Task("qa", dataset=rows), f"hf/{llama_folder}",
-        model_args={"chat_template": picky, "max_tokens": 2}, output=str(tmp_path / "run"),
-    )  # fmt: skip
+        assay.Task("qa", dataset=rows),
+        f"hf/{llama_folder}",
+        model_args={"chat_template": picky, "max_tokens": 2},
+        output=str(tmp_path / "run"),
+    )
 
     assert done.status == "partial"
     assert done[0].outcomes["model_error"] == 1 and done[0].n_expected == 3
-    assert any("bad: chat_template: " in note and "not this one" in note for note in done.notes)
+    assert any(
+        "bad: chat_template: " in note and "not this one" in note for note in done.notes
+    )
 
 
 @pytest.fixture
@@ -381,10 +456,18 @@ def layer():
 
 @pytest.mark.parametrize("free", [0, 1 << 30])
 @pytest.mark.parametrize("count", [1, 3, 4, 7, 12, 16, 17, 64, 65])
-def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(layer, count, free):
+def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(
+    layer, count, free
+):
     import torch
 
-    from assay.models.local_transformers.few_rows import FEWEST, MOST, PAYS_AFTER, can_lay_out, hasten
+    from assay.models.local_transformers.few_rows import (
+        FEWEST,
+        MOST,
+        PAYS_AFTER,
+        can_lay_out,
+        hasten,
+    )
 
     rows = torch.randn(1, count, 24)
     usual = layer(rows)
@@ -401,7 +484,11 @@ def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(lay
 def test_laid_out_weights_are_given_back_when_memory_runs_out(layer):
     import torch
 
-    from assay.models.local_transformers.few_rows import PAYS_AFTER, drop_laid_out, hasten
+    from assay.models.local_transformers.few_rows import (
+        PAYS_AFTER,
+        drop_laid_out,
+        hasten,
+    )
 
     rows = torch.randn(1, 8, 24)
     usual = layer(rows)
@@ -416,7 +503,9 @@ def test_laid_out_weights_are_given_back_when_memory_runs_out(layer):
     assert all(torch.allclose(found, usual, atol=1e-6) for found in again)
 
 
-def test_a_torch_without_products_from_laid_out_weights_fills_blocks(layer, monkeypatch):
+def test_a_torch_without_products_from_laid_out_weights_fills_blocks(
+    layer, monkeypatch
+):
     import torch
 
     from assay.models.local_transformers import few_rows
@@ -430,4 +519,7 @@ def test_a_torch_without_products_from_laid_out_weights_fills_blocks(layer, monk
 
     few_rows.hasten(layer, 1 << 30)
 
-    assert all(torch.allclose(layer(rows), usual, atol=1e-6) for _ in range(few_rows.PAYS_AFTER + 1))
+    assert all(
+        torch.allclose(layer(rows), usual, atol=1e-6)
+        for _ in range(few_rows.PAYS_AFTER + 1)
+    )

@@ -9,14 +9,24 @@ from assay.models.local_transformers import LocalTransformers
 
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.skipif(importlib.util.find_spec("gguf") is None, reason="pip install gguf"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("gguf") is None, reason="pip install gguf"
+    ),
 ]
 SHAPES = {
-    "token_embd.weight": (259, 32), "output.weight": (259, 32), "output_norm.weight": (32,),
-    "blk.0.attn_norm.weight": (32,), "blk.0.ffn_norm.weight": (32,), "blk.0.attn_q.weight": (32, 32),
-    "blk.0.attn_k.weight": (16, 32), "blk.0.attn_v.weight": (16, 32), "blk.0.attn_output.weight": (32, 32),
-    "blk.0.ffn_gate.weight": (48, 32), "blk.0.ffn_up.weight": (48, 32), "blk.0.ffn_down.weight": (32, 48),
-}  # fmt: skip
+    "token_embd.weight": (259, 32),
+    "output.weight": (259, 32),
+    "output_norm.weight": (32,),
+    "blk.0.attn_norm.weight": (32,),
+    "blk.0.ffn_norm.weight": (32,),
+    "blk.0.attn_q.weight": (32, 32),
+    "blk.0.attn_k.weight": (16, 32),
+    "blk.0.attn_v.weight": (16, 32),
+    "blk.0.attn_output.weight": (32, 32),
+    "blk.0.ffn_gate.weight": (48, 32),
+    "blk.0.ffn_up.weight": (48, 32),
+    "blk.0.ffn_down.weight": (32, 48),
+}
 
 
 @pytest.fixture
@@ -32,14 +42,24 @@ def written(tmp_path, monkeypatch):
         file = tmp_path / "tiny.gguf"
         writer = GGUFWriter(file, "llama")
         numbers = {
-            "context_length": 64, "embedding_length": 32, "block_count": 1, "feed_forward_length": 48, "head_count": 4,
-            "head_count_kv": 2, "layer_norm_rms_eps": 1e-5, "rope_dimension_count": 8, "vocab_size": 259,
-            "bos_token_id": 256, "eos_token_id": 257,
-        }  # fmt: skip
+            "context_length": 64,
+            "embedding_length": 32,
+            "block_count": 1,
+            "feed_forward_length": 48,
+            "head_count": 4,
+            "head_count_kv": 2,
+            "layer_norm_rms_eps": 1e-5,
+            "rope_dimension_count": 8,
+            "vocab_size": 259,
+            "bos_token_id": 256,
+            "eos_token_id": 257,
+        }
         for name, value in numbers.items():
             getattr(writer, f"add_{name}")(value)
         writer.add_tokenizer_model("gpt2")
-        writer.add_token_list([*sorted(pre_tokenizers.ByteLevel.alphabet()), "<s>", "</s>", "ab"])
+        writer.add_token_list(
+            [*sorted(pre_tokenizers.ByteLevel.alphabet()), "<s>", "</s>", "ab"]
+        )
         writer.add_token_types([1] * 256 + [3, 3, 1])
         writer.add_token_merges(["a b"])
         drawn = np.random.default_rng(0)
@@ -64,11 +84,16 @@ def test_a_file_with_all_its_tensors_answers(written, without):
     assert len(answer(written(*without)).token_ids) == 3
 
 
-def test_a_file_that_lacks_a_tensor_is_a_model_error_that_names_it_and_is_not_kept(written, tmp_path):
+def test_a_file_that_lacks_a_tensor_is_a_model_error_that_names_it_and_is_not_kept(
+    written, tmp_path
+):
     file = written("blk.0.ffn_down.weight")
 
     for _ in range(2):
-        with pytest.raises(ModelError, match=r"tiny\.gguf: the weights lack model\.layers\.0\.mlp\.down_proj\.weight;"):
+        with pytest.raises(
+            ModelError,
+            match=r"tiny\.gguf: the weights lack model\.layers\.0\.mlp\.down_proj\.weight;",
+        ):
             answer(file)
 
     assert list((tmp_path / "cache" / "assay" / "converted").iterdir()) == []

@@ -25,22 +25,31 @@ def expected(model, tokens, start):
     import torch
 
     with torch.inference_mode():
-        logprobs = torch.log_softmax(model(torch.tensor([tokens])).logits[0].double(), -1)
+        logprobs = torch.log_softmax(
+            model(torch.tensor([tokens])).logits[0].double(), -1
+        )
     return sum(logprobs[at - 1, tokens[at]].item() for at in range(start, len(tokens)))
 
 
 def test_options_have_the_likelihood_the_plain_model_gives_them(llama, plain_llama):
     llama.load()
     tokenizer = llama._loaded.renderer.tokenizer
-    asked = [weigh(f"{HEADER}Question {n}: what?", " yes", " no, never", " n") for n in range(6)]
+    asked = [
+        weigh(f"{HEADER}Question {n}: what?", " yes", " no, never", " n")
+        for n in range(6)
+    ]
 
     outputs = llama.likelihood(asked)
 
     for request, output in zip(asked, outputs, strict=True):
         context = tokenizer.encode(request.prompt.text)
-        for text, found in zip(request.prompt.continuations, output.likelihoods, strict=True):
+        for text, found in zip(
+            request.prompt.continuations, output.likelihoods, strict=True
+        ):
             whole = tokenizer.encode(request.prompt.text + text)
-            assert found.logprob == pytest.approx(expected(plain_llama, whole, len(context)), abs=1e-4)
+            assert found.logprob == pytest.approx(
+                expected(plain_llama, whole, len(context)), abs=1e-4
+            )
             assert found.tokens == len(text)
 
 
@@ -67,43 +76,61 @@ def test_letters_after_one_context_take_one_pass_over_the_context(llama):
 
 def test_the_next_hand_over_finds_the_header_already_computed(llama):
     def some(first):
-        return [weigh(f"{HEADER}{n} and so on?", " yes", " no") for n in range(first, first + 9)]
+        return [
+            weigh(f"{HEADER}{n} and so on?", " yes", " no")
+            for n in range(first, first + 9)
+        ]
 
     together = llama.likelihood(some(1))
     before = llama.counted.tokens
     alone = [llama.likelihood([request])[0] for request in some(1)]
 
-    assert llama.counted.tokens - before == 9 * (len("1 and so on?") + len(" ") + len("ye") + len("n"))
+    assert llama.counted.tokens - before == 9 * (
+        len("1 and so on?") + len(" ") + len("ye") + len("n")
+    )
     for one, again in zip(together, alone, strict=True):
         for a, b in zip(one.likelihoods, again.likelihoods, strict=True):
             assert a.logprob == pytest.approx(b.logprob, abs=1e-4)
 
 
 @pytest.mark.parametrize(("pack", "segment"), [(1024, 256), (64, 16), (16, 4)])
-def test_how_much_is_computed_at_once_changes_nothing(llama, plain_llama, pack, segment):
+def test_how_much_is_computed_at_once_changes_nothing(
+    llama, plain_llama, pack, segment
+):
     from assay.models.local_transformers.engine import Budget
 
     llama.load()
     llama._loaded.engine.budget = Budget(pack, segment, 48)
     dice = random.Random(3)
     words = ["".join(dice.choices("abc ", k=dice.randrange(1, 30))) for _ in range(12)]
-    asked = [weigh(HEADER[: dice.randrange(5, 60)] + word + "x", " one", " two") for word in words]
+    asked = [
+        weigh(HEADER[: dice.randrange(5, 60)] + word + "x", " one", " two")
+        for word in words
+    ]
 
     outputs = llama.likelihood(asked)
 
     tokenizer = llama._loaded.renderer.tokenizer
     for request, output in zip(asked, outputs, strict=True):
         start = len(request.prompt.text)
-        for text, found in zip(request.prompt.continuations, output.likelihoods, strict=True):
+        for text, found in zip(
+            request.prompt.continuations, output.likelihoods, strict=True
+        ):
             whole = tokenizer.encode(request.prompt.text + text)
-            assert found.logprob == pytest.approx(expected(plain_llama, whole, start), abs=1e-4)
+            assert found.logprob == pytest.approx(
+                expected(plain_llama, whole, start), abs=1e-4
+            )
 
 
 def test_greedy_says_whether_the_model_would_have_written_it(llama):
     from assay.core import GenerateOptions
 
     prompt = Prompt((Message.of("", "Go on:"),))
-    written = llama.generate([Request(prompt, GenerateOptions(max_tokens=1))])[0].candidates[0].token_ids[0]
+    written = (
+        llama.generate([Request(prompt, GenerateOptions(max_tokens=1))])[0]
+        .candidates[0]
+        .token_ids[0]
+    )
     llama.load()
     tokenizer = llama._loaded.renderer.tokenizer
     letters = [c for c in "abcdefghij" if tokenizer.encode(c) != [written]]
@@ -135,8 +162,16 @@ def test_windows_predict_each_token_once_and_the_last_one_reaches_back():
 
     pairs = windows(list(range(10)), 99, 4)
 
-    assert [pair.tokens for pair in pairs] == [(99, 0, 1, 2, 3), (3, 4, 5, 6, 7), (5, 6, 7, 8, 9)]
-    assert [pair.tokens[pair.start :] for pair in pairs] == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9)]
+    assert [pair.tokens for pair in pairs] == [
+        (99, 0, 1, 2, 3),
+        (3, 4, 5, 6, 7),
+        (5, 6, 7, 8, 9),
+    ]
+    assert [pair.tokens[pair.start :] for pair in pairs] == [
+        (0, 1, 2, 3),
+        (4, 5, 6, 7),
+        (8, 9),
+    ]
 
 
 def test_a_continuation_without_tokens_is_certain(llama):
@@ -147,10 +182,14 @@ def test_a_continuation_without_tokens_is_certain(llama):
 
 
 def test_blanks_at_the_end_of_a_context_belong_to_the_continuation(llama):
-    apart, joined = llama.likelihood([weigh("Answer: ", "yes"), weigh("Answer:", " yes")])
+    apart, joined = llama.likelihood(
+        [weigh("Answer: ", "yes"), weigh("Answer:", " yes")]
+    )
 
     assert apart.likelihoods[0].tokens == 4
-    assert apart.likelihoods[0].logprob == pytest.approx(joined.likelihoods[0].logprob, abs=1e-5)
+    assert apart.likelihoods[0].logprob == pytest.approx(
+        joined.likelihoods[0].logprob, abs=1e-5
+    )
 
 
 MERGES = (("a", "b"), ("ab", "c"), ("d", "e"))
@@ -180,7 +219,9 @@ def test_a_token_across_the_seam_belongs_to_the_continuation(make, seam, adds_bo
     assert pair.tokens[pair.start :] == tuple(ids(after))
 
 
-def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(make, tmp_path):
+def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(
+    make, tmp_path
+):
     from transformers import LlamaForCausalLM
 
     plain = make.model(LlamaForCausalLM, make.config())
@@ -192,15 +233,22 @@ def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(make,
     merged, apart = output.likelihoods
     whole = tokenizer.encode("xxab")
     assert (merged.tokens, apart.tokens) == (1, 1) and len(whole) == 3
-    assert merged.logprob == pytest.approx(expected(plain, whole, 2), abs=1e-5) and merged.logprob < 0
-    assert apart.logprob == pytest.approx(expected(plain, tokenizer.encode("xxaz"), 3), abs=1e-5)
+    assert (
+        merged.logprob == pytest.approx(expected(plain, whole, 2), abs=1e-5)
+        and merged.logprob < 0
+    )
+    assert apart.logprob == pytest.approx(
+        expected(plain, tokenizer.encode("xxaz"), 3), abs=1e-5
+    )
 
 
 def test_without_a_context_the_beginning_of_text_stands_before(llama, plain_llama):
     found = llama.likelihood([weigh("", "abc")])[0].likelihoods[0]
 
     ids = llama._loaded.renderer.tokenizer.encode("abc", add_special_tokens=False)
-    assert found.logprob == pytest.approx(expected(plain_llama, [256, *ids], 1), abs=1e-4)
+    assert found.logprob == pytest.approx(
+        expected(plain_llama, [256, *ids], 1), abs=1e-4
+    )
 
 
 def test_a_context_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
@@ -210,7 +258,9 @@ def test_a_context_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
     refusing = LocalTransformers(str(llama_folder), context=20)
     cutting = LocalTransformers(str(llama_folder), context=20, truncate="left")
 
-    refused, kept = refusing.likelihood([weigh(long, " a", " b"), weigh("short", " a", " b")])
+    refused, kept = refusing.likelihood(
+        [weigh(long, " a", " b"), weigh("short", " a", " b")]
+    )
     cut = cutting.likelihood([weigh(long, " a", " b")])[0]
 
     assert refused.error.kind == "context"
@@ -241,27 +291,42 @@ def test_the_middle_of_a_context_is_dropped_when_asked(llama_folder):
     [whole] = model.likelihood([weigh("a" * 9 + "b" * 10, "xy")])
 
     assert cut.details["truncated_tokens"] == 21
-    assert cut.likelihoods[0].logprob == pytest.approx(whole.likelihoods[0].logprob, abs=1e-5)
+    assert cut.likelihoods[0].logprob == pytest.approx(
+        whole.likelihoods[0].logprob, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_continuation_longer_than_the_context_fails_its_sample_alone(llama_folder, make, tmp_path, family):
+def test_a_continuation_longer_than_the_context_fails_its_sample_alone(
+    llama_folder, make, tmp_path, family
+):
     from transformers import GPT2Config, GPT2LMHeadModel
 
     from assay.models.local_transformers import LocalTransformers
 
     folder = str(llama_folder)
     if family == "gpt2":
-        config = GPT2Config(vocab_size=300, n_positions=20, n_embd=16, n_layer=1, n_head=2)
-        folder = make.folder(tmp_path, make.model(GPT2LMHeadModel, config), make.tokenizer())
+        config = GPT2Config(
+            vocab_size=300, n_positions=20, n_embd=16, n_layer=1, n_head=2
+        )
+        folder = make.folder(
+            tmp_path, make.model(GPT2LMHeadModel, config), make.tokenizer()
+        )
     model = LocalTransformers(folder, context=20, truncate="left")
 
     too_long, fits, cut = model.likelihood(
-        [weigh("abc" * 10, "x" * 21, "y"), weigh("", "x" * 20), weigh("abc" * 10, "x" * 20)]
+        [
+            weigh("abc" * 10, "x" * 21, "y"),
+            weigh("", "x" * 20),
+            weigh("abc" * 10, "x" * 20),
+        ]
     )
 
     assert too_long.error.kind == "context"
-    assert "a continuation has 21 tokens and the model takes 20; fix: " in too_long.error.message
+    assert (
+        "a continuation has 21 tokens and the model takes 20; fix: "
+        in too_long.error.message
+    )
     assert fits.likelihoods[0].tokens == cut.likelihoods[0].tokens == 20
     assert cut.details == {"truncated_tokens": 29}
 
@@ -271,7 +336,10 @@ def test_contexts_that_the_chat_template_refuses_fail_their_sample_alone(llama_f
 
     picky = "{% if messages[0].content == 'bad' %}{{ raise_exception('not this one') }}{% endif %}x"
     model = LocalTransformers(str(llama_folder), chat_template=picky)
-    asked = [Request(Prompt((Message.of("user", text),), continuations=("a",))) for text in ("good", "bad")]
+    asked = [
+        Request(Prompt((Message.of("user", text),), continuations=("a",)))
+        for text in ("good", "bad")
+    ]
 
     good, bad = model.likelihood(asked)
 

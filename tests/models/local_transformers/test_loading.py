@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import GenerateOptions, Message, MissingExtra, ModelError, Prompt, Request, UsageError
+from assay.core import (
+    GenerateOptions,
+    Message,
+    MissingExtra,
+    ModelError,
+    Prompt,
+    Request,
+    UsageError,
+)
 from assay.models.local_transformers import LocalTransformers, loading
 from assay.models.local_transformers.adapters import adapted
 from assay.models.local_transformers.loading import Source, kind_of
@@ -22,7 +30,10 @@ def ask(text, **options):
 def test_a_missing_library_is_one_line_with_its_remedy(monkeypatch):
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"torch, which local models need, is not installed; fix: pip install torch"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"torch, which local models need, is not installed; fix: pip install torch",
+    ):
         LocalTransformers("org/name")
 
 
@@ -47,7 +58,10 @@ def test_a_hub_name_that_cannot_be_had_is_one_clear_error(monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", offline)
 
-    with pytest.raises(UsageError, match=r"org/name: cannot get the model: cannot reach the hub; fix: check the name"):
+    with pytest.raises(
+        UsageError,
+        match=r"org/name: cannot get the model: cannot reach the hub; fix: check the name",
+    ):
         _ = LocalTransformers("org/name").abilities
 
 
@@ -68,17 +82,26 @@ def lacking(folder, into, *names):
     for file in Path(folder).iterdir():
         (into / file.name).write_bytes(file.read_bytes())
     weights = load_file(into / "model.safetensors")
-    kept = {name: tensor for name, tensor in weights.items() if not any(part in name for part in names)}
+    kept = {
+        name: tensor
+        for name, tensor in weights.items()
+        if not any(part in name for part in names)
+    }
     assert len(kept) < len(weights)
     save_file(kept, into / "model.safetensors", metadata={"format": "pt"})
     return str(into)
 
 
 @torch_only
-def test_weights_that_lack_a_tensor_are_a_model_error_that_names_it(llama_folder, tmp_path):
+def test_weights_that_lack_a_tensor_are_a_model_error_that_names_it(
+    llama_folder, tmp_path
+):
     folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
 
-    with pytest.raises(ModelError, match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all"):
+    with pytest.raises(
+        ModelError,
+        match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all",
+    ):
         LocalTransformers(folder).load()
 
 
@@ -86,7 +109,10 @@ def test_weights_that_lack_a_tensor_are_a_model_error_that_names_it(llama_folder
 def test_many_missing_tensors_are_counted(llama_folder, tmp_path):
     folder = lacking(llama_folder, tmp_path, "layers.0.", "lm_head")
 
-    with pytest.raises(ModelError, match=r"lack lm_head\.weight, model\.layers\.0\.\S+, \S+ and 7 more;"):
+    with pytest.raises(
+        ModelError,
+        match=r"lack lm_head\.weight, model\.layers\.0\.\S+, \S+ and 7 more;",
+    ):
         LocalTransformers(folder).load()
 
 
@@ -110,14 +136,20 @@ def test_embeddings_that_the_head_is_tied_to_are_missing(make, tmp_path):
 
     whole, folder = tmp_path / "whole", tmp_path / "lacking"
     folder.mkdir()
-    make.folder(whole, make.model(LlamaForCausalLM, make.config(tie_word_embeddings=True)), make.tokenizer())
+    make.folder(
+        whole,
+        make.model(LlamaForCausalLM, make.config(tie_word_embeddings=True)),
+        make.tokenizer(),
+    )
 
     with pytest.raises(ModelError, match=r"the weights lack .*embed_tokens\.weight"):
         LocalTransformers(lacking(whole, folder, "embed_tokens")).load()
 
 
 @torch_only
-def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(llama_folder, monkeypatch):
+def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(
+    llama_folder, monkeypatch
+):
     from transformers import LlamaForCausalLM
 
     usual = LlamaForCausalLM.from_pretrained.__func__
@@ -127,9 +159,16 @@ def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(llama_folde
         model.eval()
         return model
 
-    monkeypatch.setattr(LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained))
+    monkeypatch.setattr(
+        LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained)
+    )
 
-    assert LocalTransformers(str(llama_folder)).generate([ask("abc", max_tokens=3)])[0].error is None
+    assert (
+        LocalTransformers(str(llama_folder))
+        .generate([ask("abc", max_tokens=3)])[0]
+        .error
+        is None
+    )
 
 
 @pytest.fixture
@@ -148,7 +187,9 @@ def copies_alive(monkeypatch):
         model.eval()
         return model
 
-    monkeypatch.setattr(LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained))
+    monkeypatch.setattr(
+        LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained)
+    )
     return counts
 
 
@@ -160,10 +201,15 @@ def test_a_model_that_is_loaded_again_is_in_memory_once(llama_folder, copies_ali
 
 
 @torch_only
-def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(llama_folder, tmp_path, copies_alive):
+def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(
+    llama_folder, tmp_path, copies_alive
+):
     folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
 
-    with pytest.raises(ModelError, match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all"):
+    with pytest.raises(
+        ModelError,
+        match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all",
+    ):
         LocalTransformers(folder).load()
 
     assert copies_alive == [0]
@@ -171,12 +217,17 @@ def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(llama
 
 @torch_only
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_positions_that_a_model_computes_itself_are_not_missing(whisper, tmp_path, dtype):
+def test_positions_that_a_model_computes_itself_are_not_missing(
+    whisper, tmp_path, dtype
+):
     import torch
 
     folder = lacking(whisper.path, tmp_path, "encoder.embed_positions")
 
-    found, whole = (LocalTransformers(path, dtype=dtype)._ready().model.state_dict() for path in (folder, whisper.path))
+    found, whole = (
+        LocalTransformers(path, dtype=dtype)._ready().model.state_dict()
+        for path in (folder, whisper.path)
+    )
 
     assert all(torch.equal(found[name], tensor) for name, tensor in whole.items())
 
@@ -189,7 +240,9 @@ def test_positions_that_a_model_computes_itself_are_not_missing(whisper, tmp_pat
         ("qwen2_audio", "audio_tower.embed_positions"),
     ],
 )
-def test_positions_that_a_model_does_not_compute_are_missing(request, tmp_path, name, lost):
+def test_positions_that_a_model_does_not_compute_are_missing(
+    request, tmp_path, name, lost
+):
     folder = lacking(request.getfixturevalue(name).path, tmp_path, lost)
 
     with pytest.raises(ModelError, match=rf"the weights lack \S*{lost}"):
@@ -201,11 +254,17 @@ def test_code_that_comes_with_a_model_does_not_run_unasked(llama_folder, tmp_pat
     for file in Path(llama_folder).iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
-    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.OwnModel"}}
+    config |= {
+        "model_type": "own",
+        "auto_map": {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.OwnModel"},
+    }
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
 
-    with pytest.raises(UsageError, match="the model brings code of its own; fix: read it, then add --trust"):
+    with pytest.raises(
+        UsageError,
+        match="the model brings code of its own; fix: read it, then add --trust",
+    ):
         LocalTransformers(str(tmp_path)).load()
 
     assert not (tmp_path / "ran").exists()
@@ -225,23 +284,34 @@ def test_the_identity_follows_the_weights_and_not_the_place(llama_folder, tmp_pa
     copy.mkdir()
     for file in Path(llama_folder).iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
-    same = LocalTransformers(str(copy)).identity == LocalTransformers(str(llama_folder)).identity
+    same = (
+        LocalTransformers(str(copy)).identity
+        == LocalTransformers(str(llama_folder)).identity
+    )
     weights = copy / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
 
     assert same
-    assert LocalTransformers(str(copy)).identity != LocalTransformers(str(llama_folder)).identity
+    assert (
+        LocalTransformers(str(copy)).identity
+        != LocalTransformers(str(llama_folder)).identity
+    )
 
 
 @torch_only
 def test_settings_that_only_spread_the_work_are_not_part_of_the_identity(llama_folder):
-    plain, spread = LocalTransformers(str(llama_folder)), LocalTransformers(str(llama_folder), batch_size=8, rows=2)
+    plain, spread = (
+        LocalTransformers(str(llama_folder)),
+        LocalTransformers(str(llama_folder), batch_size=8, rows=2),
+    )
 
     assert plain.identity == spread.identity
 
 
 @torch_only
-def test_the_identity_says_in_which_precision_answers_are_computed(llama_folder, tmp_path):
+def test_the_identity_says_in_which_precision_answers_are_computed(
+    llama_folder, tmp_path
+):
     for file in Path(llama_folder).iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
@@ -251,14 +321,21 @@ def test_the_identity_says_in_which_precision_answers_are_computed(llama_folder,
         return LocalTransformers(str(tmp_path), **options).identity
 
     assert identity(device="cpu")["dtype"] == "float32"
-    assert identity(device_map="auto")["dtype"] == identity(device="cuda")["dtype"] == "bfloat16"
+    assert (
+        identity(device_map="auto")["dtype"]
+        == identity(device="cuda")["dtype"]
+        == "bfloat16"
+    )
     assert identity(device="cpu") == identity(device="cpu", dtype="float32")
     assert identity(device="cpu") != identity(device_map={"": "cpu"})
 
 
 @torch_only
 def test_a_model_of_another_kind_is_another_model(llama_folder):
-    plain, seeing = LocalTransformers(str(llama_folder)), LocalTransformers(str(llama_folder), kind="vision")
+    plain, seeing = (
+        LocalTransformers(str(llama_folder)),
+        LocalTransformers(str(llama_folder), kind="vision"),
+    )
 
     assert plain.identity["kind"] == "text"
     assert plain.identity != seeing.identity
@@ -274,7 +351,10 @@ def test_a_model_of_another_kind_is_another_model(llama_folder):
         ({"context": -5}, "context=-5 is no count; fix: a whole number from 2 on"),
         ({"batch_size": 0}, "batch_size=0 is no count; fix: a whole number from 1 on"),
         ({"threads": 0.5}, "threads=0.5 is no count; fix: a whole number from 1 on"),
-        ({"kind": "sound"}, "kind='sound' is no kind of model; fix: auto, or one of text, vision, audio"),
+        (
+            {"kind": "sound"},
+            "kind='sound' is no kind of model; fix: auto, or one of text, vision, audio",
+        ),
     ],
 )
 def test_options_that_cannot_be_are_refused(llama_folder, options, what):
@@ -286,12 +366,20 @@ def test_options_that_cannot_be_are_refused(llama_folder, options, what):
 @pytest.mark.parametrize(
     ("device", "what"),
     [
-        ("cuda", "device=cuda, but torch finds no cuda device here; fix: device=cpu, or"),
-        ("meta", "device=meta, but torch finds no meta device here; fix: device=cpu, or"),
+        (
+            "cuda",
+            "device=cuda, but torch finds no cuda device here; fix: device=cpu, or",
+        ),
+        (
+            "meta",
+            "device=meta, but torch finds no meta device here; fix: device=cpu, or",
+        ),
         ("tpu", "unknown device 'tpu'; fix: device=cpu, or"),
     ],
 )
-def test_a_device_that_is_not_there_is_one_clear_error(llama_folder, monkeypatch, device, what):
+def test_a_device_that_is_not_there_is_one_clear_error(
+    llama_folder, monkeypatch, device, what
+):
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
@@ -306,17 +394,26 @@ def test_a_second_gpu_where_there_is_one_is_one_clear_error(llama_folder, monkey
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
 
-    with pytest.raises(UsageError, match="device=cuda:1, but torch finds 1 cuda device here"):
+    with pytest.raises(
+        UsageError, match="device=cuda:1, but torch finds 1 cuda device here"
+    ):
         LocalTransformers(str(llama_folder), device="cuda:1").load()
 
 
 @torch_only
-def test_an_adapter_that_is_not_there_is_one_clear_error(llama_folder, tmp_path, monkeypatch):
+def test_an_adapter_that_is_not_there_is_one_clear_error(
+    llama_folder, tmp_path, monkeypatch
+):
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: name)
 
-    with pytest.raises(UsageError, match=r"no such adapter folder: \./nowhere; fix: check the path"):
+    with pytest.raises(
+        UsageError, match=r"no such adapter folder: \./nowhere; fix: check the path"
+    ):
         LocalTransformers(str(llama_folder), adapter="./nowhere")
-    with pytest.raises(UsageError, match=r"holds no adapter_config\.json; fix: give the folder that PEFT saved"):
+    with pytest.raises(
+        UsageError,
+        match=r"holds no adapter_config\.json; fix: give the folder that PEFT saved",
+    ):
         LocalTransformers(str(llama_folder), adapter=str(tmp_path))
 
 
@@ -325,7 +422,10 @@ def test_an_adapter_that_cannot_be_applied_is_one_clear_error(llama_folder, tmp_
     pytest.importorskip("peft", reason="pip install peft")
     (tmp_path / "adapter_config.json").write_text("{}")
 
-    with pytest.raises(ModelError, match=r"cannot apply the adapter .*; fix: check its name and the network, and that"):
+    with pytest.raises(
+        ModelError,
+        match=r"cannot apply the adapter .*; fix: check its name and the network, and that",
+    ):
         LocalTransformers(str(llama_folder), adapter=str(tmp_path)).load()
 
 
@@ -334,8 +434,17 @@ def test_an_adapter_that_cannot_be_applied_is_one_clear_error(llama_folder, tmp_
     [
         ({}, "text"),
         ({"architectures": ["LlamaForCausalLM"]}, "text"),
-        ({"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}}, "vision"),
-        ({"architectures": ["Qwen2AudioForConditionalGeneration"], "audio_config": {}}, "audio"),
+        (
+            {"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}},
+            "vision",
+        ),
+        (
+            {
+                "architectures": ["Qwen2AudioForConditionalGeneration"],
+                "audio_config": {},
+            },
+            "audio",
+        ),
         ({"is_encoder_decoder": True, "num_mel_bins": 80}, "speech"),
     ],
 )
@@ -363,13 +472,19 @@ def test_an_adapter_changes_the_answers(llama_folder, plain_llama, tmp_path):
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(5)
-    settings = LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"])
+    settings = LoraConfig(
+        r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]
+    )
     adapted = get_peft_model(copy.deepcopy(plain_llama), settings)
     adapted.save_pretrained(tmp_path)
     weighed = Request(Prompt((Message.of("", "abc"),), continuations=("d",)))
 
     plain = LocalTransformers(str(llama_folder)).likelihood([weighed])[0].likelihoods[0]
-    changed = LocalTransformers(str(llama_folder), adapter=str(tmp_path)).likelihood([weighed])[0].likelihoods[0]
+    changed = (
+        LocalTransformers(str(llama_folder), adapter=str(tmp_path))
+        .likelihood([weighed])[0]
+        .likelihoods[0]
+    )
 
     assert changed.logprob != pytest.approx(plain.logprob, abs=1e-3)
 
@@ -380,7 +495,9 @@ def save_adapter(folder, settings, **changes):
 
     from .conftest import llama_config, make_model
 
-    get_peft_model(make_model(LlamaForCausalLM, llama_config(**changes)), settings).save_pretrained(folder)
+    get_peft_model(
+        make_model(LlamaForCausalLM, llama_config(**changes)), settings
+    ).save_pretrained(folder)
     return str(folder)
 
 
@@ -417,7 +534,9 @@ def test_an_adapter_of_another_depth_is_refused(llama_folder, tmp_path, layers, 
     ],
     ids=["embeddings", "head", "both", "tied", "tokens"],
 )
-def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(make, tmp_path, settings):
+def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(
+    make, tmp_path, settings
+):
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import LlamaForCausalLM
@@ -431,7 +550,12 @@ def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(make, tmp_pat
         unmerged = get_peft_model(base(), LoraConfig(r=4, **settings)).eval()
         for weight in unmerged.parameters():
             if weight.requires_grad:
-                weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(5)), alpha=0.1)
+                weight.add_(
+                    torch.randn(
+                        weight.shape, generator=torch.Generator().manual_seed(5)
+                    ),
+                    alpha=0.1,
+                )
         unmerged.save_pretrained(tmp_path)
 
         merged = adapted(base(), str(tmp_path), "tiny").eval()
@@ -446,15 +570,22 @@ def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(make, tmp_pat
 def test_an_adapter_that_cannot_be_merged_says_which_can(llama_folder, tmp_path):
     from peft import PromptTuningConfig
 
-    adapter = save_adapter(tmp_path, PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4))
+    adapter = save_adapter(
+        tmp_path, PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
+    )
 
-    with pytest.raises(ModelError, match=r"is of the kind PROMPT_TUNING, which cannot be merged .*fix: LoRA, IA3"):
+    with pytest.raises(
+        ModelError,
+        match=r"is of the kind PROMPT_TUNING, which cannot be merged .*fix: LoRA, IA3",
+    ):
         LocalTransformers(str(llama_folder), adapter=adapter).load()
 
 
 @torch_only
 def test_a_chat_template_of_ones_own_replaces_the_models(llama_folder):
-    model = LocalTransformers(str(llama_folder), chat_template="{{ messages[0].content }}!")
+    model = LocalTransformers(
+        str(llama_folder), chat_template="{{ messages[0].content }}!"
+    )
 
     assert model.shown(Prompt((Message.of("user", "Hm"),))) == "Hm!"
 
@@ -490,26 +621,40 @@ def test_the_embedded_gguf_file_is_converted_once_and_answers(tmp_path, monkeypa
 
 
 @torch_only
-@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="pip install accelerate")
-@pytest.mark.parametrize("device_map", ["auto", {"": "cpu"}, {"model.embed_tokens": "cpu", "": "cpu"}])
+@pytest.mark.skipif(
+    importlib.util.find_spec("accelerate") is None, reason="pip install accelerate"
+)
+@pytest.mark.parametrize(
+    "device_map", ["auto", {"": "cpu"}, {"model.embed_tokens": "cpu", "": "cpu"}]
+)
 def test_layers_spread_by_a_device_map_give_the_same_answers(llama_folder, device_map):
     usual = LocalTransformers(str(llama_folder)).generate([ask("abc", max_tokens=5)])
 
-    spread = LocalTransformers(str(llama_folder), device_map=device_map, dtype="float32")
+    spread = LocalTransformers(
+        str(llama_folder), device_map=device_map, dtype="float32"
+    )
 
-    assert spread.generate([ask("abc", max_tokens=5)])[0].candidates == usual[0].candidates
+    assert (
+        spread.generate([ask("abc", max_tokens=5)])[0].candidates == usual[0].candidates
+    )
 
 
 @torch_only
-@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="pip install accelerate")
+@pytest.mark.skipif(
+    importlib.util.find_spec("accelerate") is None, reason="pip install accelerate"
+)
 def test_a_device_map_nobody_knows_is_one_clear_error(llama_folder):
     with pytest.raises(ModelError, match="cannot load the model"):
         LocalTransformers(str(llama_folder), device_map="everywhere").load()
 
 
 @torch_only
-@pytest.mark.parametrize("file", ["tokenizer_config.json", "chat_template.json", "chat_template.jinja"])
-def test_a_chat_template_is_found_in_each_of_the_files_it_may_lie_in(llama_folder, tmp_path, file):
+@pytest.mark.parametrize(
+    "file", ["tokenizer_config.json", "chat_template.json", "chat_template.jinja"]
+)
+def test_a_chat_template_is_found_in_each_of_the_files_it_may_lie_in(
+    llama_folder, tmp_path, file
+):
     for source in Path(llama_folder).iterdir():
         if not source.name.startswith("chat_template"):
             (tmp_path / source.name).write_bytes(source.read_bytes())

@@ -8,7 +8,9 @@ from assay.models.local_transformers import LocalTransformers
 from .tiny_media import ask, picture, plainly, sound, weigh, written
 
 pytestmark = pytest.mark.torch
-WAYS = pytest.mark.parametrize("way", [lambda model: model, plainly], ids=["shared", "plain"])
+WAYS = pytest.mark.parametrize(
+    "way", [lambda model: model, plainly], ids=["shared", "plain"]
+)
 MODELS = ["llava", "qwen2_vl", "qwen2_audio", "janus"]
 
 
@@ -49,16 +51,24 @@ def test_logits_that_are_not_finite_are_a_failure(name, way, temperature, reques
     spoil(model._ready().model.get_output_embeddings())
     content = (medium(name), "What?")
 
-    answers = model.generate([ask(*content, *more, temperature=temperature) for more in ((), ("Again?",))])
+    answers = model.generate(
+        [ask(*content, *more, temperature=temperature) for more in ((), ("Again?",))]
+    )
     weighed = model.likelihood([weigh(*content, options=("A", "a house"))])
-    [text] = model.likelihood([Request(Prompt((Message.of("", "a text"),), rolling=True))])
+    [text] = model.likelihood(
+        [Request(Prompt((Message.of("", "a text"),), rolling=True))]
+    )
 
-    assert [output.error.kind for output in (*answers, *weighed, text)] == ["non_finite"] * 4
+    assert [output.error.kind for output in (*answers, *weighed, text)] == [
+        "non_finite"
+    ] * 4
     assert answers[0].error.message == "the model computed logits that are not finite"
 
 
 @pytest.mark.parametrize("temperature", [None, 1.0])
-def test_weights_that_are_not_finite_when_they_are_loaded_are_a_failure_of_each_sample(llava, tmp_path, temperature):
+def test_weights_that_are_not_finite_when_they_are_loaded_are_a_failure_of_each_sample(
+    llava, tmp_path, temperature
+):
     from transformers import AutoProcessor, LlavaForConditionalGeneration
 
     broken = LlavaForConditionalGeneration.from_pretrained(llava.path)
@@ -67,7 +77,9 @@ def test_weights_that_are_not_finite_when_they_are_loaded_are_a_failure_of_each_
     AutoProcessor.from_pretrained(llava.path).save_pretrained(tmp_path)
     model = LocalTransformers(str(tmp_path), max_tokens=3)
 
-    outputs = model.generate([ask(picture(c), "What?", temperature=temperature) for c in ("red", "blue")])
+    outputs = model.generate(
+        [ask(picture(c), "What?", temperature=temperature) for c in ("red", "blue")]
+    )
 
     assert [output.error.kind for output in outputs] == ["non_finite"] * 2
 
@@ -87,22 +99,36 @@ def test_one_image_that_overflows_fails_alone(llava, way):
     model = way(llava)
     questions = {"red": "What?", "blue": "What is it?", "green": "Who?"}
     asked = [ask(picture(color), text) for color, text in questions.items()]
-    options = [weigh(*one.prompt.messages[0].parts, options=("A", "red")) for one in asked]
+    options = [
+        weigh(*one.prompt.messages[0].parts, options=("A", "red")) for one in asked
+    ]
     usual, likely = written(model.generate(asked)), model.likelihood(options)
     fresh = way(LocalTransformers(llava.path, max_tokens=5))
     spoil_one(fresh, asked, 1)
 
     answers, weighed = fresh.generate(asked), fresh.likelihood(options)
 
-    assert [output.error and output.error.kind for output in answers] == [None, "non_finite", None]
-    assert [output.error and output.error.kind for output in weighed] == [None, "non_finite", None]
+    assert [output.error and output.error.kind for output in answers] == [
+        None,
+        "non_finite",
+        None,
+    ]
+    assert [output.error and output.error.kind for output in weighed] == [
+        None,
+        "non_finite",
+        None,
+    ]
     assert written([answers[0], answers[2]]) == [usual[0], usual[2]]
     for one, other in ((weighed[0], likely[0]), (weighed[2], likely[2])):
-        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in other.likelihoods], abs=1e-4)
+        assert [f.logprob for f in one.likelihoods] == pytest.approx(
+            [f.logprob for f in other.likelihoods], abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "whisper"])
-@pytest.mark.parametrize("penalty", ["frequency_penalty", "presence_penalty", "repetition_penalty"])
+@pytest.mark.parametrize(
+    "penalty", ["frequency_penalty", "presence_penalty", "repetition_penalty"]
+)
 def test_a_penalty_keeps_a_model_from_saying_the_same_again(name, penalty, request):
     model = request.getfixturevalue(name)
     content = (medium(name),) if name == "whisper" else (medium(name), "What?")
@@ -120,12 +146,20 @@ def test_a_penalty_keeps_a_model_from_saying_the_same_again(name, penalty, reque
     assert len(set(own)) == len(own)
 
 
-def test_penalties_that_a_models_own_way_of_writing_takes_no_notice_of_are_refused(janus):
-    penalised, usual = ask(picture("red"), "What?", presence_penalty=1.0), ask(picture("red"), "What?")
+def test_penalties_that_a_models_own_way_of_writing_takes_no_notice_of_are_refused(
+    janus,
+):
+    penalised, usual = (
+        ask(picture("red"), "What?", presence_penalty=1.0),
+        ask(picture("red"), "What?"),
+    )
 
     outputs = plainly(janus).generate([penalised, usual])
 
-    assert "the model's own `generate` takes no penalties; fix: ask without them" in outputs[0].error.message
+    assert (
+        "the model's own `generate` takes no penalties; fix: ask without them"
+        in outputs[0].error.message
+    )
     assert outputs[1].error is None
 
 
@@ -134,7 +168,13 @@ def test_penalties_are_those_of_what_was_written_and_small_ones_count(llava, way
     import torch
 
     model = way(llava)
-    request = ask(picture("red"), "What?", max_tokens=10, frequency_penalty=0.7, presence_penalty=0.4)
+    request = ask(
+        picture("red"),
+        "What?",
+        max_tokens=10,
+        frequency_penalty=0.7,
+        presence_penalty=0.4,
+    )
 
     [found] = written(model.generate([request]))
 
@@ -148,11 +188,15 @@ def test_penalties_are_those_of_what_was_written_and_small_ones_count(llava, way
     assert tuple(own) == tuple(found)
 
 
-def test_drafts_are_made_of_the_words_of_a_prompt_whose_positions_are_counted_otherwise(qwen2_vl, monkeypatch):
+def test_drafts_are_made_of_the_words_of_a_prompt_whose_positions_are_counted_otherwise(
+    qwen2_vl, monkeypatch
+):
     from assay.models.local_transformers import generate
 
     given, usual = [], generate.Drafter
-    monkeypatch.setattr(generate, "Drafter", lambda tokens: given.append(tuple(tokens)) or usual(tokens))
+    monkeypatch.setattr(
+        generate, "Drafter", lambda tokens: given.append(tuple(tokens)) or usual(tokens)
+    )
     request = ask(picture("red", (84, 84)), "What is it?")
 
     qwen2_vl.generate([request])
@@ -171,7 +215,12 @@ def test_an_answer_that_ends_for_want_of_room_says_so(name, way, request):
     model = way(LocalTransformers(path, context=length + 3))
 
     squeezed, drawn, asked_for, longer = model.generate(
-        [ask(*content), ask(*content, temperature=1.0, n=2), ask(*content, max_tokens=2), ask(*content, "too much")]
+        [
+            ask(*content),
+            ask(*content, temperature=1.0, n=2),
+            ask(*content, max_tokens=2),
+            ask(*content, "too much"),
+        ]
     )
 
     assert squeezed.stop_reason == "length" and squeezed.usage.output_tokens == 3
@@ -197,11 +246,17 @@ def ends_after(model, tokens):
 
     def end(_, given, out):
         nonlocal steps
-        steps = 0 if out.logits.shape[1] > 1 or given.get("past_key_values") is None else steps + 1
+        steps = (
+            0
+            if out.logits.shape[1] > 1 or given.get("past_key_values") is None
+            else steps + 1
+        )
         if steps >= tokens:
             out.logits[:, -1, 257] = 1e9
 
-    model._ready().model.register_forward_hook(lambda module, _, given, out: end(module, given, out), with_kwargs=True)
+    model._ready().model.register_forward_hook(
+        lambda module, _, given, out: end(module, given, out), with_kwargs=True
+    )
 
 
 @pytest.mark.parametrize("tokens", [0, 2, 1000])
@@ -213,8 +268,12 @@ def test_a_transcript_ends_by_itself_or_for_want_of_room(whisper, tokens):
     asked_for = whisper.generate([ask(one, max_tokens=20) for one in sounds])
 
     ends = tokens < 1000
-    assert [output.stop_reason for output in (*squeezed, *asked_for)] == ["stop" if ends else "length"] * 4
-    assert [output.details for output in squeezed] == [{} if ends else {"answer_room": 60}] * 2
+    assert [output.stop_reason for output in (*squeezed, *asked_for)] == [
+        "stop" if ends else "length"
+    ] * 4
+    assert [output.details for output in squeezed] == [
+        {} if ends else {"answer_room": 60}
+    ] * 2
     assert [output.details for output in asked_for] == [{}] * 2
 
 
@@ -223,14 +282,22 @@ def test_a_long_transcript_was_squeezed_where_one_of_its_turns_was(whisper, toke
     whisper._ready().model.generation_config.no_timestamps_token_id = 300
     ends_after(whisper, tokens)
 
-    outputs = whisper.generate([ask(sound(hertz, 65.0), max_tokens=100) for hertz in (440, 2000)])
+    outputs = whisper.generate(
+        [ask(sound(hertz, 65.0), max_tokens=100) for hertz in (440, 2000)]
+    )
 
     ends = tokens < 1000
-    assert [output.stop_reason for output in outputs] == ["stop" if ends else "length"] * 2
-    assert [output.details for output in outputs] == [{} if ends else {"answer_room": 60}] * 2
+    assert [output.stop_reason for output in outputs] == [
+        "stop" if ends else "length"
+    ] * 2
+    assert [output.details for output in outputs] == [
+        {} if ends else {"answer_room": 60}
+    ] * 2
 
 
-def test_a_run_counts_the_answers_of_a_media_model_that_had_too_little_room(llava, tmp_path):
+def test_a_run_counts_the_answers_of_a_media_model_that_had_too_little_room(
+    llava, tmp_path
+):
     import assay
 
     seen = Prompt((Message.of("user", picture("red"), "What?"),))
@@ -238,10 +305,16 @@ def test_a_run_counts_the_answers_of_a_media_model_that_had_too_little_room(llav
     model = LocalTransformers(llava.path, context=usual.usage.input_tokens + 3)
     rows = [{"id": str(at), "question": "What?", "answer": "x"} for at in range(3)]
 
-    done = assay.run(assay.Task("seen", rows, template=lambda sample: seen), model, output=str(tmp_path / "run"))
+    done = assay.run(
+        assay.Task("seen", rows, template=lambda sample: seen),
+        model,
+        output=str(tmp_path / "run"),
+    )
 
     [note] = [note for note in done.notes if "ended early" in note]
-    assert note.startswith("seen: 3 answers ended early: prompt and max_tokens together exceed the context of ")
+    assert note.startswith(
+        "seen: 3 answers ended early: prompt and max_tokens together exceed the context of "
+    )
 
 
 @WAYS
@@ -257,14 +330,26 @@ def test_a_stop_string_that_is_a_special_token_ends_the_answer(name, way, reques
         return changed
 
     loaded.model.get_output_embeddings().register_forward_hook(favour)
-    asked = [ask(medium(name), "What?"), ask(medium(name), "What?", stop=("x", "<|im_start|>"))]
+    asked = [
+        ask(medium(name), "What?"),
+        ask(medium(name), "What?", stop=("x", "<|im_start|>")),
+    ]
 
     plain, stopped = model.generate(asked)
 
-    assert (plain.stop_reason, plain.candidates[0].token_ids) == ("length", (special,) * 5)
-    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == ("stop", (special,))
+    assert (plain.stop_reason, plain.candidates[0].token_ids) == (
+        "length",
+        (special,) * 5,
+    )
+    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == (
+        "stop",
+        (special,),
+    )
 
 
 def test_logprobs_that_no_model_of_media_reports_are_refused(llava):
-    with pytest.raises(UsageError, match=r"reports no log-probabilities of what it writes; fix: leave logprobs out"):
+    with pytest.raises(
+        UsageError,
+        match=r"reports no log-probabilities of what it writes; fix: leave logprobs out",
+    ):
         llava.generate([ask(picture("red"), "What?", logprobs=0)])

@@ -16,7 +16,13 @@ OWN = [
     {"role": "system", "content": "Look well."},
     {
         "role": "user",
-        "content": ["First: ", {"type": "image"}, " Second: ", {"type": "image"}, " {{ input }} A. one B. two"],
+        "content": [
+            "First: ",
+            {"type": "image"},
+            " Second: ",
+            {"type": "image"},
+            " {{ input }} A. one B. two",
+        ],
     },
 ]
 SIZES = {"red": (56, 56), "blue": (28, 56)}
@@ -32,13 +38,18 @@ def by_hand(model, pillows, letters):
         {
             "role": "user",
             "content": [
-                {"type": "text", "text": "First: "}, {"type": "image"}, {"type": "text", "text": " Second: "},
-                {"type": "image"}, {"type": "text", "text": " Which is red? A. one B. two"},
+                {"type": "text", "text": "First: "},
+                {"type": "image"},
+                {"type": "text", "text": " Second: "},
+                {"type": "image"},
+                {"type": "text", "text": " Which is red? A. one B. two"},
             ],
         },
-    ]  # fmt: skip
+    ]
     processor = loaded.renderer.processor
-    template = getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
+    template = (
+        getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
+    )
     text = processor.tokenizer.apply_chat_template(
         chat, chat_template=template, tokenize=False, add_generation_prompt=True
     )
@@ -47,12 +58,16 @@ def by_hand(model, pillows, letters):
         inputs = processor(text=[text + letter], images=pillows, return_tensors="pt")
         with torch.inference_mode():
             logits = loaded.model(**inputs).logits[0]
-        found.append(float(torch.log_softmax(logits[-2].float(), -1)[inputs["input_ids"][0, -1]]))
+        found.append(
+            float(torch.log_softmax(logits[-2].float(), -1)[inputs["input_ids"][0, -1]])
+        )
     return text, found
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl"])
-def test_letters_after_two_interleaved_images_weigh_what_transformers_says(name, request):
+def test_letters_after_two_interleaved_images_weigh_what_transformers_says(
+    name, request
+):
     model = request.getfixturevalue(name)
     images = tuple(picture(color, size) for color, size in SIZES.items())
     sample = Sample("a", "Which is red?", "A", ("one", "two"), media=images)
@@ -62,19 +77,27 @@ def test_letters_after_two_interleaved_images_weigh_what_transformers_says(name,
 
     assert output.error is None, output.error
     text, expected = by_hand(model, [image.source for image in images], ["A", "B"])
-    assert [found.logprob for found in output.likelihoods] == pytest.approx(expected, abs=1e-4)
+    assert [found.logprob for found in output.likelihoods] == pytest.approx(
+        expected, abs=1e-4
+    )
     assert model._loaded.renderer.text(prompt) == text
 
 
 def test_a_completion_has_the_models_own_marks_around_each_image(qwen2_vl):
     images = tuple(picture(color, size) for color, size in SIZES.items())
-    prompt = Prompt((Message.of("", *images, "Question: which? Answer:"),), continuations=(" A", " B"))
+    prompt = Prompt(
+        (Message.of("", *images, "Question: which? Answer:"),),
+        continuations=(" A", " B"),
+    )
 
     [output] = qwen2_vl.likelihood([Request(prompt)])
 
     assert output.error is None, output.error
     mark = "<|vision_start|><|image_pad|><|vision_end|>"
-    assert qwen2_vl._loaded.renderer.text(prompt) == f"{mark}{mark}Question: which? Answer:"
+    assert (
+        qwen2_vl._loaded.renderer.text(prompt)
+        == f"{mark}{mark}Question: which? Answer:"
+    )
 
 
 def blank_first(make, path, folder, **changes):
@@ -83,7 +106,9 @@ def blank_first(make, path, folder, **changes):
 
     shutil.copytree(path, folder)
     tokenizer = make.tokenizer("<image>", **changes)
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(
+        add_prefix_space=True
+    )
     tokenizer.save_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
     names = config.keys() & {"image_token_id", "image_token_index"}
@@ -98,41 +123,64 @@ def joined_by_hand(model, text, pillows, letters, weighed):
 
     loaded, found = model._loaded, []
     for letter in letters:
-        inputs = loaded.renderer.processor(text=[text + letter], images=pillows or None, return_tensors="pt")
+        inputs = loaded.renderer.processor(
+            text=[text + letter], images=pillows or None, return_tensors="pt"
+        )
         with torch.inference_mode():
             chances = torch.log_softmax(loaded.model(**inputs).logits[0].float(), -1)
         ids = inputs["input_ids"][0].tolist()
-        found.append(sum(float(chances[at - 1, ids[at]]) for at in range(len(ids) - weighed, len(ids))))
+        found.append(
+            sum(
+                float(chances[at - 1, ids[at]])
+                for at in range(len(ids) - weighed, len(ids))
+            )
+        )
     return found
 
 
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("has_image", [True, False])
-def test_a_letter_is_weighed_as_it_is_encoded_behind_its_prompt(llava, make, tmp_path, shares, has_image):
+def test_a_letter_is_weighed_as_it_is_encoded_behind_its_prompt(
+    llava, make, tmp_path, shares, has_image
+):
     model = blank_first(make, llava.path, tmp_path / "blank")
     model = model if shares else plainly(model)
     image = [picture("red", (56, 56))] if has_image else []
-    prompt = Prompt((Message.of("user", *image, "Is it A or B?"),), continuations=("A", "B"))
+    prompt = Prompt(
+        (Message.of("user", *image, "Is it A or B?"),), continuations=("A", "B")
+    )
 
     [output] = model.likelihood([Request(prompt)])
 
     text = model._loaded.renderer.text(prompt)
-    expected = joined_by_hand(model, text, [one.source for one in image], ["A", "B"], weighed=1)
+    expected = joined_by_hand(
+        model, text, [one.source for one in image], ["A", "B"], weighed=1
+    )
     assert text.endswith("assistant:")
-    assert [found.logprob for found in output.likelihoods] == pytest.approx(expected, abs=1e-4)
+    assert [found.logprob for found in output.likelihoods] == pytest.approx(
+        expected, abs=1e-4
+    )
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_a_blank_at_the_end_of_the_prompt_is_one_token_with_the_letter(llava, make, tmp_path, shares):
+def test_a_blank_at_the_end_of_the_prompt_is_one_token_with_the_letter(
+    llava, make, tmp_path, shares
+):
     merges = [("\u0120", "A"), ("\u0120", "B")]
     model = blank_first(make, llava.path, tmp_path / "blank", merges=merges)
     model = model if shares else plainly(model)
     images = [picture("red", (56, 56)), picture("blue", (28, 56))]
-    prompt = Prompt((Message.of("", *images, "Is it A or B? Answer: "),), continuations=("A", "B"))
+    prompt = Prompt(
+        (Message.of("", *images, "Is it A or B? Answer: "),), continuations=("A", "B")
+    )
 
     [output] = model.likelihood([Request(prompt)])
 
     text = model._loaded.renderer.text(prompt)
-    expected = joined_by_hand(model, text, [one.source for one in images], ["A", "B"], weighed=1)
-    assert [found.logprob for found in output.likelihoods] == pytest.approx(expected, abs=1e-4)
+    expected = joined_by_hand(
+        model, text, [one.source for one in images], ["A", "B"], weighed=1
+    )
+    assert [found.logprob for found in output.likelihoods] == pytest.approx(
+        expected, abs=1e-4
+    )
     assert [found.tokens for found in output.likelihoods] == [1, 1]

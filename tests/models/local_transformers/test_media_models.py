@@ -27,7 +27,9 @@ def test_an_image_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
 def test_a_llava_weighs_answers_after_an_image(llava):
     import torch
 
-    prompt = Prompt((Message.of("user", picture("red"), "What?"),), continuations=("A", "B", "red"))
+    prompt = Prompt(
+        (Message.of("user", picture("red"), "What?"),), continuations=("A", "B", "red")
+    )
 
     [output] = llava.likelihood([Request(prompt)])
 
@@ -58,7 +60,11 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     from assay.models.local_transformers import media_prompts
 
     decoded, usual = [], media_prompts.decode_image
-    monkeypatch.setattr(media_prompts, "decode_image", lambda part: decoded.append(part.digest) or usual(part))
+    monkeypatch.setattr(
+        media_prompts,
+        "decode_image",
+        lambda part: decoded.append(part.digest) or usual(part),
+    )
     header = (picture("red"), picture("blue"))
     llava.load()
     decoded.clear()
@@ -76,28 +82,40 @@ def test_a_completion_marks_its_image_where_it_stands(llava):
 
 
 def test_qwen2_vl_sees_images_of_any_size_without_torchvision(qwen2_vl):
-    requests = [ask(picture("red", size), "What?") for size in ((40, 30), (84, 84), (40, 30))]
+    requests = [
+        ask(picture("red", size), "What?") for size in ((40, 30), (84, 84), (40, 30))
+    ]
 
     outputs = qwen2_vl.generate(requests)
 
     assert written(outputs)[0] == written(outputs)[2]
     # 84 by 84 pixels are 9 merged patches, 40 by 30 round to one.
     assert outputs[1].usage.input_tokens - outputs[0].usage.input_tokens == 8
-    assert written(outputs) == written([qwen2_vl.generate([request])[0] for request in requests])
+    assert written(outputs) == written(
+        [qwen2_vl.generate([request])[0] for request in requests]
+    )
 
 
 def test_qwen2_audio_hears_the_sound_in_the_chat(qwen2_audio):
-    requests = [ask(sound(440), "What?"), ask(sound(2000), "What?"), ask(sound(440, 2.0), "What?")]
+    requests = [
+        ask(sound(440), "What?"),
+        ask(sound(2000), "What?"),
+        ask(sound(440, 2.0), "What?"),
+    ]
 
     outputs = qwen2_audio.generate(requests)
 
     assert qwen2_audio.abilities.accepts == {"text", "audio"}
     assert written(outputs)[0] != written(outputs)[1]
-    assert outputs[2].usage.input_tokens - outputs[0].usage.input_tokens == 25  # tokens of one more second
+    assert (
+        outputs[2].usage.input_tokens - outputs[0].usage.input_tokens == 25
+    )  # tokens of one more second
 
 
 def test_a_speech_model_writes_from_the_sound_alone(whisper):
-    outputs = whisper.generate([ask(sound(440)), ask(sound(3000)), ask("ignored", sound(440))])
+    outputs = whisper.generate(
+        [ask(sound(440)), ask(sound(3000)), ask("ignored", sound(440))]
+    )
 
     assert whisper.abilities.likelihood is False
     assert written(outputs)[0] == written(outputs)[2] != written(outputs)[1]
@@ -117,14 +135,18 @@ def test_a_prompt_without_audio_fails_alone(whisper):
 
 
 def test_a_broken_image_fails_its_sample_alone(llava):
-    broken, whole = llava.generate([ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")])
+    broken, whole = llava.generate(
+        [ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")]
+    )
 
     assert broken.error.kind == "data"
     assert whole.error is None
 
 
 def test_drawn_answers_of_an_image_are_the_same_alone_and_together(llava):
-    requests = [ask(picture(c), "What?", temperature=1.0, n=2, seed=3) for c in ("red", "blue")]
+    requests = [
+        ask(picture(c), "What?", temperature=1.0, n=2, seed=3) for c in ("red", "blue")
+    ]
 
     together = llava.generate(requests)
     alone = [llava.generate([request])[0] for request in requests]
@@ -155,7 +177,9 @@ def test_a_janus_draws_as_many_images_as_asked_and_each_by_its_own_seed(janus):
 
 
 @pytest.mark.parametrize("temperature", [None, 0.0])
-@pytest.mark.parametrize("part", ["generation_head.vision_head", "vqmodel.decoder.conv_out"])
+@pytest.mark.parametrize(
+    "part", ["generation_head.vision_head", "vqmodel.decoder.conv_out"]
+)
 def test_an_image_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temperature):
     import torch
 
@@ -164,7 +188,9 @@ def test_an_image_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temper
         model.model.get_submodule(part).weight.fill_(float("nan"))
     prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
 
-    [output] = janus.generate([Request(prompt, GenerateOptions(temperature=temperature))])
+    [output] = janus.generate(
+        [Request(prompt, GenerateOptions(temperature=temperature))]
+    )
 
     assert output.error.kind == "non_finite" and not output.error.retryable
 
@@ -180,7 +206,9 @@ def test_an_image_is_decoded_while_the_one_before_is_on_the_device(llava, held_d
     device = held_device(llava)
     device.watch(llava._loaded.renderer, "inputs")
 
-    answers = device.first_then_second(lambda text: llava.generate([ask(picture("red"), text)])[0])
+    answers = device.first_then_second(
+        lambda text: llava.generate([ask(picture("red"), text)])[0]
+    )
 
     assert device.came[0] is True
     assert [answer.error for answer in answers] == [None, None]
@@ -189,7 +217,9 @@ def test_an_image_is_decoded_while_the_one_before_is_on_the_device(llava, held_d
 def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):
     short, long = ask(picture("red"), "What?"), ask(picture("red"), "What is it?")
     inputs = llava._ready().renderer.inputs(short.prompt)
-    tight = LocalTransformers(llava.path, max_tokens=8, context=inputs["input_ids"].shape[1] + 8)
+    tight = LocalTransformers(
+        llava.path, max_tokens=8, context=inputs["input_ids"].shape[1] + 8
+    )
 
     alone = written([tight.generate([short])[0], tight.generate([long])[0]])
 
@@ -201,7 +231,9 @@ def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(wh
     seen = []
     # Tokens from here on are time stamps, by which a long sound is gone through.
     whisper._ready().model.generation_config.no_timestamps_token_id = 300
-    whisper._loaded.model.get_encoder().register_forward_pre_hook(lambda *_: seen.append(1))
+    whisper._loaded.model.get_encoder().register_forward_pre_hook(
+        lambda *_: seen.append(1)
+    )
 
     [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
 
@@ -210,7 +242,9 @@ def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(wh
     assert len(seen) >= 1 + 3
 
 
-def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_says_so(whisper):
+def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_says_so(
+    whisper,
+):
     [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
 
     assert short.error is None
@@ -248,13 +282,28 @@ def test_a_processor_that_goes_through_a_long_sound_in_pieces_cuts_nothing():
     extractor = SimpleNamespace(hop_length=160, feature_size=80)
     lengths = [16000 * 70, 16000]
 
-    assert heard_at_once(extractor, {"input_features": torch.zeros(4, 80, 3000)}, lengths) is None
-    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 7000)}, lengths) is None
-    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 7000, 80)}, lengths) is None
-    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 3000)}, lengths) == 30 * 16000
+    assert (
+        heard_at_once(extractor, {"input_features": torch.zeros(4, 80, 3000)}, lengths)
+        is None
+    )
+    assert (
+        heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 7000)}, lengths)
+        is None
+    )
+    assert (
+        heard_at_once(extractor, {"input_features": torch.zeros(2, 7000, 80)}, lengths)
+        is None
+    )
+    assert (
+        heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 3000)}, lengths)
+        == 30 * 16000
+    )
 
 
-@pytest.mark.parametrize("name", ["Gemma3nAudioFeatureExtractor", "LasrFeatureExtractor", "WhisperFeatureExtractor"])
+@pytest.mark.parametrize(
+    "name",
+    ["Gemma3nAudioFeatureExtractor", "LasrFeatureExtractor", "WhisperFeatureExtractor"],
+)
 def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
     import numpy
     import transformers
@@ -269,24 +318,35 @@ def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
     assert set(heard.values()) == {None}
 
 
-@pytest.mark.parametrize("name", ["Gemma3nAudioFeatureExtractor", "WhisperFeatureExtractor"])
+@pytest.mark.parametrize(
+    "name", ["Gemma3nAudioFeatureExtractor", "WhisperFeatureExtractor"]
+)
 def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
     import numpy
     import transformers
 
-    extractor, samples = getattr(transformers, name)(), numpy.zeros(16000 * 61 // 2, dtype="float32")
+    extractor, samples = (
+        getattr(transformers, name)(),
+        numpy.zeros(16000 * 61 // 2, dtype="float32"),
+    )
     made = dict(extractor([samples], sampling_rate=16000, return_tensors="pt"))
 
-    assert heard_at_once(extractor, made, [len(samples)]) == pytest.approx(30 * 16000, rel=0.01)
+    assert heard_at_once(extractor, made, [len(samples)]) == pytest.approx(
+        30 * 16000, rel=0.01
+    )
 
 
 def test_a_drawing_after_an_image_is_refused(janus):
-    prompt = Prompt((Message.of("user", "make it blue", picture("red")),), produces=("image",))
+    prompt = Prompt(
+        (Message.of("user", "make it blue", picture("red")),), produces=("image",)
+    )
 
     [output] = janus.generate([Request(prompt)])
 
     assert (output.error.kind, output.error.retryable) == ("data", False)
-    assert output.error.message.startswith("the model draws from words alone, and the prompt has media; fix: leave")
+    assert output.error.message.startswith(
+        "the model draws from words alone, and the prompt has media; fix: leave"
+    )
 
 
 def run_over(tmp_path, model, rows):
@@ -295,9 +355,24 @@ def run_over(tmp_path, model, rows):
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "run"
-    code = main(["run", str(data), "--model", f"hf/{model.path}", "--scorer", "exact_match", "--output", str(out)])
+    code = main(
+        [
+            "run",
+            str(data),
+            "--model",
+            f"hf/{model.path}",
+            "--scorer",
+            "exact_match",
+            "--output",
+            str(out),
+        ]
+    )
     # What a model writes may hold other ends of lines than that of a file.
-    lines = [json.loads(line) for line in (out / "records.jsonl").read_text().split("\n") if line]
+    lines = [
+        json.loads(line)
+        for line in (out / "records.jsonl").read_text().split("\n")
+        if line
+    ]
     return code, [line for line in lines if line["kind"] == "output"]
 
 
@@ -308,7 +383,10 @@ def test_a_whole_run_over_images(name, request, tmp_path):
     model = request.getfixturevalue(name)
     for color in ("red", "blue"):
         pillow.new("RGB", (40, 30), color).save(tmp_path / f"{color}.png")
-    rows = [{"image": f"{color}.png", "question": "Which color?", "answer": color} for color in ("red", "blue")]
+    rows = [
+        {"image": f"{color}.png", "question": "Which color?", "answer": color}
+        for color in ("red", "blue")
+    ]
 
     code, outputs = run_over(tmp_path, model, rows)
 
@@ -321,7 +399,10 @@ def test_a_whole_run_over_sounds(name, request, tmp_path):
     model = request.getfixturevalue(name)
     for hertz in (300, 900):
         (tmp_path / f"{hertz}.wav").write_bytes(sound(hertz).data())
-    rows = [{"audio": f"{hertz}.wav", "question": "What is it?", "answer": "a tone"} for hertz in (300, 900)]
+    rows = [
+        {"audio": f"{hertz}.wav", "question": "What is it?", "answer": "a tone"}
+        for hertz in (300, 900)
+    ]
 
     code, outputs = run_over(tmp_path, model, rows)
 

@@ -3,7 +3,11 @@
 import pytest
 
 from assay.models.local_transformers.attention import CannotShare
-from assay.models.local_transformers.media_pieces import alike_pieces, marks_of, pieces_of
+from assay.models.local_transformers.media_pieces import (
+    alike_pieces,
+    marks_of,
+    pieces_of,
+)
 
 pytestmark = pytest.mark.torch
 MARKS = {"image": 9, "audio": 8}
@@ -12,7 +16,11 @@ MARKS = {"image": 9, "audio": 8}
 def inputs(ids, **tensors):
     import torch
 
-    return {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids)), **tensors}
+    return {
+        "input_ids": torch.tensor([ids]),
+        "attention_mask": torch.ones(1, len(ids)),
+        **tensors,
+    }
 
 
 def test_a_row_of_each_tensor_is_an_image():
@@ -33,7 +41,9 @@ def test_patches_are_told_apart_by_their_grids():
     grids = torch.tensor([[1, 2, 2], [1, 4, 2]])
     patches = torch.arange(12.0)[:, None]
 
-    one, other = pieces_of(inputs([9, 5, 9, 9], pixel_values=patches, image_grid_thw=grids), MARKS)
+    one, other = pieces_of(
+        inputs([9, 5, 9, 9], pixel_values=patches, image_grid_thw=grids), MARKS
+    )
 
     assert [len(piece.tensors["pixel_values"]) for piece in (one, other)] == [4, 8]
     assert (one.places, other.places) == ((0,), (2, 3))
@@ -52,7 +62,10 @@ def test_what_cannot_be_told_apart_is_one_piece():
     import torch
 
     [whole] = pieces_of(inputs([9] * 5, pixel_values=torch.zeros(2, 1, 2, 2)), MARKS)
-    [tiled] = pieces_of(inputs([9, 9, 1, 9], pixel_values=torch.zeros(1, 3, 2), rows=torch.zeros(2)), MARKS)
+    [tiled] = pieces_of(
+        inputs([9, 9, 1, 9], pixel_values=torch.zeros(1, 3, 2), rows=torch.zeros(2)),
+        MARKS,
+    )
 
     assert whole.places == (0, 1, 2, 3, 4)
     assert tiled.places == (0, 1, 3)
@@ -73,7 +86,9 @@ def test_all_images_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
 def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
     import torch
 
-    given = inputs([9, 9, 1, 8], pixel_values=torch.ones(1, 3), input_features=torch.ones(1, 3))
+    given = inputs(
+        [9, 9, 1, 8], pixel_values=torch.ones(1, 3), input_features=torch.ones(1, 3)
+    )
 
     seen, heard = pieces_of(given, MARKS)
 

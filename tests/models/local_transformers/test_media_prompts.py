@@ -18,7 +18,10 @@ ONE_TEXT = (
     "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
-BEGUN = (Message.of("user", picture("red"), "What?"), Message.of("assistant", "The color is"))
+BEGUN = (
+    Message.of("user", picture("red"), "What?"),
+    Message.of("assistant", "The color is"),
+)
 
 
 def read(model):
@@ -31,7 +34,9 @@ def read(model):
         found.append(made["input_ids"][0].tolist())
         return made
 
-    loaded.renderer.processor = type("Watched", (), {"__call__": staticmethod(watched), "image_token": "<image>"})()
+    loaded.renderer.processor = type(
+        "Watched", (), {"__call__": staticmethod(watched), "image_token": "<image>"}
+    )()
     return found
 
 
@@ -45,18 +50,28 @@ def llava_with_bos(llava, make, tmp_path):
 
         usual = AutoProcessor.from_pretrained(llava.path)
         processor = LlavaProcessor(
-            image_processor=usual.image_processor, tokenizer=make.tokenizer("<image>", adds_bos=True), patch_size=14,
-            vision_feature_select_strategy="default", image_token="<image>", num_additional_image_tokens=1,
+            image_processor=usual.image_processor,
+            tokenizer=make.tokenizer("<image>", adds_bos=True),
+            patch_size=14,
+            vision_feature_select_strategy="default",
+            image_token="<image>",
+            num_additional_image_tokens=1,
             chat_template=template,
-        )  # fmt: skip
-        make.folder(tmp_path, LlavaForConditionalGeneration.from_pretrained(llava.path), processor)
+        )
+        make.folder(
+            tmp_path,
+            LlavaForConditionalGeneration.from_pretrained(llava.path),
+            processor,
+        )
         return LocalTransformers(str(tmp_path), max_tokens=3)
 
     return made
 
 
 @pytest.mark.parametrize("way", [lambda model: model, plainly], ids=["shared", "plain"])
-@pytest.mark.parametrize("template", ["<s>" + PARTS, "{{ bos_token }}" + PARTS, PARTS, "<s>" + ONE_TEXT])
+@pytest.mark.parametrize(
+    "template", ["<s>" + PARTS, "{{ bos_token }}" + PARTS, PARTS, "<s>" + ONE_TEXT]
+)
 def test_a_prompt_with_an_image_begins_once(llava_with_bos, template, way):
     model = way(llava_with_bos(template))
     ids = read(model)
@@ -65,16 +80,25 @@ def test_a_prompt_with_an_image_begins_once(llava_with_bos, template, way):
     weighed = model.likelihood([weigh(picture("red"), "What?", options=("A",))])
 
     assert [output.error for output in (*written, *weighed)] == [None, None]
-    assert [(one[0], one.count(BOS), one.count(ids[0][7])) for one in ids] == [(BOS, 1, 4)] * 2
-    assert model.shown(ask(picture("red"), "What?").prompt) == "<s>user: <image>×4What?\nassistant:"
+    assert [(one[0], one.count(BOS), one.count(ids[0][7])) for one in ids] == [
+        (BOS, 1, 4)
+    ] * 2
+    assert (
+        model.shown(ask(picture("red"), "What?").prompt)
+        == "<s>user: <image>×4What?\nassistant:"
+    )
     assert model.preflight(ask(picture("red"), "What?").prompt) == []
 
 
-def test_two_beginnings_that_a_template_writes_before_an_image_are_a_fault(llava_with_bos):
+def test_two_beginnings_that_a_template_writes_before_an_image_are_a_fault(
+    llava_with_bos,
+):
     model = llava_with_bos("<s><s>" + PARTS)
     model.load()
 
-    assert [fault.kind for fault in model.preflight(ask(picture("red"), "What?").prompt)] == ["double_bos"]
+    assert [
+        fault.kind for fault in model.preflight(ask(picture("red"), "What?").prompt)
+    ] == ["double_bos"]
 
 
 def test_a_completion_with_an_image_begins_once(llava_with_bos):
@@ -82,7 +106,9 @@ def test_a_completion_with_an_image_begins_once(llava_with_bos):
     ids = read(model)
 
     contents = (picture("red"), "A"), ("<s>A", picture("red"))
-    model.generate([Request(Prompt((Message.of("", *content),))) for content in contents])
+    model.generate(
+        [Request(Prompt((Message.of("", *content),))) for content in contents]
+    )
 
     assert [one.count(BOS) for one in ids] == [1, 1]
 
@@ -96,23 +122,39 @@ def test_an_answer_that_was_begun_after_an_image_is_gone_on_with(llava, template
 
     assert output.error is None
     assert model.shown(Prompt(BEGUN)) == "user: <image>×4What?\nassistant: The color is"
-    assert model._loaded.renderer.tokenizer.decode(ids[0]).endswith("assistant: The color is")
+    assert model._loaded.renderer.tokenizer.decode(ids[0]).endswith(
+        "assistant: The color is"
+    )
 
 
 @pytest.mark.parametrize("name", ["qwen2_vl", "qwen2_audio", "janus"])
-def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(name, request):
-    marks = {"qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>", "qwen2_audio": "<|AUDIO|>", "janus": "<image>"}
+def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(
+    name, request
+):
+    marks = {
+        "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
+        "qwen2_audio": "<|AUDIO|>",
+        "janus": "<image>",
+    }
     medium = sound() if name == "qwen2_audio" else picture("red")
-    template = PARTS.replace("<image>", marks[name]).replace("'image'", f"'{medium.kind}'")
-    model = LocalTransformers(request.getfixturevalue(name).path, max_tokens=3, chat_template=template)
+    template = PARTS.replace("<image>", marks[name]).replace(
+        "'image'", f"'{medium.kind}'"
+    )
+    model = LocalTransformers(
+        request.getfixturevalue(name).path, max_tokens=3, chat_template=template
+    )
     model.load()
-    begun = Prompt((Message.of("user", medium, "What?"), Message.of("assistant", "The color is")))
+    begun = Prompt(
+        (Message.of("user", medium, "What?"), Message.of("assistant", "The color is"))
+    )
 
     [output] = model.generate([Request(begun)])
 
     assert output.error is None
     shown = model.shown(begun)
-    assert shown.startswith("user: ") and shown.endswith("What?\nassistant: The color is")
+    assert shown.startswith("user: ") and shown.endswith(
+        "What?\nassistant: The color is"
+    )
 
 
 def test_a_template_that_takes_one_text_gets_marks_where_media_stand(llava):
@@ -125,7 +167,9 @@ def test_a_template_that_takes_one_text_gets_marks_where_media_stand(llava):
 
 
 def test_faults_between_turns_are_found_in_templates_that_take_parts(llava):
-    model = LocalTransformers(llava.path, chat_template=LISTED.replace("{{ m.role }}: ", ""))
+    model = LocalTransformers(
+        llava.path, chat_template=LISTED.replace("{{ m.role }}: ", "")
+    )
     model.load()
 
     faults = model.preflight(ask(picture("red"), "What?").prompt, ("assistant",))
@@ -178,7 +222,11 @@ def test_a_dry_run_shows_the_image_where_it_stands(llava, tmp_path, capsys):
 
 
 def renderer(**parts):
-    return MediaRenderer(SimpleNamespace(tokenizer=SimpleNamespace(chat_template=None, bos_token=None), **parts))
+    return MediaRenderer(
+        SimpleNamespace(
+            tokenizer=SimpleNamespace(chat_template=None, bos_token=None), **parts
+        )
+    )
 
 
 def test_an_extractor_is_found_under_either_of_its_names():
@@ -188,20 +236,33 @@ def test_an_extractor_is_found_under_either_of_its_names():
     cut = {"input_features": torch.zeros(1, 40, 100)}
     prompt = ask(sound(440, 2.0), "what?").prompt
 
-    for made in (renderer(audio_processor=extractor), renderer(feature_extractor=extractor)):
+    for made in (
+        renderer(audio_processor=extractor),
+        renderer(feature_extractor=extractor),
+    ):
         assert made.rate == 8000
-        assert "a clip lasts 2.0 s and the model hears 1.0 s at once" in made.unheard(prompt, cut).error.message
+        assert (
+            "a clip lasts 2.0 s and the model hears 1.0 s at once"
+            in made.unheard(prompt, cut).error.message
+        )
 
 
 def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
     made = renderer()
 
     assert made.rate == 16000
-    assert made.unheard(ask(sound(440, 2.0), "what?").prompt, {"audio_input_features": None}) is None
+    assert (
+        made.unheard(
+            ask(sound(440, 2.0), "what?").prompt, {"audio_input_features": None}
+        )
+        is None
+    )
 
 
 def test_tensors_of_a_kind_nobody_knows_fail_their_sample_alone():
-    made = renderer(audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160))
+    made = renderer(
+        audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160)
+    )
 
     failed = made.unheard(ask(sound(), "what?").prompt, {"input_features": [[0.0]]})
 

@@ -3,7 +3,12 @@
 import pytest
 
 from assay.core import GenerateOptions, Message, Prompt, Request
-from assay.models.local_transformers import LocalTransformers, few_rows, media_engine, media_sharing
+from assay.models.local_transformers import (
+    LocalTransformers,
+    few_rows,
+    media_engine,
+    media_sharing,
+)
 from assay.models.local_transformers.attention import CannotShare
 from assay.models.local_transformers.media_settings import more_settings
 
@@ -11,8 +16,18 @@ from .tiny_media import ask, picture, plainly, sound, weigh, written
 
 pytestmark = pytest.mark.torch
 MODELS = ["llava", "qwen2_vl", "qwen2_audio", "janus"]
-TOWERS = {"llava": "vision_tower", "qwen2_vl": "visual", "qwen2_audio": "audio_tower", "janus": "vision_model"}
-COUNTED = {"llava": "pixel_values", "qwen2_vl": "grid_thw", "qwen2_audio": "input_features", "janus": "pixel_values"}
+TOWERS = {
+    "llava": "vision_tower",
+    "qwen2_vl": "visual",
+    "qwen2_audio": "audio_tower",
+    "janus": "vision_model",
+}
+COUNTED = {
+    "llava": "pixel_values",
+    "qwen2_vl": "grid_thw",
+    "qwen2_audio": "input_features",
+    "janus": "pixel_values",
+}
 
 
 def medium(name, number):
@@ -24,8 +39,15 @@ def medium(name, number):
 
 def shots(name):
     """A header of two examples with media, and four questions about other ones."""
-    header = [medium(name, 0), "This is the first example, a long one. ", medium(name, 1), "This is another one. "]
-    return [[*header, medium(name, 2 + at), f"And what is number {at}?"] for at in range(4)]
+    header = [
+        medium(name, 0),
+        "This is the first example, a long one. ",
+        medium(name, 1),
+        "This is another one. ",
+    ]
+    return [
+        [*header, medium(name, 2 + at), f"And what is number {at}?"] for at in range(4)
+    ]
 
 
 def pieces(loaded, request):
@@ -37,13 +59,21 @@ def pieces(loaded, request):
     for at, token in enumerate(ids):
         if token in marks and (at == 0 or ids[at - 1] not in marks):
             number += 1
-        found.append((token, request.prompt.media[number].digest) if token in marks else token)
+        found.append(
+            (token, request.prompt.media[number].digest) if token in marks else token
+        )
     return found
 
 
 def different(sequences):
     """How many tokens of sequences follow different beginnings."""
-    return len({tuple(sequence[: at + 1]) for sequence in sequences for at in range(len(sequence))})
+    return len(
+        {
+            tuple(sequence[: at + 1])
+            for sequence in sequences
+            for at in range(len(sequence))
+        }
+    )
 
 
 class Encoded:
@@ -53,7 +83,11 @@ class Encoded:
         self.media = 0
         self.passes = 0
         self._name = COUNTED[name]
-        tower = next(m for path, m in model._ready().model.named_modules() if path.split(".")[-1] == TOWERS[name])
+        tower = next(
+            m
+            for path, m in model._ready().model.named_modules()
+            if path.split(".")[-1] == TOWERS[name]
+        )
         tower.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _, args, kwargs):
@@ -64,7 +98,9 @@ class Encoded:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_header_with_media_is_weighed_once_before_different_media(name, request):
     model = request.getfixturevalue(name)
-    asked = [weigh(*content, options=("yes", "no", "a house")) for content in shots(name)]
+    asked = [
+        weigh(*content, options=("yes", "no", "a house")) for content in shots(name)
+    ]
     encoded = Encoded(name, model)
     before = model.counted.tokens
 
@@ -72,13 +108,21 @@ def test_a_header_with_media_is_weighed_once_before_different_media(name, reques
 
     loaded = model._loaded
     assert (loaded.plain_because, loaded.apart_because) == (None, None)
-    computed = [[*pieces(loaded, one), *text[:-1]] for one in asked for text in one.prompt.continuations]
+    computed = [
+        [*pieces(loaded, one), *text[:-1]]
+        for one in asked
+        for text in one.prompt.continuations
+    ]
     assert model.counted.tokens - before == different(computed)
     assert encoded.media == 2 + 4
     whole = plainly(LocalTransformers(model.path)).likelihood(asked)
     for one, other in zip(outputs, whole, strict=True):
-        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in other.likelihoods], abs=1e-4)
-        assert [f.greedy for f in one.likelihoods] == [f.greedy for f in other.likelihoods]
+        assert [f.logprob for f in one.likelihoods] == pytest.approx(
+            [f.logprob for f in other.likelihoods], abs=1e-4
+        )
+        assert [f.greedy for f in one.likelihoods] == [
+            f.greedy for f in other.likelihoods
+        ]
         assert one.usage == other.usage
 
 
@@ -115,7 +159,11 @@ def test_one_medium_is_computed_once_for_all_rotations_of_the_options(name, requ
     texts = ["red", "blue", "green", "white"]
     rotations = [texts[at:] + texts[:at] for at in range(4)]
     asked = [
-        weigh(medium(name, 1), "Look closely. Which color? " + " ".join(turned), options=("A", "B", "C", "D"))
+        weigh(
+            medium(name, 1),
+            "Look closely. Which color? " + " ".join(turned),
+            options=("A", "B", "C", "D"),
+        )
         for turned in rotations
     ]
     encoded = Encoded(name, model)
@@ -123,7 +171,9 @@ def test_one_medium_is_computed_once_for_all_rotations_of_the_options(name, requ
 
     model.likelihood(asked)
 
-    assert model.counted.tokens - before == different([pieces(model._loaded, one) for one in asked])
+    assert model.counted.tokens - before == different(
+        [pieces(model._loaded, one) for one in asked]
+    )
     assert (encoded.media, encoded.passes) == (1, 1)
 
 
@@ -132,29 +182,41 @@ def test_answers_depend_neither_on_order_nor_on_neighbours(name, request):
     model = request.getfixturevalue(name)
     contents = [*shots(name), ["No medium at all?"], [medium(name, 3), "Alone?"]]
     asked = [ask(*content, max_tokens=12, stop=("e",)) for content in contents]
-    drawn = [ask(*content, max_tokens=6, temperature=1.0, n=2, seed=5) for content in contents]
+    drawn = [
+        ask(*content, max_tokens=6, temperature=1.0, n=2, seed=5)
+        for content in contents
+    ]
 
     together = model.generate([*asked, *drawn])
 
     alone = [model.generate([one])[0] for one in reversed([*asked, *drawn])][::-1]
     assert [output.error for output in together] == [None] * len(together)
-    assert [output.candidates for output in together] == [output.candidates for output in alone]
+    assert [output.candidates for output in together] == [
+        output.candidates for output in alone
+    ]
 
 
 def test_the_beginning_of_the_hand_over_before_is_not_computed_again(qwen2_vl):
     contents = shots("qwen2_vl")
-    first, second = ([weigh(*content, options=("A",)) for content in some] for some in (contents[:2], contents[2:]))
+    first, second = (
+        [weigh(*content, options=("A",)) for content in some]
+        for some in (contents[:2], contents[2:])
+    )
     qwen2_vl.likelihood(first)
     before = qwen2_vl.counted.tokens
 
     qwen2_vl.likelihood(second)
 
     one, other = (pieces(qwen2_vl._loaded, request) for request in second)
-    header = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+    header = next(
+        at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b
+    )
     assert qwen2_vl.counted.tokens - before == len(one) + len(other) - 2 * header
 
 
-def test_places_of_media_are_forgotten_before_they_take_much_memory(qwen2_vl, monkeypatch):
+def test_places_of_media_are_forgotten_before_they_take_much_memory(
+    qwen2_vl, monkeypatch
+):
     monkeypatch.setattr(media_engine, "MOST_STANDS", 3)
     asked = [weigh(*content, options=("A", "B")) for content in shots("qwen2_vl")]
     first = qwen2_vl.likelihood(asked)
@@ -164,7 +226,9 @@ def test_places_of_media_are_forgotten_before_they_take_much_memory(qwen2_vl, mo
 
     assert qwen2_vl._loaded.engine.keys is not keys
     for one, other in zip(first, again, strict=True):
-        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in other.likelihoods], abs=1e-5)
+        assert [f.logprob for f in one.likelihoods] == pytest.approx(
+            [f.logprob for f in other.likelihoods], abs=1e-5
+        )
 
 
 def test_encoded_media_are_kept_only_while_there_is_room(llava, monkeypatch):
@@ -179,18 +243,24 @@ def test_encoded_media_are_kept_only_while_there_is_room(llava, monkeypatch):
     assert not engine._encoded
 
 
-def test_a_model_that_computes_otherwise_when_it_shares_is_asked_plainly(llava, monkeypatch):
+def test_a_model_that_computes_otherwise_when_it_shares_is_asked_plainly(
+    llava, monkeypatch
+):
     request = weigh(picture("red"), "What?", options=("red", "blue"))
     [usual] = llava.likelihood([request])
     encode = media_engine.MediaEngine.encode
-    monkeypatch.setattr(media_engine.MediaEngine, "encode", lambda self, group: 2 * encode(self, group))
+    monkeypatch.setattr(
+        media_engine.MediaEngine, "encode", lambda self, group: 2 * encode(self, group)
+    )
     other = LocalTransformers(llava.path)
 
     [found] = other.likelihood([request])
 
     assert "shared and plain logits lie" in other._loaded.plain_because
     assert other._loaded.model.get_decoder().config._attn_implementation == "sdpa"
-    assert [f.logprob for f in found.likelihoods] == pytest.approx([f.logprob for f in usual.likelihoods], abs=1e-4)
+    assert [f.logprob for f in found.likelihoods] == pytest.approx(
+        [f.logprob for f in usual.likelihoods], abs=1e-4
+    )
 
 
 def test_a_model_whose_media_cannot_be_had_apart_is_asked_plainly(llava, monkeypatch):
@@ -217,10 +287,14 @@ def test_what_only_the_own_way_of_writing_can_do_is_left_to_it(llava, how):
     penalised = written(model.generate(asked))
 
     assert model._ready().asks_for_more == ("repetition_penalty",)
-    assert penalised != written(LocalTransformers(llava.path, max_tokens=20).generate(asked))
+    assert penalised != written(
+        LocalTransformers(llava.path, max_tokens=20).generate(asked)
+    )
 
 
-@pytest.mark.parametrize("asks", [ask, lambda *content: weigh(*content, options=("A", "B"))])
+@pytest.mark.parametrize(
+    "asks", [ask, lambda *content: weigh(*content, options=("A", "B"))]
+)
 def test_a_medium_that_cannot_be_encoded_fails_its_sample_alone(llava, asks):
     import torch
 
@@ -241,7 +315,9 @@ def test_a_medium_that_cannot_be_encoded_fails_its_sample_alone(llava, asks):
 
 
 def test_what_cannot_be_shared_of_one_prompt_is_asked_plainly(llava, monkeypatch):
-    asked = [weigh(picture(color), "What?", options=("A", "B")) for color in ("red", "blue")]
+    asked = [
+        weigh(picture(color), "What?", options=("A", "B")) for color in ("red", "blue")
+    ]
     usual = llava.likelihood(asked)
     other = LocalTransformers(llava.path)
     other.load()
@@ -252,9 +328,14 @@ def test_what_cannot_be_shared_of_one_prompt_is_asked_plainly(llava, monkeypatch
     monkeypatch.setattr(media_engine.MediaEngine, "encode", fail)
     found = other.likelihood(asked)
 
-    assert (other._loaded.plain_because, other._loaded.apart_because) == (None, "ValueError: not apart")
+    assert (other._loaded.plain_because, other._loaded.apart_because) == (
+        None,
+        "ValueError: not apart",
+    )
     for one, again in zip(usual, found, strict=True):
-        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in again.likelihoods], abs=1e-4)
+        assert [f.logprob for f in one.likelihoods] == pytest.approx(
+            [f.logprob for f in again.likelihoods], abs=1e-4
+        )
 
 
 def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
@@ -270,7 +351,12 @@ def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
     first, tokens = loaded.renderer.whole_text(rolling.prompt)
     ids = [first, *tokens]
     with torch.inference_mode():
-        logprobs = torch.log_softmax(loaded.model(input_ids=torch.tensor([ids]).to(loaded.model.device)).logits[0], -1)
+        logprobs = torch.log_softmax(
+            loaded.model(input_ids=torch.tensor([ids]).to(loaded.model.device)).logits[
+                0
+            ],
+            -1,
+        )
     wanted = sum(logprobs[at, token].item() for at, token in enumerate(ids[1:]))
     assert shared.likelihoods[0].logprob == pytest.approx(wanted, abs=1e-4)
     assert plain.likelihoods[0].logprob == pytest.approx(wanted, abs=1e-4)
@@ -281,7 +367,9 @@ def test_what_makes_few_rows_quick_outlives_the_trial(llava):
     import torch
 
     if torch.cuda.is_available() or not few_rows.can_lay_out():
-        pytest.skip("products from laid-out weights are for CPUs, and not in every build of torch")
+        pytest.skip(
+            "products from laid-out weights are for CPUs, and not in every build of torch"
+        )
 
     decoder = llava._ready().engine.decoder
 
@@ -291,11 +379,22 @@ def test_what_makes_few_rows_quick_outlives_the_trial(llava):
     assert not llava._loaded.engine._encoded
 
 
-@pytest.mark.parametrize("given, reason", [
-    ({"attention_mask": {"full_attention": "mask"}}, "its tokens look at later ones"),
-    ({"attention_mask": None, "deepstack": ["mask"]}, "its words are read with deepstack"),
-])  # fmt: skip
-def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(given, reason):
+@pytest.mark.parametrize(
+    "given, reason",
+    [
+        (
+            {"attention_mask": {"full_attention": "mask"}},
+            "its tokens look at later ones",
+        ),
+        (
+            {"attention_mask": None, "deepstack": ["mask"]},
+            "its words are read with deepstack",
+        ),
+    ],
+)
+def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(
+    given, reason
+):
     import torch
 
     mask = torch.ones(1, 1, 3, 3, dtype=torch.bool)
@@ -307,7 +406,9 @@ def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(give
 
     with pytest.raises(CannotShare, match=reason):
         media_engine.check_given(filled(given))
-    media_engine.check_given({"attention_mask": mask.tril(), "position_ids": mask, "use_cache": False})
+    media_engine.check_given(
+        {"attention_mask": mask.tril(), "position_ids": mask, "use_cache": False}
+    )
 
 
 @pytest.mark.parametrize("way", ["weigh", "MediaWriter"])
@@ -324,7 +425,11 @@ def test_when_memory_runs_out_less_is_computed_at_once(llava, monkeypatch, way):
 
     pack = llava._ready().engine.budget.pack
     monkeypatch.setattr(media_sharing, way, short_of_memory)
-    request = weigh(picture("red"), "What?", options=("A",)) if way == "weigh" else ask(picture("red"), "What?")
+    request = (
+        weigh(picture("red"), "What?", options=("A",))
+        if way == "weigh"
+        else ask(picture("red"), "What?")
+    )
 
     [output] = (llava.likelihood if way == "weigh" else llava.generate)([request])
 
@@ -333,14 +438,19 @@ def test_when_memory_runs_out_less_is_computed_at_once(llava, monkeypatch, way):
 
 
 def test_a_context_that_is_too_long_for_its_options_fails_alone(llava):
-    short, long = (weigh(picture("red"), "What?", options=(text,)) for text in ("A", "A" * 40))
+    short, long = (
+        weigh(picture("red"), "What?", options=(text,)) for text in ("A", "A" * 40)
+    )
     length = llava._ready().renderer.inputs(short.prompt)["input_ids"].shape[1]
     tight = LocalTransformers(llava.path, context=length + 8)
 
     fits, fails = tight.likelihood([short, long])
 
     assert fits.error is None
-    assert f"the prompt has {length + 39} tokens and the model takes {length + 8}" in fails.error.message
+    assert (
+        f"the prompt has {length + 39} tokens and the model takes {length + 8}"
+        in fails.error.message
+    )
 
 
 def test_logits_that_are_not_finite_are_a_failure(llava):

@@ -12,7 +12,9 @@ def ask(*content):
     return Request(Prompt((Message.of("", *content),)), GenerateOptions(max_tokens=1))
 
 
-def test_a_hand_over_is_tokenised_while_the_one_before_is_on_the_device(llama, held_device):
+def test_a_hand_over_is_tokenised_while_the_one_before_is_on_the_device(
+    llama, held_device
+):
     device = held_device(llama)
     device.watch(llama._loaded.renderer, "encode")
 
@@ -28,7 +30,9 @@ def test_likelihoods_are_read_while_the_device_works(llama, held_device):
     device.watch(llama._loaded.renderer, "pairs")
 
     def weigh(text):
-        return llama.likelihood([Request(Prompt((Message.of("", text),), continuations=("a",)))])[0]
+        return llama.likelihood(
+            [Request(Prompt((Message.of("", text),), continuations=("a",)))]
+        )[0]
 
     answers = device.first_then_second(weigh)
 

@@ -2,19 +2,39 @@
 
 import random
 
-from assay.models.local_transformers.prefix import Bush, Stretch, chains, grow, lay_out, steps
+from assay.models.local_transformers.prefix import (
+    Bush,
+    Stretch,
+    chains,
+    grow,
+    lay_out,
+    steps,
+)
 
 HEAD = list(range(100, 200))
 
 
 def questions(count=8, options=3, seed=1):
     dice = random.Random(seed)
-    contexts = [HEAD + [dice.randrange(50) for _ in range(dice.randrange(3, 12))] for _ in range(count)]
-    return [context + [dice.randrange(50) for _ in range(4)] for context in contexts for _ in range(options)]
+    contexts = [
+        HEAD + [dice.randrange(50) for _ in range(dice.randrange(3, 12))]
+        for _ in range(count)
+    ]
+    return [
+        context + [dice.randrange(50) for _ in range(4)]
+        for context in contexts
+        for _ in range(options)
+    ]
 
 
 def distinct_prefixes(sequences):
-    return len({tuple(sequence[: n + 1]) for sequence in sequences for n in range(len(sequence))})
+    return len(
+        {
+            tuple(sequence[: n + 1])
+            for sequence in sequences
+            for n in range(len(sequence))
+        }
+    )
 
 
 def test_the_root_spans_what_all_sequences_share():
@@ -54,7 +74,11 @@ def test_a_beginning_too_short_to_pay_for_a_pass_is_repeated_instead():
 def test_a_sequence_longer_than_a_pass_is_computed_in_pieces():
     found = list(steps(grow([list(range(250))]), segment=10, pack=100))
 
-    assert [(step.start, step.stop) for step in found] == [(0, 100), (100, 200), (200, 250)]
+    assert [(step.start, step.stop) for step in found] == [
+        (0, 100),
+        (100, 200),
+        (200, 250),
+    ]
 
 
 def test_tokens_see_their_own_way_up_and_nothing_beside_it():

@@ -5,7 +5,15 @@ import json
 import pytest
 
 from assay.cli.main import main
-from assay.core import GenerateOptions, Message, Meter, Prompt, Reporting, Request, SizedByMemory
+from assay.core import (
+    GenerateOptions,
+    Message,
+    Meter,
+    Prompt,
+    Reporting,
+    Request,
+    SizedByMemory,
+)
 from assay.models.local_transformers import memory
 from assay.models.local_transformers.text import Limits
 
@@ -13,7 +21,10 @@ pytestmark = pytest.mark.torch
 
 
 def ask(text, tokens=6, n=1):
-    return Request(Prompt((Message.of("", text),)), GenerateOptions(max_tokens=tokens, n=n, temperature=0.0))
+    return Request(
+        Prompt((Message.of("", text),)),
+        GenerateOptions(max_tokens=tokens, n=n, temperature=0.0),
+    )
 
 
 def weigh(text):
@@ -25,7 +36,9 @@ def seen(llama):
     """What the meter showed at each pass through the model."""
     meter, shown = Meter(), []
     llama.report_to(meter)
-    llama._ready().model.register_forward_hook(lambda *_: shown.append((meter.ended, meter.tokens)))
+    llama._ready().model.register_forward_hook(
+        lambda *_: shown.append((meter.ended, meter.tokens))
+    )
     shown.clear()
     return meter, shown
 
@@ -99,7 +112,9 @@ def test_the_model_declares_what_it_can(llama):
 
 
 @pytest.mark.parametrize(("free", "rows"), [(0, 1), (1_000_000, 5), (10**12, 64)])
-def test_as_many_answers_as_memory_holds_are_written_at_once(llama, monkeypatch, free, rows):
+def test_as_many_answers_as_memory_holds_are_written_at_once(
+    llama, monkeypatch, free, rows
+):
     monkeypatch.setattr(memory, "free_bytes", lambda device: free)
     loaded = llama._ready()
     each = memory.bytes_of_answer(loaded.model, 512)
@@ -110,7 +125,9 @@ def test_as_many_answers_as_memory_holds_are_written_at_once(llama, monkeypatch,
     assert each == 2 * (2 * 2 * 2 * 8 * 4 * 512) + 4 * 2 * 300
     assert loaded.engine.rows == rows
     assert llama.batch_size == max(64, 2 * rows)
-    assert said.startswith(f"{rows} answers at once, {max(64, 2 * rows)} requests a batch ({free / 1e9:.1f} GB free")
+    assert said.startswith(
+        f"{rows} answers at once, {max(64, 2 * rows)} requests a batch ({free / 1e9:.1f} GB free"
+    )
 
 
 def test_how_many_are_written_at_once_never_changes_an_answer(llama, monkeypatch):
@@ -130,9 +147,13 @@ def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monke
     (tmp_path / "usage").write_text("20000\n")
     (tmp_path / "no limit").write_text("max\n")
 
-    monkeypatch.setattr(memory, "CGROUPS", ((str(tmp_path / "no limit"), str(tmp_path / "usage")),))
+    monkeypatch.setattr(
+        memory, "CGROUPS", ((str(tmp_path / "no limit"), str(tmp_path / "usage")),)
+    )
     assert memory.free_of_machine(str(tmp_path / "meminfo")) == 64 * 1024
-    monkeypatch.setattr(memory, "CGROUPS", ((str(tmp_path / "limit"), str(tmp_path / "usage")),))
+    monkeypatch.setattr(
+        memory, "CGROUPS", ((str(tmp_path / "limit"), str(tmp_path / "usage")),)
+    )
     assert memory.free_of_machine(str(tmp_path / "meminfo")) == 30_000
 
 
@@ -147,17 +168,35 @@ def test_an_answer_is_as_long_as_the_context_at_most(llama, monkeypatch):
 @pytest.mark.parametrize(
     "typed",
     [
-        ("--model", "hf", "--model_args", "pretrained={folder},dtype=float32,trust_remote_code=False"),
+        (
+            "--model",
+            "hf",
+            "--model_args",
+            "pretrained={folder},dtype=float32,trust_remote_code=False",
+        ),
         ("--model", "{folder}", "--device", "cpu"),
         ("--model", "hf/{folder}", "--batch_size", "auto"),
     ],
 )
-def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(llama_folder, tmp_path, monkeypatch, capsys, typed):
+def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(
+    llama_folder, tmp_path, monkeypatch, capsys, typed
+):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sums.jsonl").write_text(json.dumps({"question": "2+2?", "answer": "4"}) + "\n")
+    (tmp_path / "sums.jsonl").write_text(
+        json.dumps({"question": "2+2?", "answer": "4"}) + "\n"
+    )
 
-    code = main(["run", "sums.jsonl", *(text.format(folder=llama_folder) for text in typed),
-                 "--max_tokens", "4", "-o", "out"])  # fmt: skip
+    code = main(
+        [
+            "run",
+            "sums.jsonl",
+            *(text.format(folder=llama_folder) for text in typed),
+            "--max_tokens",
+            "4",
+            "-o",
+            "out",
+        ]
+    )
 
     said = capsys.readouterr()
     assert code == 0, said.err

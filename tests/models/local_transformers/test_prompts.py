@@ -5,7 +5,11 @@ import json
 import pytest
 
 from assay.core import Message, Prompt, TemplateError, UsageError
-from assay.models.local_transformers.prompts import Renderer, given_template, template_in
+from assay.models.local_transformers.prompts import (
+    Renderer,
+    given_template,
+    template_in,
+)
 
 from .conftest import CHATML
 
@@ -62,7 +66,10 @@ def test_a_template_that_forgets_the_beginning_of_text_is_a_fault(make):
     [fault] = renderer.preflight(QUESTION)
 
     assert fault.kind == "missing_bos"
-    assert str(fault) == "the tokenizer begins texts with '<s>' and the chat template does not write it"
+    assert (
+        str(fault)
+        == "the tokenizer begins texts with '<s>' and the chat template does not write it"
+    )
 
 
 def test_a_stop_string_that_the_template_writes_is_a_fault(make):
@@ -98,7 +105,9 @@ def test_turns_that_run_into_each_other_are_a_fault(make):
 
 @pytest.mark.parametrize("between", ["", "\n"])
 @pytest.mark.parametrize("beginning", ["", "<s>", "{{ 'You help.' }}"])
-def test_a_turn_that_begins_before_the_last_was_closed_is_a_fault(make, between, beginning):
+def test_a_turn_that_begins_before_the_last_was_closed_is_a_fault(
+    make, between, beginning
+):
     template = beginning + make.chatml.replace("<|im_end|>\n", between)
 
     [fault] = Renderer(make.tokenizer(template=template)).preflight(QUESTION)
@@ -111,7 +120,10 @@ def test_an_unclosed_turn_is_said_with_the_marker_that_follows_it(make):
 
     [fault] = Renderer(make.tokenizer(template=unclosed)).preflight(QUESTION)
 
-    assert str(fault) == "the chat template closes no turn: the next one begins with '<|im_start|>' at once"
+    assert (
+        str(fault)
+        == "the chat template closes no turn: the next one begins with '<|im_start|>' at once"
+    )
 
 
 RUN_ON = {
@@ -129,7 +141,10 @@ def test_a_name_that_follows_the_words_before_it_at_once_is_a_fault(make, name):
     [fault] = Renderer(make.tokenizer(template=RUN_ON[name])).preflight(QUESTION)
 
     assert fault.kind == "unclosed_turn"
-    assert str(fault) == "the chat template closes no turn: the name of the next one follows its words at once"
+    assert (
+        str(fault)
+        == "the chat template closes no turn: the name of the next one follows its words at once"
+    )
 
 
 def test_a_template_that_does_not_heed_that_the_model_is_to_write_is_a_fault(make):
@@ -142,10 +157,14 @@ def test_a_template_that_does_not_heed_that_the_model_is_to_write_is_a_fault(mak
 
 TURNS = {
     "thoughts before an answer that was given": CHATML.replace(
-        "{{ m.content }}", "{{ '<think></think>' if m.role == 'assistant' }}{{ m.content }}"
+        "{{ m.content }}",
+        "{{ '<think></think>' if m.role == 'assistant' }}{{ m.content }}",
     ),
-    "thoughts that are begun": CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}"),
-    "a turn that is always opened": CHATML.partition("{% if add")[0] + "<|im_start|>assistant\n",
+    "thoughts that are begun": CHATML.replace(
+        "assistant\n{% endif %}", "assistant\n<think>\n{% endif %}"
+    ),
+    "a turn that is always opened": CHATML.partition("{% if add")[0]
+    + "<|im_start|>assistant\n",
     "a blank before the answer": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{{ '' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}",
     "a system turn of its own": "<|im_start|>system\nHelp.<|im_end|>\n" + CHATML,
@@ -171,19 +190,26 @@ def test_a_template_that_opens_no_turn_for_the_model_is_a_fault(make):
 def test_what_closes_an_answer_in_the_template_ends_one(make):
     tokenizer = make.tokenizer(template=make.chatml)
 
-    assert Renderer(tokenizer).turn_ends() == {tokenizer.convert_tokens_to_ids("<|im_end|>")}
+    assert Renderer(tokenizer).turn_ends() == {
+        tokenizer.convert_tokens_to_ids("<|im_end|>")
+    }
 
 
 def test_a_template_that_refuses_a_role_is_one_clear_error(make):
     template = "{% if messages[0].role == 'system' %}{{ raise_exception('no system turn') }}{% endif %}x"
     renderer = Renderer(make.tokenizer(template=template), where="tiny")
 
-    with pytest.raises(TemplateError, match="tiny: the chat template refuses these messages: no system turn"):
+    with pytest.raises(
+        TemplateError,
+        match="tiny: the chat template refuses these messages: no system turn",
+    ):
         renderer.encode(QUESTION)
 
 
 def test_templates_beside_the_tokenizer_are_found(make, tmp_path):
-    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": "from json"}))
+    (tmp_path / "chat_template.json").write_text(
+        json.dumps({"chat_template": "from json"})
+    )
     assert template_in(tmp_path) == "from json"
 
     (tmp_path / "chat_template.jinja").write_text("from jinja")
@@ -192,20 +218,33 @@ def test_templates_beside_the_tokenizer_are_found(make, tmp_path):
 
 def test_a_template_may_be_given_as_text_or_as_a_file(tmp_path):
     (tmp_path / "own.jinja").write_text("{{ messages[0].content }}!")
-    (tmp_path / "own.json").write_text(json.dumps({"chat_template": "{{ messages[0].content }}?"}))
+    (tmp_path / "own.json").write_text(
+        json.dumps({"chat_template": "{{ messages[0].content }}?"})
+    )
 
     assert given_template(None, "tiny") is None
     assert given_template("{{ x }}", "tiny") == "{{ x }}"
-    assert given_template(str(tmp_path / "own.jinja"), "tiny") == "{{ messages[0].content }}!"
-    assert given_template(str(tmp_path / "own.json"), "tiny") == "{{ messages[0].content }}?"
+    assert (
+        given_template(str(tmp_path / "own.jinja"), "tiny")
+        == "{{ messages[0].content }}!"
+    )
+    assert (
+        given_template(str(tmp_path / "own.json"), "tiny")
+        == "{{ messages[0].content }}?"
+    )
 
 
 def test_a_template_that_is_neither_is_one_clear_error(tmp_path):
     (tmp_path / "words.txt").write_text("no template")
 
-    with pytest.raises(UsageError, match=r"tiny: chat_template='nofile.jinja' is no Jinja text, and no file .*; fix: "):
+    with pytest.raises(
+        UsageError,
+        match=r"tiny: chat_template='nofile.jinja' is no Jinja text, and no file .*; fix: ",
+    ):
         given_template("nofile.jinja", "tiny")
-    with pytest.raises(UsageError, match="nor does the file of that name hold any; fix: check the path"):
+    with pytest.raises(
+        UsageError, match="nor does the file of that name hold any; fix: check the path"
+    ):
         given_template(str(tmp_path / "words.txt"), "tiny")
     with pytest.raises(UsageError, match="no file to read it from"):
         given_template("word " * 500, "tiny")
@@ -220,7 +259,9 @@ def test_a_model_reads_the_file_its_template_is_given_as(llama_folder, tmp_path)
 
     assert model.shown(QUESTION) == "Why?!"
     assert model.identity["chat_template"] == "{{ messages[-1].content }}!"
-    with pytest.raises(UsageError, match=r"chat_template='nofile\.jinja' is no Jinja text"):
+    with pytest.raises(
+        UsageError, match=r"chat_template='nofile\.jinja' is no Jinja text"
+    ):
         LocalTransformers(str(llama_folder), chat_template="nofile.jinja")
 
 

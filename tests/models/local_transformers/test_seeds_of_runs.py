@@ -13,17 +13,27 @@ def texts(tmp_path, folder, **settings):
     """The texts of each sample and epoch."""
     generation = {"temperature": 1.0, "max_tokens": 12, "n": settings.pop("n")}
     output = tmp_path / "-".join(map(str, (generation["n"], *settings.values())))
-    task = assay.Task("t", dataset=ROWS, template="{{ question }}", scorers="exact_match")
-    assay.run(task, f"hf/{folder}", generation=generation, output=str(output), **settings)
+    task = assay.Task(
+        "t", dataset=ROWS, template="{{ question }}", scorers="exact_match"
+    )
+    assay.run(
+        task, f"hf/{folder}", generation=generation, output=str(output), **settings
+    )
     return {
-        (record.id, record.epoch): [candidate["text"] for candidate in record.output["candidates"]]
+        (record.id, record.epoch): [
+            candidate["text"] for candidate in record.output["candidates"]
+        ]
         for record in RunReader(output).outputs()
     }
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_more_candidates_begin_with_the_same_texts_and_all_differ(llama_folder, tmp_path, seed):
-    two, three = (texts(tmp_path, llama_folder, n=n, seed=seed, epochs=2) for n in (2, 3))
+def test_more_candidates_begin_with_the_same_texts_and_all_differ(
+    llama_folder, tmp_path, seed
+):
+    two, three = (
+        texts(tmp_path, llama_folder, n=n, seed=seed, epochs=2) for n in (2, 3)
+    )
 
     assert len(two) == 4
     assert {place: drawn[:2] for place, drawn in three.items()} == two

@@ -8,27 +8,49 @@ from assay.models.local_transformers import LocalTransformers
 pytestmark = pytest.mark.torch
 HEADER = "A header that is long enough to be worth keeping for all of the questions. "
 SIZES = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.2,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.2,
+}
 
 
 def configuration(name):
     import transformers
 
     if name == "mistral, a window of 24":
-        return transformers.MistralForCausalLM, transformers.MistralConfig(sliding_window=24, head_dim=8, **SIZES)
+        return transformers.MistralForCausalLM, transformers.MistralConfig(
+            sliding_window=24, head_dim=8, **SIZES
+        )
     if name == "gemma2, scores capped":
         config = transformers.Gemma2Config(
-            head_dim=8, sliding_window=24, attn_logit_softcapping=5.0, final_logit_softcapping=3.0, **SIZES
+            head_dim=8,
+            sliding_window=24,
+            attn_logit_softcapping=5.0,
+            final_logit_softcapping=3.0,
+            **SIZES,
         )
         config._attn_implementation = "eager"
         return transformers.Gemma2ForCausalLM, config
     if name == "qwen3":
-        return transformers.Qwen3ForCausalLM, transformers.Qwen3Config(head_dim=8, **SIZES)
+        return transformers.Qwen3ForCausalLM, transformers.Qwen3Config(
+            head_dim=8, **SIZES
+        )
     if name == "gpt2, learned positions":
-        small = {"vocab_size": 300, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512}
-        return transformers.GPT2LMHeadModel, transformers.GPT2Config(initializer_range=0.2, **small)
+        small = {
+            "vocab_size": 300,
+            "n_embd": 32,
+            "n_layer": 2,
+            "n_head": 4,
+            "n_positions": 512,
+        }
+        return transformers.GPT2LMHeadModel, transformers.GPT2Config(
+            initializer_range=0.2, **small
+        )
     if name == "bloom, positions in the scores":
         return transformers.BloomForCausalLM, transformers.BloomConfig(
             vocab_size=300, hidden_size=32, n_layer=2, n_head=4, initializer_range=0.2
@@ -38,7 +60,12 @@ def configuration(name):
     )
 
 
-SHARED = ["mistral, a window of 24", "gemma2, scores capped", "qwen3", "gpt2, learned positions"]
+SHARED = [
+    "mistral, a window of 24",
+    "gemma2, scores capped",
+    "qwen3",
+    "gpt2, learned positions",
+]
 PLAIN = ["bloom, positions in the scores", "mamba, a recurrent state"]
 
 
@@ -50,20 +77,32 @@ def test_every_architecture_gives_the_numbers_of_the_plain_model(name, make, tmp
     plain = make.model(kind, config)
     model = LocalTransformers(make.folder(tmp_path, plain, make.tokenizer()))
     contexts = [f"{HEADER}{'q' * n} {n}?" for n in range(4)]
-    weighed = [Request(Prompt((Message.of("", c),), continuations=(" yes", " no"))) for c in contexts]
-    asked = [Request(Prompt((Message.of("", c),)), GenerateOptions(max_tokens=6)) for c in contexts]
+    weighed = [
+        Request(Prompt((Message.of("", c),), continuations=(" yes", " no")))
+        for c in contexts
+    ]
+    asked = [
+        Request(Prompt((Message.of("", c),)), GenerateOptions(max_tokens=6))
+        for c in contexts
+    ]
 
     likelihoods = model.likelihood(weighed)
     answers = model.generate(asked)
 
-    assert (model._loaded.plain_because is None) == (name in SHARED), model._loaded.plain_because
+    assert (model._loaded.plain_because is None) == (name in SHARED), (
+        model._loaded.plain_because
+    )
     tokenizer = model._loaded.renderer.tokenizer
     for context, found, answer in zip(contexts, likelihoods, answers, strict=True):
         for text, likelihood in zip((" yes", " no"), found.likelihoods, strict=True):
             ids = tokenizer.encode(context + text)
             with torch.inference_mode():
-                logprobs = torch.log_softmax(plain(torch.tensor([ids])).logits[0].float(), -1)
-            wanted = sum(logprobs[at - 1, ids[at]].item() for at in range(len(context), len(ids)))
+                logprobs = torch.log_softmax(
+                    plain(torch.tensor([ids])).logits[0].float(), -1
+                )
+            wanted = sum(
+                logprobs[at - 1, ids[at]].item() for at in range(len(context), len(ids))
+            )
             assert likelihood.logprob == pytest.approx(wanted, abs=2e-4)
         ids = tokenizer.encode(context)
         for token in answer.candidates[0].token_ids:

@@ -20,18 +20,39 @@ def voice_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("voice")
     torch.manual_seed(0)
     config = VitsConfig(
-        vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, ffn_dim=16, flow_size=16,
-        spectrogram_bins=9, upsample_initial_channel=16, upsample_rates=[4, 4], upsample_kernel_sizes=[8, 8],
-        resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3]], prior_encoder_num_flows=1,
-        prior_encoder_num_wavenet_layers=1, posterior_encoder_num_wavenet_layers=1, wavenet_dilation_rate=1,
-        duration_predictor_filter_channels=8, duration_predictor_num_flows=1, duration_predictor_flow_bins=4,
+        vocab_size=40,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        ffn_dim=16,
+        flow_size=16,
+        spectrogram_bins=9,
+        upsample_initial_channel=16,
+        upsample_rates=[4, 4],
+        upsample_kernel_sizes=[8, 8],
+        resblock_kernel_sizes=[3],
+        resblock_dilation_sizes=[[1, 3]],
+        prior_encoder_num_flows=1,
+        prior_encoder_num_wavenet_layers=1,
+        posterior_encoder_num_wavenet_layers=1,
+        wavenet_dilation_rate=1,
+        duration_predictor_filter_channels=8,
+        duration_predictor_num_flows=1,
+        duration_predictor_flow_bins=4,
         depth_separable_num_layers=1,
-    )  # fmt: skip
+    )
     VitsModel(config).save_pretrained(folder)
-    letters = {letter: number for number, letter in enumerate(" abcdefghijklmnopqrstuvwxyz_")}
+    letters = {
+        letter: number for number, letter in enumerate(" abcdefghijklmnopqrstuvwxyz_")
+    }
     (folder / "vocab.json").write_text(json.dumps(letters))
     tokenizer = VitsTokenizer(
-        str(folder / "vocab.json"), pad_token="_", unk_token="_", language="eng", phonemize=False, is_uroman=False
+        str(folder / "vocab.json"),
+        pad_token="_",
+        unk_token="_",
+        language="eng",
+        phonemize=False,
+        is_uroman=False,
     )
     tokenizer.save_pretrained(folder)
     return folder
@@ -43,11 +64,16 @@ def voice(voice_folder):
 
 
 def say(text, **options):
-    return Request(Prompt((Message.of("user", text),), produces=("audio",)), GenerateOptions(**options))
+    return Request(
+        Prompt((Message.of("user", text),), produces=("audio",)),
+        GenerateOptions(**options),
+    )
 
 
 def test_a_text_becomes_a_sound_and_a_longer_text_a_longer_one(voice):
-    short, long = voice.generate([say("hello"), say("hello there how are you this morning")])
+    short, long = voice.generate(
+        [say("hello"), say("hello there how are you this morning")]
+    )
 
     sounds = [decode_audio(output.media[0]) for output in (short, long)]
     assert voice.abilities.produces == {"audio"}
@@ -67,10 +93,15 @@ def test_each_sound_of_a_text_is_drawn_by_its_own_seed_whatever_its_neighbours(v
 
 def test_two_voices_that_speak_at_once_say_what_each_says_alone(voice_folder):
     voices = [LocalTransformers(str(voice_folder)) for _ in range(2)]
-    texts = [[say(f"hello {name} {number}" * 2) for number in "abcdefghijklmno"] for name in ("one", "two")]
+    texts = [
+        [say(f"hello {name} {number}" * 2) for number in "abcdefghijklmno"]
+        for name in ("one", "two")
+    ]
 
     def said(at):
-        return [voices[at].generate([request])[0].media[0].digest for request in texts[at]]
+        return [
+            voices[at].generate([request])[0].media[0].digest for request in texts[at]
+        ]
 
     alone = [said(at) for at in (0, 1)]
     with ThreadPoolExecutor(2) as both:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.core import GenerateOptions, Message, Meter, MissingExtra, Prompt, Request, Text
+from assay.core import (
+    GenerateOptions,
+    Message,
+    Meter,
+    MissingExtra,
+    Prompt,
+    Request,
+    Text,
+)
 from assay.media import image_from
 from assay.models import build_model
 from assay.models.vllm_progress import bar_for
@@ -32,20 +40,30 @@ def served(vllm, llama_folder):
 
 
 def ask(text, **options):
-    return Request(Prompt((Message("user", (Text(text),)),)), GenerateOptions(**options), key=text)
+    return Request(
+        Prompt((Message("user", (Text(text),)),)), GenerateOptions(**options), key=text
+    )
 
 
 def weigh(text, *continuations):
-    return Request(Prompt((Message("", (Text(text),)),), continuations=continuations), key=text)
+    return Request(
+        Prompt((Message("", (Text(text),)),), continuations=continuations), key=text
+    )
 
 
 def test_the_texts_are_those_of_the_hf_backend(served, llama):
-    requests = [ask("hello"), ask("what is it?", max_tokens=5), ask("tell me", stop=("e",))]
+    requests = [
+        ask("hello"),
+        ask("what is it?", max_tokens=5),
+        ask("tell me", stop=("e",)),
+    ]
 
     ours, theirs = served.generate(requests), llama.generate(requests)
 
     assert [o.text for o in ours] == [o.text for o in theirs]
-    assert [o.usage.input_tokens for o in ours] == [o.usage.input_tokens for o in theirs]
+    assert [o.usage.input_tokens for o in ours] == [
+        o.usage.input_tokens for o in theirs
+    ]
     assert served._llm.calls == [("generate", 3)]
 
 
@@ -54,37 +72,56 @@ def test_a_stop_string_that_is_a_special_token_is_sent_by_its_id(served):
 
     params = served._params(ask("hello", stop=("<|im_start|>", "e", "\n")))
 
-    assert params.stop_token_ids == [served.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")]
+    assert params.stop_token_ids == [
+        served.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")
+    ]
     assert served._params(ask("hello", stop=("e",))).stop_token_ids is None
 
 
 def test_the_likelihoods_are_those_of_the_hf_backend(served, llama):
-    requests = [weigh("The cat", " sat", " flew away"), weigh("Two and two are", " four", " five", " a")]
+    requests = [
+        weigh("The cat", " sat", " flew away"),
+        weigh("Two and two are", " four", " five", " a"),
+    ]
 
     ours, theirs = served.likelihood(requests), llama.likelihood(requests)
 
     for own, other in zip(ours, theirs, strict=True):
-        assert [v.logprob for v in own.likelihoods] == pytest.approx([v.logprob for v in other.likelihoods], abs=1e-4)
-        assert [(v.greedy, v.tokens) for v in own.likelihoods] == [(v.greedy, v.tokens) for v in other.likelihoods]
+        assert [v.logprob for v in own.likelihoods] == pytest.approx(
+            [v.logprob for v in other.likelihoods], abs=1e-4
+        )
+        assert [(v.greedy, v.tokens) for v in own.likelihoods] == [
+            (v.greedy, v.tokens) for v in other.likelihoods
+        ]
     assert served._llm.calls == [("generate", 5)]
 
 
 def test_a_whole_text_is_weighed_in_windows(vllm, llama_folder, llama):
     short = build_model(f"vllm/{llama_folder}", {"context": 40})
     same = build_model(f"hf/{llama_folder}", {"context": 38})
-    whole = Request(Prompt((Message("", (Text("a long text " * 12),)),), rolling=True), key="w")
+    whole = Request(
+        Prompt((Message("", (Text("a long text " * 12),)),), rolling=True), key="w"
+    )
 
     [ours], [theirs] = short.likelihood([whole]), same.likelihood([whole])
 
     assert ours.likelihoods[0].tokens == theirs.likelihoods[0].tokens == 144
-    assert ours.likelihoods[0].logprob == pytest.approx(theirs.likelihoods[0].logprob, abs=1e-3)
+    assert ours.likelihoods[0].logprob == pytest.approx(
+        theirs.likelihoods[0].logprob, abs=1e-3
+    )
 
 
 def test_candidates_are_drawn_with_seeds_of_the_request(served):
-    drawn = served.generate([ask("hello", temperature=1.0, n=3), ask("hello", temperature=1.0, n=3)])
+    drawn = served.generate(
+        [ask("hello", temperature=1.0, n=3), ask("hello", temperature=1.0, n=3)]
+    )
 
-    assert len(drawn[0].candidates) == 3 and len({c.text for c in drawn[0].candidates}) > 1
-    assert [c.text for c in drawn[0].candidates] == [c.text for c in drawn[1].candidates]
+    assert (
+        len(drawn[0].candidates) == 3 and len({c.text for c in drawn[0].candidates}) > 1
+    )
+    assert [c.text for c in drawn[0].candidates] == [
+        c.text for c in drawn[1].candidates
+    ]
 
 
 def test_logprobs_come_with_their_alternatives(served):
@@ -94,15 +131,23 @@ def test_logprobs_come_with_their_alternatives(served):
     assert len(first.top) == 4 and first.logprob == max(value for _, value in first.top)
 
 
-def test_a_prompt_that_is_too_long_fails_alone_or_is_cut_and_counted(vllm, llama_folder):
+def test_a_prompt_that_is_too_long_fails_alone_or_is_cut_and_counted(
+    vllm, llama_folder
+):
     refusing = build_model(f"vllm/{llama_folder}", {"context": 60, "max_tokens": 8})
-    cutting = build_model(f"vllm/{llama_folder}", {"context": 60, "max_tokens": 8, "truncate": "left"})
+    cutting = build_model(
+        f"vllm/{llama_folder}", {"context": 60, "max_tokens": 8, "truncate": "left"}
+    )
     requests = [ask("hi"), ask("word " * 30)]
 
     fine, refused = refusing.generate(requests)
     _, cut = cutting.generate(requests)
 
-    assert fine.error is None and refused.error.kind == "context" and "truncate=left" in refused.error.message
+    assert (
+        fine.error is None
+        and refused.error.kind == "context"
+        and "truncate=left" in refused.error.message
+    )
     assert cut.error is None and cut.details["truncated_tokens"] > 100
     assert cut.usage.input_tokens == 60 - 8
     assert refusing.likelihood([weigh("word " * 30, " a")])[0].error.kind == "context"
@@ -127,24 +172,36 @@ def test_prompts_with_images_go_through_the_chat_with_their_bytes(served):
     from PIL import Image as pillow
 
     picture = image_from(pillow.new("RGB", (4, 4), "red"))
-    seen = Request(Prompt((Message("user", (picture, Text("what?"))),)), GenerateOptions(max_tokens=2), key="p")
+    seen = Request(
+        Prompt((Message("user", (picture, Text("what?"))),)),
+        GenerateOptions(max_tokens=2),
+        key="p",
+    )
 
     words, pictured = served.generate([ask("hello", max_tokens=2), seen])
 
     assert words.error is None and pictured.error is None
     [[message]] = served._llm.messages
-    assert message["content"][0]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert message["content"][0]["image_url"]["url"].startswith(
+        "data:image/png;base64,"
+    )
 
 
 def test_a_whole_run_goes_through_it(served, vllm, llama_folder, tmp_path):
-    rows = [{"question": f"{n}+1?", "options": ["3", "4"], "answer": "AB"[n - 2]} for n in (2, 3)]
+    rows = [
+        {"question": f"{n}+1?", "options": ["3", "4"], "answer": "AB"[n - 2]}
+        for n in (2, 3)
+    ]
 
     result = assay.run(
-        assay.Task("sums", dataset=rows, measures=("likelihood", "letter")), f"vllm/{llama_folder}",
+        assay.Task("sums", dataset=rows, measures=("likelihood", "letter")),
+        f"vllm/{llama_folder}",
         output=str(tmp_path / "run"),
-    )  # fmt: skip
+    )
 
-    assert result.status == "complete" and {r.protocol for r in result.results} == {"sums@letter_likelihood"}
+    assert result.status == "complete" and {r.protocol for r in result.results} == {
+        "sums@letter_likelihood"
+    }
 
 
 def test_json_is_promised_where_it_is_asked_for(served):
@@ -165,7 +222,11 @@ def test_without_vllm_the_line_that_installs_it_is_given(llama_folder, monkeypat
 def test_vllm_says_how_far_it_is_inside_a_batch(served, monkeypatch):
     meter, seen = Meter(), []
     usual = vllm_stand_in.LLM._one
-    monkeypatch.setattr(vllm_stand_in.LLM, "_one", lambda *args: (seen.append(meter.ended), usual(*args))[1])
+    monkeypatch.setattr(
+        vllm_stand_in.LLM,
+        "_one",
+        lambda *args: (seen.append(meter.ended), usual(*args))[1],
+    )
     served.report_to(meter)
 
     served.generate([ask("a", max_tokens=2), ask("b", max_tokens=2)])

@@ -79,35 +79,58 @@ class LLM:
         self._tokenizer = AutoTokenizer.from_pretrained(self.model)
         self._model = LlamaForCausalLM.from_pretrained(self.model).eval()
         longest = self.max_model_len or self._model.config.max_position_embeddings
-        self.llm_engine = SimpleNamespace(model_config=SimpleNamespace(max_model_len=longest))
+        self.llm_engine = SimpleNamespace(
+            model_config=SimpleNamespace(max_model_len=longest)
+        )
 
     def get_tokenizer(self):
         return self._tokenizer
 
-    def generate(self, prompts, sampling_params=None, *, use_tqdm: bool | Callable = True):
+    def generate(
+        self, prompts, sampling_params=None, *, use_tqdm: bool | Callable = True
+    ):
         self.calls.append(("generate", len(prompts)))
-        prompts = list(use_tqdm(prompts, desc="Adding requests")) if callable(use_tqdm) else prompts
+        prompts = (
+            list(use_tqdm(prompts, desc="Adding requests"))
+            if callable(use_tqdm)
+            else prompts
+        )
         alike = not isinstance(sampling_params, list)
         params = [sampling_params] * len(prompts) if alike else sampling_params
         longest = self.llm_engine.model_config.max_model_len
         for prompt in prompts:
             if len(prompt["prompt_token_ids"]) > longest - 1:
-                raise ValueError(f"the prompt is longer than the maximum model length of {longest}")
-        bar = use_tqdm(total=len(prompts), desc="Processed prompts", dynamic_ncols=True, postfix="")
+                raise ValueError(
+                    f"the prompt is longer than the maximum model length of {longest}"
+                )
+        bar = use_tqdm(
+            total=len(prompts), desc="Processed prompts", dynamic_ncols=True, postfix=""
+        )
         results = []
         for prompt, own in zip(prompts, params, strict=True):
             results.append(self._one(prompt["prompt_token_ids"], own))
-            bar.postfix = f"est. speed input: {1 / bar.format_dict['elapsed']:.2f} toks/s"
+            bar.postfix = (
+                f"est. speed input: {1 / bar.format_dict['elapsed']:.2f} toks/s"
+            )
             bar.update(1)
             if bar.n == len(prompts):
                 bar.refresh()
         bar.close()
         return results
 
-    def chat(self, messages, sampling_params=None, use_tqdm: bool | Callable = True, chat_template=None):
+    def chat(
+        self,
+        messages,
+        sampling_params=None,
+        use_tqdm: bool | Callable = True,
+        chat_template=None,
+    ):
         self.calls.append(("chat", len(messages)))
         self.messages = messages
-        texts = ["".join(p.get("text", "<image>") for m in said for p in m["content"]) for said in messages]
+        texts = [
+            "".join(p.get("text", "<image>") for m in said for p in m["content"])
+            for said in messages
+        ]
         prompts = [{"prompt_token_ids": self._tokenizer.encode(text)} for text in texts]
         return self.generate(prompts, sampling_params, use_tqdm=use_tqdm)
 
@@ -115,18 +138,36 @@ class LLM:
         import torch
 
         with torch.inference_mode():
-            scores = torch.log_softmax(self._model(torch.tensor([ids])).logits[0].float(), -1)
+            scores = torch.log_softmax(
+                self._model(torch.tensor([ids])).logits[0].float(), -1
+            )
         reported = None
         if params.prompt_logprobs is not None:
-            reported = [None, *(self._report(scores[at], ids[at + 1], 0) for at in range(len(ids) - 1))]
+            reported = [
+                None,
+                *(
+                    self._report(scores[at], ids[at + 1], 0)
+                    for at in range(len(ids) - 1)
+                ),
+            ]
         outputs = [self._write(list(ids), params, index) for index in range(params.n)]
-        return RequestOutput("1", None, list(ids), reported, outputs, num_cached_tokens=0)
+        return RequestOutput(
+            "1", None, list(ids), reported, outputs, num_cached_tokens=0
+        )
 
     def _report(self, scores, token, count):
-        chosen = {token: Logprob(scores[token].item(), int((scores > scores[token]).sum()) + 1, self._word(token))}
+        chosen = {
+            token: Logprob(
+                scores[token].item(),
+                int((scores > scores[token]).sum()) + 1,
+                self._word(token),
+            )
+        }
         for other in scores.topk(count).indices.tolist() if count else ():
             rank = int((scores > scores[other]).sum()) + 1
-            chosen.setdefault(other, Logprob(scores[other].item(), rank, self._word(other)))
+            chosen.setdefault(
+                other, Logprob(scores[other].item(), rank, self._word(other))
+            )
         return chosen
 
     def _word(self, token):
@@ -139,9 +180,13 @@ class LLM:
         start, logprobs, reason = len(ids), [], "length"
         for _ in range(params.max_tokens):
             with torch.inference_mode():
-                scores = torch.log_softmax(self._model(torch.tensor([ids])).logits[0, -1].float(), -1)
+                scores = torch.log_softmax(
+                    self._model(torch.tensor([ids])).logits[0, -1].float(), -1
+                )
             if params.temperature:
-                token = torch.multinomial((scores / params.temperature).softmax(-1), 1, generator=generator).item()
+                token = torch.multinomial(
+                    (scores / params.temperature).softmax(-1), 1, generator=generator
+                ).item()
             else:
                 token = scores.argmax().item()
             ids.append(token)

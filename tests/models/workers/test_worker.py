@@ -104,7 +104,12 @@ def test_nothing_is_started_before_the_first_question(echo):
 def test_an_image_travels_by_its_path_or_by_its_bytes(echo, tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG four")
 
-    output = ask(echo(), "look", Image(tmp_path / "a.png"), Image(b"\x89PNG\r\n\x1a\n" + bytes(300_000)))
+    output = ask(
+        echo(),
+        "look",
+        Image(tmp_path / "a.png"),
+        Image(b"\x89PNG\r\n\x1a\n" + bytes(300_000)),
+    )
 
     assert output.json["sizes"] == [9, 300_008]
 
@@ -120,7 +125,10 @@ def test_what_it_raises_is_the_failure_of_one_request(echo):
 
     output = ask(worker, {"do": "raise"})
 
-    assert output.error.kind == "exception" and "KeyError: 'cat' (echo.py:" in output.error.message
+    assert (
+        output.error.kind == "exception"
+        and "KeyError: 'cat' (echo.py:" in output.error.message
+    )
     assert ask(worker, "fine").json["calls"] == 2 and worker.starts == 1
 
 
@@ -145,7 +153,9 @@ def test_a_worker_that_dies_twice_fails_the_request_with_its_last_words(echo):
 
     output = ask(worker, {"do": "die"})
 
-    assert output.error.message.endswith("ended with status 3; its last words: segmentation fault, sort of")
+    assert output.error.message.endswith(
+        "ended with status 3; its last words: segmentation fault, sort of"
+    )
     assert worker.starts == 2 and not output.error.retryable
     assert ask(worker, "next").json["calls"] == 1
 
@@ -184,9 +194,14 @@ def test_a_class_that_cannot_be_built_is_tried_once_and_named(tmp_path):
 
     outputs = worker.generate([request("a"), request("b")])
 
-    assert all("cannot be built: ModuleNotFoundError: No module named" in o.error.message for o in outputs)
+    assert all(
+        "cannot be built: ModuleNotFoundError: No module named" in o.error.message
+        for o in outputs
+    )
     assert "(bad.py:3)" in outputs[0].error.message and worker.starts == 1
-    assert outputs[0].error.message.endswith("or python=PATH of an environment that has it")
+    assert outputs[0].error.message.endswith(
+        "or python=PATH of an environment that has it"
+    )
 
 
 def test_a_class_that_takes_too_long_to_build_is_given_up(tmp_path):
@@ -201,7 +216,11 @@ def test_a_class_that_takes_too_long_to_build_is_given_up(tmp_path):
 def test_an_interpreter_that_is_not_there_is_said(echo):
     message = ask(echo(python="/nowhere/python"), "x").error.message
 
-    assert "/nowhere/python: worker" in message and "cannot be started" in message and "fix: python:" in message
+    assert (
+        "/nowhere/python: worker" in message
+        and "cannot be started" in message
+        and "fix: python:" in message
+    )
 
 
 def test_another_version_of_the_protocol_is_refused_by_both_sides(echo, monkeypatch):
@@ -214,12 +233,25 @@ def test_another_version_of_the_protocol_is_refused_by_both_sides(echo, monkeypa
 
 def test_the_workers_side_needs_neither_assay_nor_anything_else(tmp_path):
     (tmp_path / "echo.py").write_text(ECHO)
-    hello = {"hello": PROTOCOL, "file": str(tmp_path / "echo.py"), "class": "Echo", "options": {}}
-    asked = {"id": 5, "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}
+    hello = {
+        "hello": PROTOCOL,
+        "file": str(tmp_path / "echo.py"),
+        "class": "Echo",
+        "options": {},
+    }
+    asked = {
+        "id": 5,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+    }
     lines = "".join(json.dumps(line) + "\n" for line in (hello, {"ping": 9}, asked))
 
     # -I -S: no site-packages, so that neither assay nor any other library can be imported.
-    done = subprocess.run([sys.executable, "-I", "-S", str(SERVE)], input=lines, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(SERVE)],
+        input=lines,
+        capture_output=True,
+        text=True,
+    )
 
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     assert replies[:2] == [{"hello": PROTOCOL, "ready": True}, {"pong": 9}]
@@ -238,7 +270,9 @@ def test_a_worker_ends_with_the_one_who_started_it(echo, tmp_path):
 
 def test_the_identity_follows_code_options_and_weights_and_nothing_else(tmp_path):
     path = tmp_path / "w.py"
-    path.write_text("class W:\n    def __init__(self, model, device='cpu'): ...\n    def answer(self, r): ...\n")
+    path.write_text(
+        "class W:\n    def __init__(self, model, device='cpu'): ...\n    def answer(self, r): ...\n"
+    )
     weights = tmp_path / "weights"
     weights.mkdir()
     (weights / "model.bin").write_bytes(b"one")
@@ -247,7 +281,9 @@ def test_the_identity_follows_code_options_and_weights_and_nothing_else(tmp_path
         return dict(Worker(f"{path}:W", **{"model": str(weights), **options}).identity)
 
     first = identity()
-    assert first == identity(device="cuda", python="/other/python", env={"A": "1"}, seconds=1)
+    assert first == identity(
+        device="cuda", python="/other/python", env={"A": "1"}, seconds=1
+    )
     assert str(tmp_path) not in json.dumps(first)
     (weights / "model.bin").write_bytes(b"other")
     assert identity()["weights"] != first["weights"]
@@ -258,20 +294,40 @@ def test_the_identity_follows_code_options_and_weights_and_nothing_else(tmp_path
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("worker/detecter", {}, "unknown worker 'detecter'; fix: did you mean 'detector'?"),
+        (
+            "worker/detecter",
+            {},
+            "unknown worker 'detecter'; fix: did you mean 'detector'?",
+        ),
         ("worker/detector", {}, "worker 'detector' needs the option 'model'"),
-        ("worker/detector", {"model": "x", "modle": 1}, "has no option 'modle'; fix: did you mean 'model'?"),
+        (
+            "worker/detector",
+            {"model": "x", "modle": 1},
+            "has no option 'modle'; fix: did you mean 'model'?",
+        ),
         ("worker/nowhere.py:A", {}, "nowhere.py: no such file"),
-        ("worker/{folder}/two.py", {}, "2 classes with `answer`: A, B; fix: FILE.py:Class"),
+        (
+            "worker/{folder}/two.py",
+            {},
+            "2 classes with `answer`: A, B; fix: FILE.py:Class",
+        ),
         ("worker/{folder}/two.py:C", {}, "no class 'C'"),
         ("worker/{folder}/two.py:D", {}, "class 'D' has no `answer`"),
         ("worker/{folder}/torn.py:A", {}, "not valid Python"),
-        ("worker/detector", {"model": "x", "env": "A"}, "option 'env' of a worker takes names and values"),
+        (
+            "worker/detector",
+            {"model": "x", "env": "A"},
+            "option 'env' of a worker takes names and values",
+        ),
     ],
 )
-def test_wrong_settings_are_said_before_anything_is_started(name, options, message, tmp_path):
+def test_wrong_settings_are_said_before_anything_is_started(
+    name, options, message, tmp_path
+):
     answers = "    def answer(self, request): ...\n"
-    (tmp_path / "two.py").write_text(f"class A:\n{answers}class B:\n{answers}class D:\n    x = 1\n")
+    (tmp_path / "two.py").write_text(
+        f"class A:\n{answers}class B:\n{answers}class D:\n    x = 1\n"
+    )
     (tmp_path / "torn.py").write_text("class A(:\n")
 
     with pytest.raises(UsageError) as caught:
@@ -288,8 +344,13 @@ def test_options_and_abilities_are_read_without_running_the_file(tmp_path):
 
     worker = build_model(f"worker/{tmp_path / 'w.py'}:W", {"model": "m"})
 
-    assert worker.source.known == {"model", "size"} and worker.source.required == ("model",)
-    assert (worker.abilities.accepts, worker.abilities.produces) == ({"audio"}, {"text"})
+    assert worker.source.known == {"model", "size"} and worker.source.required == (
+        "model",
+    )
+    assert (worker.abilities.accepts, worker.abilities.produces) == (
+        {"audio"},
+        {"text"},
+    )
 
 
 DETECTOR = '''
@@ -321,7 +382,9 @@ def drawn(tmp_path):
     def run(folder="run", **settings):
         log = tmp_path / "log"
         log.write_text("")
-        painter = Scripted(lambda request: Output.of(*[Image(kept.getvalue())] * request.options.n))
+        painter = Scripted(
+            lambda request: Output.of(*[Image(kept.getvalue())] * request.options.n)
+        )
         done = assay.run(
             geneval,
             painter,
@@ -341,13 +404,20 @@ def test_a_task_is_scored_by_a_worker_that_is_started_once(drawn):
 
     assert done.status == "complete" and started == 1
     by_tag = next(r for r in done.results if r.metric == "overall").groups["tag"]
-    assert by_tag["single_object"].value == by_tag["colors"].value == 1.0 and by_tag["counting"].value == 0.0
+    assert (
+        by_tag["single_object"].value == by_tag["colors"].value == 1.0
+        and by_tag["counting"].value == 0.0
+    )
 
 
 def test_a_second_run_starts_no_worker(drawn, tmp_path):
     first, _ = drawn()
     journal = tmp_path / "run" / "records.jsonl"
-    kept = [line for line in journal.read_bytes().splitlines(keepends=True) if b'"kind":"score"' not in line]
+    kept = [
+        line
+        for line in journal.read_bytes().splitlines(keepends=True)
+        if b'"kind":"score"' not in line
+    ]
     journal.write_bytes(b"".join(kept))
 
     second, started = drawn()
@@ -360,10 +430,18 @@ def test_four_equal_images_are_one_question_to_the_worker(drawn, tmp_path):
     drawn()
 
     lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").open()]
-    asked = [line for line in lines if line["kind"] == "output" and line["task"] == "geneval#detector"]
+    asked = [
+        line
+        for line in lines
+        if line["kind"] == "output" and line["task"] == "geneval#detector"
+    ]
     classes = {json.dumps(line["prompt"]) for line in asked}
     assert (
         len(asked)
         == len(classes)
-        == len(list(geneval.dataset.read(Path(assay.__file__).parent / geneval.dataset.mini)))
+        == len(
+            list(
+                geneval.dataset.read(Path(assay.__file__).parent / geneval.dataset.mini)
+            )
+        )
     )

@@ -17,10 +17,16 @@ WRONG = {
     "empty body": reply(b""),
     "no choices": reply(b'{"choices": []}'),
     "error in 200": reply(b'{"error": {"message": "CUDA out of memory"}}'),
-    "content 42": reply(b'{"choices": [{"message": {"role": "assistant", "content": 42}}]}'),
-    "server-sent events": reply(b'data: {"choices": []}\n\ndata: [DONE]\n\n', kind="text/event-stream"),
+    "content 42": reply(
+        b'{"choices": [{"message": {"role": "assistant", "content": 42}}]}'
+    ),
+    "server-sent events": reply(
+        b'data: {"choices": []}\n\ndata: [DONE]\n\n', kind="text/event-stream"
+    ),
     "cut body": reply(chat("1"))[:-9],
-    "500": reply(b'{"error": {"message": "no kernel image"}}', "500 Internal Server Error"),
+    "500": reply(
+        b'{"error": {"message": "no kernel image"}}', "500 Internal Server Error"
+    ),
     "502": reply(b"<html>Bad Gateway</html>", "502 Bad Gateway"),
     "garbled head": b"HTTP/1.1 200 OK\r\nContent-Length : 8\r\n\r\n{}",
     "garbled chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}",
@@ -72,16 +78,31 @@ def run(monkeypatch, tmp_path):
 
     monkeypatch.setattr(asyncio.events, "new_event_loop", Loop)
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-test")
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
 
     def go(script, count=12, model_args=None, **settings):
         server = Server(script)
         server.install(monkeypatch)
-        rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(count)]
+        rows = [
+            {"id": str(n), "question": f"say {n}", "answer": str(n)}
+            for n in range(count)
+        ]
         task = assay.Task("t", dataset=rows, scorers="exact_match")
-        model = {"model": "openai/m", "model_args": {"base_url": "https://server.test/v1", **(model_args or {})}}
-        result = assay.run(task, output=str(tmp_path / "run"), watcher=Silent(), **model, **settings)
+        model = {
+            "model": "openai/m",
+            "model_args": {"base_url": "https://server.test/v1", **(model_args or {})},
+        }
+        result = assay.run(
+            task, output=str(tmp_path / "run"), watcher=Silent(), **model, **settings
+        )
         return result, seconds[-1], server
 
     return go
@@ -89,34 +110,47 @@ def run(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("count", [1, 12])
 @pytest.mark.parametrize("name", WRONG)
-def test_only_wrong_replies_from_the_first_on_end_the_run_after_thirty_seconds(run, name, count):
+def test_only_wrong_replies_from_the_first_on_end_the_run_after_thirty_seconds(
+    run, name, count
+):
     result, seconds, _ = run(lambda now, number: (WRONG[name], 0.1), count)
 
     assert result.status == "failed" and 29 <= seconds <= 35
     assert "stopped: the server gave only wrong replies for 3" in result.notes[0]
-    assert SAID[name] in result.notes[0] and "--give_up_after SECONDS waits longer" in result.notes[0]
+    assert (
+        SAID[name] in result.notes[0]
+        and "--give_up_after SECONDS waits longer" in result.notes[0]
+    )
 
 
 @pytest.mark.parametrize("policy", ["continue", "0.9", "stop"])
 def test_the_error_budget_does_not_prolong_it(run, policy):
-    result, seconds, _ = run(lambda now, number: (WRONG["500"], 0.1), 400, on_error=policy)
+    result, seconds, _ = run(
+        lambda now, number: (WRONG["500"], 0.1), 400, on_error=policy
+    )
 
     assert result.status == "failed" and seconds <= 35
 
 
 @pytest.mark.parametrize(("limit", "least", "most"), [(5, 4.9, 8), (120, 119, 126)])
 def test_how_long_is_an_option_of_the_run(run, limit, least, most):
-    result, seconds, _ = run(lambda now, number: (WRONG["500"], 0.1), give_up_after=limit)
+    result, seconds, _ = run(
+        lambda now, number: (WRONG["500"], 0.1), give_up_after=limit
+    )
 
     assert result.status == "failed" and least <= seconds <= most
 
 
-LOADING = reply(b'{"error": {"code": 503, "message": "Loading model"}}', "503 Service Unavailable")
+LOADING = reply(
+    b'{"error": {"code": 503, "message": "Loading model"}}', "503 Service Unavailable"
+)
 BUSY = reply(b"{}", "429 Too Many Requests", "Retry-After: 40")
 
 
 @pytest.mark.parametrize(
-    "what", [(LOADING, 0.1), (BUSY, 0.1), (GOOD, 100)], ids=["503 while loading", "429 with Retry-After", "first byte"]
+    "what",
+    [(LOADING, 0.1), (BUSY, 0.1), (GOOD, 100)],
+    ids=["503 while loading", "429 with Retry-After", "first byte"],
 )
 def test_a_server_that_is_slow_busy_or_loading_is_waited_for(run, what):
     result, seconds, _ = run(lambda now, number: what if now < 90 else (GOOD, 0.1))
@@ -125,7 +159,10 @@ def test_a_server_that_is_slow_busy_or_loading_is_waited_for(run, what):
 
 
 def test_a_server_that_says_only_too_many_requests_and_names_no_wait_is_given_up(run):
-    spent = reply(b'{"error": {"message": "You exceeded your current quota"}}', "429 Too Many Requests")
+    spent = reply(
+        b'{"error": {"message": "You exceeded your current quota"}}',
+        "429 Too Many Requests",
+    )
 
     result, seconds, _ = run(lambda now, number: (spent, 0.1))
 
@@ -136,14 +173,22 @@ def test_a_server_that_says_only_too_many_requests_and_names_no_wait_is_given_up
 @pytest.mark.parametrize("what", [LOADING, BUSY], ids=["503", "429"])
 def test_wrong_replies_before_a_server_is_loading_do_not_count(run, what):
     def script(now, number):
-        return (WRONG["502"], 0.1) if now < 20 else (what, 0.1) if now < 70 else (GOOD, 0.1)
+        return (
+            (WRONG["502"], 0.1)
+            if now < 20
+            else (what, 0.1)
+            if now < 70
+            else (GOOD, 0.1)
+        )
 
     result, _, _ = run(script)
 
     assert result.status == "complete"
 
 
-def test_one_that_waits_for_its_first_byte_is_not_given_up_for_the_wrong_replies_to_others(run):
+def test_one_that_waits_for_its_first_byte_is_not_given_up_for_the_wrong_replies_to_others(
+    run,
+):
     def script(now, number):
         if number == 3 and now < 5:
             return GOOD, 50
@@ -164,7 +209,9 @@ def test_after_one_proper_answer_a_server_is_waited_for_as_long_as_ever(run):
 
 
 def test_a_server_that_never_says_anything_is_left_after_a_few_tries(run):
-    result, seconds, _ = run(lambda now, number: (GOOD, 3600), 4, model_args={"first_byte_timeout": 3})
+    result, seconds, _ = run(
+        lambda now, number: (GOOD, 3600), 4, model_args={"first_byte_timeout": 3}
+    )
 
     assert result.status == "failed" and seconds <= 45
     assert "no first byte within 3 s" in " ".join(result.notes)
@@ -174,20 +221,30 @@ def test_the_same_command_goes_on_once_the_server_is_mended(run):
     first, _, _ = run(lambda now, number: (WRONG["html"], 0.1))
     second, _, _ = run(lambda now, number: (GOOD, 0.1))
 
-    assert (first.status, second.status) == ("failed", "complete") and second[0].value == 1.0
+    assert (first.status, second.status) == ("failed", "complete") and second[
+        0
+    ].value == 1.0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("what", ["500", "html", "429", "gone"])
-def test_a_signal_while_all_wait_for_another_try_ends_the_run_at_once(run, number, what, tmp_path):
-    replies = {**WRONG, "429": reply(b"{}", "429 Too Many Requests", "Retry-After: 60"), "gone": None}
+def test_a_signal_while_all_wait_for_another_try_ends_the_run_at_once(
+    run, number, what, tmp_path
+):
+    replies = {
+        **WRONG,
+        "429": reply(b"{}", "429 Too Many Requests", "Retry-After: 60"),
+        "gone": None,
+    }
     sent = []
 
     def script(now, sample):
         if now < 2:
             return GOOD, 0.1
         if not sent:
-            asyncio.get_running_loop().call_later(10.0, lambda: (sent.append(now + 10.0), signal.raise_signal(number)))
+            asyncio.get_running_loop().call_later(
+                10.0, lambda: (sent.append(now + 10.0), signal.raise_signal(number))
+            )
             sent.append(None)
         return replies[what], 0.1
 
@@ -195,8 +252,13 @@ def test_a_signal_while_all_wait_for_another_try_ends_the_run_at_once(run, numbe
 
     assert result.status == "interrupted" and result.exit_code == 130
     assert seconds - sent[-1] < 1.0, "it waited for what was not in flight"
-    lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()]
-    assert all("error" not in line.get("output", {}) for line in lines), "what was not asked again has not failed"
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()
+    ]
+    assert all("error" not in line.get("output", {}) for line in lines), (
+        "what was not asked again has not failed"
+    )
 
 
 class BusyJudge(Server):
@@ -209,7 +271,9 @@ class BusyJudge(Server):
     async def _answer(self, number, writer):
         if self.stopped_at is None:
             self.stopped_at = asyncio.get_running_loop().time() + 10
-            asyncio.get_running_loop().call_at(self.stopped_at, signal.raise_signal, signal.SIGTERM)
+            asyncio.get_running_loop().call_at(
+                self.stopped_at, signal.raise_signal, signal.SIGTERM
+            )
         writer.write(BUSY)
         return True
 
@@ -219,12 +283,16 @@ async def four(request):
     return "4"
 
 
-def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(run, monkeypatch, tmp_path):
+def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(
+    run, monkeypatch, tmp_path
+):
     server = BusyJudge()
     server.install(monkeypatch)
     rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(6)]
     ended = []
-    monkeypatch.setattr(Silent, "stop", lambda self: ended.append(asyncio.get_running_loop().time()))
+    monkeypatch.setattr(
+        Silent, "stop", lambda self: ended.append(asyncio.get_running_loop().time())
+    )
 
     result = assay.run(
         assay.Task("t", dataset=rows, scorers="judge"),
@@ -237,5 +305,10 @@ def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(run,
 
     assert result.status == "interrupted", result.notes
     assert ended[0] - server.stopped_at < 1.0
-    lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()]
-    assert not [line for line in lines if line["kind"] == "score"], "no verdict was given, and none failed"
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()
+    ]
+    assert not [line for line in lines if line["kind"] == "score"], (
+        "no verdict was given, and none failed"
+    )

@@ -6,7 +6,15 @@ import inspect
 import pytest
 
 import assay
-from assay.core import Abilities, Candidate, Likelihood, Message, Output, Prompt, Request
+from assay.core import (
+    Abilities,
+    Candidate,
+    Likelihood,
+    Message,
+    Output,
+    Prompt,
+    Request,
+)
 from assay.runner.ask.calls import call_async, call_in_halves, call_model
 from assay.store import RunReader
 
@@ -69,11 +77,17 @@ def text(count):
 
 
 def pairs(count):
-    return [Request(Prompt((Message.of("user", f"q{at}"),), continuations=("a", "b"))) for at in range(count)]
+    return [
+        Request(Prompt((Message.of("user", f"q{at}"),), continuations=("a", "b")))
+        for at in range(count)
+    ]
 
 
 def rolling(count):
-    return [Request(Prompt((Message.of("", f"q{at}"),), rolling=True)) for at in range(count)]
+    return [
+        Request(Prompt((Message.of("", f"q{at}"),), rolling=True))
+        for at in range(count)
+    ]
 
 
 def ask_one(model, request):
@@ -84,18 +98,36 @@ def ask_one(model, request):
 
 SHAPES = {
     "nothing": (lambda _: None, f"Ready was given 1 request and returned None; {EACH}"),
-    "too few": (lambda _: [], f"Ready was given 1 request and returned 0 answers; {EACH}"),
-    "too many": (lambda requests: [RIGHT] * 2, f"Ready was given 1 request and returned 2 answers; {EACH}"),
-    "not listed": (lambda _: RIGHT, f"Ready was given 1 request and returned one Output, not a list of them; {EACH}"),
+    "too few": (
+        lambda _: [],
+        f"Ready was given 1 request and returned 0 answers; {EACH}",
+    ),
+    "too many": (
+        lambda requests: [RIGHT] * 2,
+        f"Ready was given 1 request and returned 2 answers; {EACH}",
+    ),
+    "not listed": (
+        lambda _: RIGHT,
+        f"Ready was given 1 request and returned one Output, not a list of them; {EACH}",
+    ),
     "a text": (lambda _: "x", f"Ready was given 1 request and returned 'x'; {EACH}"),
-    "a coroutine": (lambda _: coroutine(), "Ready returned a coroutine; declare it with `async def`"),
+    "a coroutine": (
+        lambda _: coroutine(),
+        "Ready returned a coroutine; declare it with `async def`",
+    ),
     "an async generator": (
         lambda _: async_generator(),
         f"Ready was given 1 request and returned an async generator; {EACH} in a list, {IN_A_LIST}",
     ),
-    "a None for an output": (lambda _: [None], f"Ready returned None for one request; {BUILT}"),
-    "a text for an output": (lambda _: ["x"], f"Ready returned 'x' for one request; {BUILT}"),
-}  # fmt: skip
+    "a None for an output": (
+        lambda _: [None],
+        f"Ready returned None for one request; {BUILT}",
+    ),
+    "a text for an output": (
+        lambda _: ["x"],
+        f"Ready returned 'x' for one request; {BUILT}",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", [Ready, Awaited])
@@ -106,7 +138,11 @@ def test_a_wrong_shape_is_one_line_that_says_what_was_returned(kind, requests, s
 
     output = ask_one(kind(returns), requests(1)[0])
 
-    assert (output.error.kind, output.error.message, output.error.retryable) == ("exception", line, False)
+    assert (output.error.kind, output.error.message, output.error.retryable) == (
+        "exception",
+        line,
+        False,
+    )
 
 
 @pytest.mark.parametrize("requests", [text, pairs])
@@ -123,11 +159,23 @@ def test_a_model_that_yields_where_it_should_return_is_told_so(requests):
         (Output(), NO_ANSWER),
         (WEIGHED, NO_ANSWER),
         (Output("x"), f"Ready returned an Output with 'x' for a candidate; {BUILT}"),
-        (Output((Candidate("x"),)), "Ready returned an Output with Candidate(parts='x'"),
-        (Output((Candidate(("x",)),)), "Ready returned an Output with Candidate(parts=('x',)"),
+        (
+            Output((Candidate("x"),)),
+            "Ready returned an Output with Candidate(parts='x'",
+        ),
+        (
+            Output((Candidate(("x",)),)),
+            "Ready returned an Output with Candidate(parts=('x',)",
+        ),
     ],
-    ids=["empty", "weights", "a text for candidates", "a text for parts", "a text for a part"],
-)  # fmt: skip
+    ids=[
+        "empty",
+        "weights",
+        "a text for candidates",
+        "a text for parts",
+        "a text for a part",
+    ],
+)
 def test_an_output_without_an_answer_is_no_wrong_answer(kind, returned, line):
     output = ask_one(kind(lambda _: [returned]), text(1)[0])
 
@@ -139,10 +187,26 @@ def test_an_output_without_an_answer_is_no_wrong_answer(kind, returned, line):
     ("returned", "expected", "line"),
     [
         (RIGHT, "exception", "Ready weighed 0 of 2 continuations"),
-        (Output(likelihoods=(Likelihood(-1.0),)), "exception", "Ready weighed 1 of 2 continuations"),
-        (Output(likelihoods=(-1.0, -2.0)), "exception", "Ready returned -1.0 for continuation 1; return one log-"),
-        (Output(likelihoods=(Likelihood(-1.0), Likelihood(float("nan")))), "non_finite", "Ready returned nan for"),
-        (Output(likelihoods=(Likelihood(0.5), Likelihood(-1.0))), "exception", "Ready returned 0.5 for continuation 1"),
+        (
+            Output(likelihoods=(Likelihood(-1.0),)),
+            "exception",
+            "Ready weighed 1 of 2 continuations",
+        ),
+        (
+            Output(likelihoods=(-1.0, -2.0)),
+            "exception",
+            "Ready returned -1.0 for continuation 1; return one log-",
+        ),
+        (
+            Output(likelihoods=(Likelihood(-1.0), Likelihood(float("nan")))),
+            "non_finite",
+            "Ready returned nan for",
+        ),
+        (
+            Output(likelihoods=(Likelihood(0.5), Likelihood(-1.0))),
+            "exception",
+            "Ready returned 0.5 for continuation 1",
+        ),
     ],
     ids=["none", "too few", "numbers", "nan", "a probability"],
 )
@@ -153,9 +217,15 @@ def test_weights_that_are_none_are_not_compared(kind, returned, expected, line):
 
 
 @pytest.mark.parametrize("kind", [Ready, Awaited])
-@pytest.mark.parametrize("listed", [list, tuple, iter, lambda outputs: (output for output in outputs)])
+@pytest.mark.parametrize(
+    "listed", [list, tuple, iter, lambda outputs: (output for output in outputs)]
+)
 def test_what_can_be_listed_is_taken_as_it_comes(kind, listed):
-    one, other, whole = Output.of("x"), Output(likelihoods=WEIGHED.likelihoods), Output(likelihoods=(Likelihood(-3.0),))
+    one, other, whole = (
+        Output.of("x"),
+        Output(likelihoods=WEIGHED.likelihoods),
+        Output(likelihoods=(Likelihood(-3.0),)),
+    )
 
     assert ask_one(kind(lambda _: listed([one])), text(1)[0]) is one
     assert ask_one(kind(lambda _: listed([other])), pairs(1)[0]) is other
@@ -196,10 +266,16 @@ def test_a_generator_that_raises_is_asked_again_in_halves():
 
 
 @pytest.mark.parametrize("kind", [Ready, Awaited])
-def test_a_run_counts_outputs_without_an_answer_as_failures_of_the_model(kind, tmp_path):
+def test_a_run_counts_outputs_without_an_answer_as_failures_of_the_model(
+    kind, tmp_path
+):
     rows = [{"id": f"s{at}", "question": "?", "answer": "x"} for at in range(3)]
 
-    assay.run(assay.Task("qa", rows), kind(lambda requests: [Output()] * len(requests)), output=str(tmp_path / "run"))
+    assay.run(
+        assay.Task("qa", rows),
+        kind(lambda requests: [Output()] * len(requests)),
+        output=str(tmp_path / "run"),
+    )
 
     result = RunReader(tmp_path / "run").summary["results"][0]
     assert result["value"] is None and result["outcomes"] == {"model_error": 3}
@@ -222,7 +298,10 @@ class Weighing:
 
 def test_a_batch_of_questions_and_texts_to_weigh_is_two_calls_of_one_kind_each():
     written = [Request(Prompt((Message.of("user", word),))) for word in "ab"]
-    weighed = [Request(Prompt((Message.of("user", word),), continuations=("x",))) for word in "cd"]
+    weighed = [
+        Request(Prompt((Message.of("user", word),), continuations=("x",)))
+        for word in "cd"
+    ]
 
     outputs = call_model(Weighing(), [written[0], weighed[0], weighed[1], written[1]])
 

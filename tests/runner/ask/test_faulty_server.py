@@ -29,19 +29,29 @@ def run(monkeypatch, tmp_path):
 
     def go(server: FaultyServer, count: int = COUNT, **settings):
         server.install(monkeypatch)
-        rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(count)]
+        rows = [
+            {"id": str(n), "question": f"say {n}", "answer": str(n)}
+            for n in range(count)
+        ]
         task = assay.Task("t", dataset=rows, scorers="exact_match")
         settings = {"on_error": "continue", "watcher": Silent(), **settings}
-        model = {"model": "openai/m", "model_args": {"base_url": "https://server.test/v1"}}
+        model = {
+            "model": "openai/m",
+            "model_args": {"base_url": "https://server.test/v1"},
+        }
         return assay.run(task, output=str(tmp_path / "run"), **model, **settings)
 
     return go
 
 
 def scores(run: Path) -> dict[str, tuple[str, float | None]]:
-    lines = (json.loads(line) for line in (run / "records.jsonl").read_bytes().splitlines())
+    lines = (
+        json.loads(line) for line in (run / "records.jsonl").read_bytes().splitlines()
+    )
     return {
-        line["id"]: (line["outcome"], line["values"].get("exact_match")) for line in lines if line["kind"] == "score"
+        line["id"]: (line["outcome"], line["values"].get("exact_match"))
+        for line in lines
+        if line["kind"] == "score"
     }
 
 
@@ -51,7 +61,10 @@ def expected(number: str, fault: str) -> tuple[str, float | None]:
         return "model_error", None
     if fault == "null_cut_by_length":
         return "truncated", 0.0
-    return "scored", 0.0 if fault == "empty_text" else 1.0  # silence that the model chose is its answer
+    return (
+        "scored",
+        0.0 if fault == "empty_text" else 1.0,
+    )  # silence that the model chose is its answer
 
 
 def test_two_thousand_requests_through_all_faults(run, tmp_path):
@@ -60,10 +73,14 @@ def test_two_thousand_requests_through_all_faults(run, tmp_path):
 
     result = run(server)
 
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (1024 if sys.platform == "linux" else 2**20)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (
+        1024 if sys.platform == "linux" else 2**20
+    )
     assert set(ASKED_FOR) <= set(server.faults), "a fault never happened"
     found = scores(tmp_path / "run")
-    assert found == {number: expected(number, fault) for number, fault in server.last.items()}
+    assert found == {
+        number: expected(number, fault) for number, fault in server.last.items()
+    }
     assert len(found) == COUNT and result.status == "partial"
     answered = sum(outcome != "model_error" for outcome, _ in found.values())
     assert server.attempts / answered <= 1.5
@@ -80,7 +97,9 @@ def test_an_outage_of_two_minutes_costs_nobody_his_answer_and_is_said(run):
     result = run(server, 400, concurrency=32, watcher=watcher)
 
     assert result.status == "complete" and result[0].value == 1.0
-    assert server.attempts == 400 + 32  # those that were in flight; nobody else knocked at a closed door for long
+    assert (
+        server.attempts == 400 + 32
+    )  # those that were in flight; nobody else knocked at a closed door for long
     assert sum("the server seems to be gone" in line for line in watcher.lines) == 1
     assert not any("seems to be gone" in note for note in result.notes)
 
@@ -115,7 +134,10 @@ def test_a_revoked_key_stops_the_run_at_once_and_nothing_is_lost(run):
 
     completed = run(renewed)
 
-    assert stopped.status == "failed" and "refused the key 3 times in a row" in stopped.notes[0]
+    assert (
+        stopped.status == "failed"
+        and "refused the key 3 times in a row" in stopped.notes[0]
+    )
     assert revoked.after_refusal <= 5
     assert completed.status == "complete" and completed[0].value == 1.0
     assert len(revoked.served) + renewed.attempts == COUNT
@@ -123,13 +145,17 @@ def test_a_revoked_key_stops_the_run_at_once_and_nothing_is_lost(run):
 
 @pytest.mark.parametrize("seconds", [60.0, 1200.0])
 @pytest.mark.parametrize("point", [1, 150, 399])
-def test_a_client_that_was_put_to_sleep_in_the_middle_asks_again_only_what_it_missed(run, point, seconds):
+def test_a_client_that_was_put_to_sleep_in_the_middle_asks_again_only_what_it_missed(
+    run, point, seconds
+):
     server = FaultyServer(freeze=(point, seconds))
 
     result = run(server, 400, concurrency=32)
 
     assert result.status == "complete" and result[0].value == 1.0
-    assert server.attempts <= 400 + 32  # at worst every answer that was on its way when it fell asleep
+    assert (
+        server.attempts <= 400 + 32
+    )  # at worst every answer that was on its way when it fell asleep
 
 
 class Silence:
@@ -154,13 +180,22 @@ class Silence:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_waits_ten_seconds_for_answers_that_do_not_come(monkeypatch, tmp_path, number, heeded_hangup):
+def test_a_signal_waits_ten_seconds_for_answers_that_do_not_come(
+    monkeypatch, tmp_path, number, heeded_hangup
+):
     monkeypatch.setattr(asyncio.events, "new_event_loop", VirtualLoop)
     rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(20)]
     model = Silence(number)
 
-    result = assay.run(assay.Task("t", dataset=rows, scorers="exact_match"), model, output=str(tmp_path / "run"))
+    result = assay.run(
+        assay.Task("t", dataset=rows, scorers="exact_match"),
+        model,
+        output=str(tmp_path / "run"),
+    )
 
     assert result.status == "interrupted" and result.exit_code == 130
     assert 9.9 <= model.seconds <= 10.1
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["status"] == "interrupted"
+    assert (
+        json.loads((tmp_path / "run" / "summary.json").read_text())["status"]
+        == "interrupted"
+    )

@@ -24,7 +24,9 @@ class Small:
 
     def generate(self, requests):
         self.sizes.append(len(requests))
-        if len(requests) > self.room or any(int(request.id) in self.poisoned for request in requests):
+        if len(requests) > self.room or any(
+            int(request.id) in self.poisoned for request in requests
+        ):
             raise RuntimeError("CUDA error: Out of memory")
         return [Output.of("x") for _ in requests]
 
@@ -68,8 +70,12 @@ def test_a_users_class_that_has_no_room_for_its_batch_learns_its_size_too(tmp_pa
     # Which batches are prepared before the first one failed is a matter of threads; that few of them fail is not.
     assert result.status == "complete" and result[0].n == 64
     for sizes in (load_file(tmp_path / "mine.py").Mine.sizes, ours.sizes):
-        assert sizes.count(16) <= 2, "the first batch, and the one that was prepared meanwhile"
-        assert sum(size > 4 for size in sizes) < 3 * 64 / 16, "each batch of 16 tried in three sizes that do not fit"
+        assert sizes.count(16) <= 2, (
+            "the first batch, and the one that was prepared meanwhile"
+        )
+        assert sum(size > 4 for size in sizes) < 3 * 64 / 16, (
+            "each batch of 16 tried in three sizes that do not fit"
+        )
 
 
 class Narrow(Small):
@@ -78,7 +84,10 @@ class Narrow(Small):
     def generate(self, requests):
         self.sizes.append(len(requests))
         poisoned = any(int(request.id) in self.poisoned for request in requests)
-        if poisoned or sum(len(request.messages[-1].text) for request in requests) > self.room:
+        if (
+            poisoned
+            or sum(len(request.messages[-1].text) for request in requests) > self.room
+        ):
             raise RuntimeError("CUDA error: Out of memory")
         return [Output.of("x") for _ in requests]
 
@@ -86,7 +95,10 @@ class Narrow(Small):
 def test_batches_are_halved_by_what_is_in_them_with_at_most_twice_the_calls(tmp_path):
     rng = random.Random(13)
     lengths = [rng.choice((30, 300)) if n // 40 % 2 else 30 for n in range(COUNT)]
-    rows = [{"id": str(n), "question": "q" * length, "answer": "x"} for n, length in enumerate(lengths)]
+    rows = [
+        {"id": str(n), "question": "q" * length, "answer": "x"}
+        for n, length in enumerate(lengths)
+    ]
     task = assay.Task("t", dataset=rows, scorers="exact_match")
     roomy = Narrow(16, 10**9)
     assay.run(task, roomy, output=str(tmp_path / "roomy"))
@@ -122,7 +134,9 @@ def test_a_batch_that_had_no_room_once_grows_back_one_by_one(tmp_path):
     result = run(tmp_path, model, 1000)
 
     assert result.status == "complete"
-    assert model.sizes[13:25] == list(range(4, 16))  # then what had no room is left alone for a while
+    assert model.sizes[13:25] == list(
+        range(4, 16)
+    )  # then what had no room is left alone for a while
     assert 16 in model.sizes[25:]
 
 

@@ -44,7 +44,9 @@ def run(folder, model, *names, watcher=None, **settings):
 def test_faults_are_said_once_for_a_model_before_it_is_asked(tmp_path):
     watcher, model = Silent(), Reader()
 
-    done = run(tmp_path, model, "qa", "more", watcher=watcher, options={"stop": ("###",)})
+    done = run(
+        tmp_path, model, "qa", "more", watcher=watcher, options={"stop": ("###",)}
+    )
 
     assert watcher.lines == [WARNING]
     assert list(done.notes) == [WARNING] and done.status == "complete"
@@ -67,7 +69,9 @@ def test_a_prompt_that_cannot_be_looked_at_stops_no_run(tmp_path):
     done = run(tmp_path, model, watcher=watcher)
 
     assert done.status == "complete" and done.notes == ()
-    assert watcher.lines == ["Reader: the prompts of qa were not looked at: no tokenizer"]
+    assert watcher.lines == [
+        "Reader: the prompts of qa were not looked at: no tokenizer"
+    ]
 
 
 FAULT = "warning: Reader: the prompt begins with two beginning-of-sequence tokens"
@@ -113,7 +117,9 @@ def reader_file(folder):
 def twice(engine):
     """Asks for two things, one after the other."""
     for text in ("first", "second"):
-        engine.generate([Prompt((Message.of("user", text),))], GenerateOptions(stop=("###",)))
+        engine.generate(
+            [Prompt((Message.of("user", text),))], GenerateOptions(stop=("###",))
+        )
     return {"asked": 2}
 
 
@@ -133,11 +139,17 @@ DRIVEN = pytest.mark.parametrize("is_driven", [False, True], ids=["rows", "drive
 
 @DRIVEN
 @pytest.mark.parametrize("replicas", [None, 1, 2])
-def test_a_model_that_looks_only_when_it_is_loaded_warns_wherever_that_is(tmp_path: Path, is_driven, replicas):
+def test_a_model_that_looks_only_when_it_is_loaded_warns_wherever_that_is(
+    tmp_path: Path, is_driven, replicas
+):
     watcher, model = Silent(), reader_file(tmp_path)
 
     done = assay.run(
-        driven_or_not(is_driven), model, output=str(tmp_path / "run"), watcher=watcher, replicas=replicas
+        driven_or_not(is_driven),
+        model,
+        output=str(tmp_path / "run"),
+        watcher=watcher,
+        replicas=replicas,
     )
 
     hint = "" if is_driven else " (--dry_run shows the first prompt)"
@@ -154,9 +166,17 @@ def test_a_replica_that_cannot_look_stops_no_run(tmp_path: Path, is_driven):
     watcher, model = Silent(), reader_file(tmp_path)
     (tmp_path / "broken").touch()
 
-    done = assay.run(driven_or_not(is_driven), model, output=str(tmp_path / "run"), watcher=watcher, replicas=1)
+    done = assay.run(
+        driven_or_not(is_driven),
+        model,
+        output=str(tmp_path / "run"),
+        watcher=watcher,
+        replicas=1,
+    )
 
-    assert done.status == "complete" and not any("warning" in note for note in done.notes)
+    assert done.status == "complete" and not any(
+        "warning" in note for note in done.notes
+    )
     [line] = [one for one in watcher.lines if "not looked at" in one]
     assert "the prompts of qa were not looked at: " in line and "no tokenizer" in line
 
@@ -166,17 +186,30 @@ def test_replicas_that_find_nothing_wrong_say_nothing(tmp_path: Path, is_driven)
     watcher, model = Silent(), reader_file(tmp_path)
     (tmp_path / "fine").touch()
 
-    done = assay.run(driven_or_not(is_driven), model, output=str(tmp_path / "run"), watcher=watcher, replicas=1)
+    done = assay.run(
+        driven_or_not(is_driven),
+        model,
+        output=str(tmp_path / "run"),
+        watcher=watcher,
+        replicas=1,
+    )
 
-    warnings = [note for note in done.notes if "all 6 samples have the target" not in note]
+    warnings = [
+        note for note in done.notes if "all 6 samples have the target" not in note
+    ]
     assert warnings == [] and (tmp_path / "looked").exists()
 
 
 def test_two_tasks_in_the_same_replicas_are_each_looked_at(tmp_path: Path):
     rows = [{"id": "s", "question": "q", "answer": "x"}]
-    tasks = [assay.Task("one", rows), assay.Task("two", [{**rows[0], "question": "other"}])]
+    tasks = [
+        assay.Task("one", rows),
+        assay.Task("two", [{**rows[0], "question": "other"}]),
+    ]
 
-    done = assay.run(tasks, reader_file(tmp_path), output=str(tmp_path / "run"), replicas=1)
+    done = assay.run(
+        tasks, reader_file(tmp_path), output=str(tmp_path / "run"), replicas=1
+    )
 
     assert (tmp_path / "looked").read_text() == "q []\nother []\n"
     assert len([note for note in done.notes if note.startswith("warning")]) == 1
@@ -185,7 +218,9 @@ def test_two_tasks_in_the_same_replicas_are_each_looked_at(tmp_path: Path):
 def test_what_a_driver_asks_of_a_model_at_hand_is_looked_at_once(tmp_path):
     watcher, model = Silent(), Reader()
 
-    done = assay.run(driven_or_not(True), model, output=str(tmp_path / "run"), watcher=watcher)
+    done = assay.run(
+        driven_or_not(True), model, output=str(tmp_path / "run"), watcher=watcher
+    )
 
     assert list(done.notes) == [FAULT] == watcher.lines
     assert model.looked_at == ["first"] and model.stops == [("###",)]

@@ -10,7 +10,16 @@ import pytest
 from virtual_time import run_virtually
 
 import assay
-from assay.core import Abilities, ErrorInfo, Message, Output, Prompt, Request, Sample, Text
+from assay.core import (
+    Abilities,
+    ErrorInfo,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+)
 from assay.runner.ask.limiter import Limiter
 from assay.runner.ask.outage import Outage
 from assay.runner.ask.retry import Patience, RetryPolicy
@@ -45,7 +54,9 @@ class Endpoint:
     async def generate(self, requests):
         (request,) = requests
         self.attempts.append((request.id, asyncio.get_running_loop().time()))
-        output, seconds = self.reply(request, sum(1 for id, _ in self.attempts if id == request.id))
+        output, seconds = self.reply(
+            request, sum(1 for id, _ in self.attempts if id == request.id)
+        )
         await asyncio.sleep(seconds)
         return [output]
 
@@ -63,7 +74,9 @@ class Batched:
 
     def generate(self, requests):
         self.attempts += [request.id for request in requests]
-        return [self.reply(request, self.attempts.count(request.id)) for request in requests]
+        return [
+            self.reply(request, self.attempts.count(request.id)) for request in requests
+        ]
 
 
 def request(number):
@@ -74,7 +87,9 @@ def ask(model, count, **settings):
     desk = Desk()
 
     async def main():
-        work = Work(iter([Job(Sample(str(n)), request(n), order=n) for n in range(count)]))
+        work = Work(
+            iter([Job(Sample(str(n)), request(n), order=n) for n in range(count)])
+        )
         await Scheduler(model, **settings).run(work, desk)
         return asyncio.get_running_loop().time()
 
@@ -108,13 +123,17 @@ def test_the_rate_settles_within_a_tenth_of_what_the_server_serves():
                 attempt = 0
             else:
                 limiter.throttled(clock())
-                delay = RetryPolicy().delay(ErrorInfo("rate_limit", "slow down"), attempt, rng)
+                delay = RetryPolicy().delay(
+                    ErrorInfo("rate_limit", "slow down"), attempt, rng
+                )
                 await asyncio.sleep(delay)
                 attempt += 1
 
     async def main():
         limiter = Limiter(100)
-        await asyncio.gather(*[client(limiter, asyncio.get_running_loop().time) for _ in range(100)])
+        await asyncio.gather(
+            *[client(limiter, asyncio.get_running_loop().time) for _ in range(100)]
+        )
 
     run_virtually(main())
 
@@ -187,7 +206,14 @@ def test_retry_after_is_waited_for():
 
 @pytest.mark.parametrize(
     ("asked", "least", "most"),
-    [(5.0, 5.0, 6.0), (86_400.0, 600.0, 601.0), (0.0, 0.0, 1.0), (-3.0, 0.0, 1.0), (math.nan, 0.0, 1.0), (None, 0, 1)],
+    [
+        (5.0, 5.0, 6.0),
+        (86_400.0, 600.0, 601.0),
+        (0.0, 0.0, 1.0),
+        (-3.0, 0.0, 1.0),
+        (math.nan, 0.0, 1.0),
+        (None, 0, 1),
+    ],
 )
 def test_what_a_server_asks_for_is_obeyed_within_reason(asked, least, most):
     error = ErrorInfo("rate_limit", "429", retry_after=asked)
@@ -200,14 +226,22 @@ def test_what_a_server_asks_for_is_obeyed_within_reason(asked, least, most):
 def test_delays_grow_with_full_jitter_up_to_a_minute():
     error = ErrorInfo("http", "500")
     for attempt in range(12):
-        delays = [RetryPolicy().delay(error, attempt, random.Random(seed)) for seed in range(200)]
+        delays = [
+            RetryPolicy().delay(error, attempt, random.Random(seed))
+            for seed in range(200)
+        ]
         highest = min(60.0, 2.0**attempt)
         assert max(delays) <= highest
         assert min(delays) < 0.1 * highest and max(delays) > 0.9 * highest
 
 
 def test_what_cannot_pass_is_not_tried_again():
-    model = Endpoint(lambda request, attempt: (Output.failed("http", "400 bad request", retryable=False), 0.1))
+    model = Endpoint(
+        lambda request, attempt: (
+            Output.failed("http", "400 bad request", retryable=False),
+            0.1,
+        )
+    )
 
     answers, _ = ask(model, 3)
 
@@ -216,7 +250,9 @@ def test_what_cannot_pass_is_not_tried_again():
 
 
 def test_an_answer_nobody_can_read_is_given_up_after_ten_tries():
-    model = Endpoint(lambda request, attempt: (Output.failed("bad_response", "half of it"), 0.0))
+    model = Endpoint(
+        lambda request, attempt: (Output.failed("bad_response", "half of it"), 0.0)
+    )
 
     answers, _ = ask(model, 1, policy=RetryPolicy(wrong_seconds=math.inf))
 
@@ -225,39 +261,59 @@ def test_an_answer_nobody_can_read_is_given_up_after_ten_tries():
 
 
 @pytest.mark.parametrize("concurrency", [1, 32])
-def test_a_server_that_is_gone_is_looked_for_by_one_at_a_time_and_given_up_after_ten_minutes(concurrency):
-    model = Endpoint(lambda request, attempt: (Output.failed("connection", "refused"), 0.0))
+def test_a_server_that_is_gone_is_looked_for_by_one_at_a_time_and_given_up_after_ten_minutes(
+    concurrency,
+):
+    model = Endpoint(
+        lambda request, attempt: (Output.failed("connection", "refused"), 0.0)
+    )
     said = []
 
     answers, seconds = ask(model, 64, concurrency=concurrency, say=said.append)
 
-    assert len(answers) == 64 and all(output.error.kind == "connection" for _, output in answers)
+    assert len(answers) == 64 and all(
+        output.error.kind == "connection" for _, output in answers
+    )
     assert 600 <= seconds <= 660
-    assert len(model.attempts) <= 64 + 32 + 60  # a knock for each, those in flight, and four a minute
+    assert (
+        len(model.attempts) <= 64 + 32 + 60
+    )  # a knock for each, those in flight, and four a minute
     assert said[-1] == "the server has not answered yet: refused"
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 32])
 @pytest.mark.parametrize("kind", ["connection", "http", "tls"])
-def test_a_server_that_is_gone_for_minutes_costs_no_request_its_tries(concurrency, kind):
+def test_a_server_that_is_gone_for_minutes_costs_no_request_its_tries(
+    concurrency, kind
+):
     def reply(request, attempt):
         gone = 10 <= asyncio.get_running_loop().time() < 310
-        return (Output.failed(kind, "gone"), 0.1) if gone else (Output.of(request.id), 1.0)
+        return (
+            (Output.failed(kind, "gone"), 0.1) if gone else (Output.of(request.id), 1.0)
+        )
 
     said = []
-    answers, seconds = ask(Endpoint(reply), 100, concurrency=concurrency, say=said.append)
+    answers, seconds = ask(
+        Endpoint(reply), 100, concurrency=concurrency, say=said.append
+    )
 
     assert all(output.text == job.sample.id for job, output in answers)
     assert seconds <= 310 + 16 + 100 / concurrency + 2
     gone_at_all = 100 / concurrency > 10
-    assert ("the server seems to be gone, waiting up to 10 min for it: gone" in said) == gone_at_all
+    assert (
+        "the server seems to be gone, waiting up to 10 min for it: gone" in said
+    ) == gone_at_all
 
 
 @pytest.mark.parametrize("away", [300, 480])
 def test_a_host_that_takes_no_call_for_minutes_costs_no_request_its_tries(away):
     def reply(request, attempt):
         gone = 10 <= asyncio.get_running_loop().time() < 10 + away
-        return (Output.failed("connection", "no connection within 10 s"), 10.0) if gone else (Output.of("yes"), 1.0)
+        return (
+            (Output.failed("connection", "no connection within 10 s"), 10.0)
+            if gone
+            else (Output.of("yes"), 1.0)
+        )
 
     answers, _ = ask(Endpoint(reply), 500)
 
@@ -266,7 +322,10 @@ def test_a_host_that_takes_no_call_for_minutes_costs_no_request_its_tries(away):
 
 def test_a_late_answer_is_no_sign_of_life():
     outage = Outage(32)
-    gone, late = ErrorInfo("connection", "refused"), ErrorInfo("timeout", "no first byte within 120 s")
+    gone, late = (
+        ErrorInfo("connection", "refused"),
+        ErrorInfo("timeout", "no first byte within 120 s"),
+    )
 
     for _ in range(8):
         outage.note(gone, 1.0, object())
@@ -289,16 +348,26 @@ def test_a_server_that_is_gone_is_not_asked_before_the_time_it_named(concurrency
 
     assert all(output.text == "yes" for _, output in answers)
     times = sorted({round(when) for _, when in model.attempts if when < 300})
-    assert [when for when in times if 5 < when < 120] == [] == [when for when in times if 125 < when < 240]
-    assert sum(1 for _, when in model.attempts if 5 < when < 300) <= 2 * max(3, concurrency)
+    assert (
+        [when for when in times if 5 < when < 120]
+        == []
+        == [when for when in times if 125 < when < 240]
+    )
+    assert sum(1 for _, when in model.attempts if 5 < when < 300) <= 2 * max(
+        3, concurrency
+    )
 
 
 def test_what_waits_for_its_place_does_not_ask_a_server_that_went_meanwhile():
-    model = Endpoint(lambda request, attempt: (Output.failed("connection", "refused"), 0.1))
+    model = Endpoint(
+        lambda request, attempt: (Output.failed("connection", "refused"), 0.1)
+    )
 
     async def main():
         patience = Patience(8)
-        asked = [asyncio.ensure_future(patience.ask(lambda: first(model))) for _ in range(64)]
+        asked = [
+            asyncio.ensure_future(patience.ask(lambda: first(model))) for _ in range(64)
+        ]
         await asyncio.sleep(0.5)
         for task in asked:
             task.cancel()
@@ -313,17 +382,25 @@ def test_what_waits_for_its_place_does_not_ask_a_server_that_went_meanwhile():
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 32])
-def test_a_request_that_fails_alone_spends_its_own_tries_and_nobody_waits_for_it(concurrency):
+def test_a_request_that_fails_alone_spends_its_own_tries_and_nobody_waits_for_it(
+    concurrency,
+):
     poison = {"7", "27", "47", "67", "99"}
 
     def reply(request, attempt):
-        return (Output.failed("http", "HTTP 500"), 0.1) if request.id in poison else (Output.of("yes"), 0.1)
+        return (
+            (Output.failed("http", "HTTP 500"), 0.1)
+            if request.id in poison
+            else (Output.of("yes"), 0.1)
+        )
 
     model, said = Endpoint(reply), []
 
     answers, seconds = ask(model, 100, concurrency=concurrency, say=said.append)
 
-    assert {job.sample.id for job, output in answers if output.error is not None} == poison
+    assert {
+        job.sample.id for job, output in answers if output.error is not None
+    } == poison
     assert {sum(1 for id, _ in model.attempts if id == bad) for bad in poison} == {10}
     assert not any("gone" in line for line in said)
     assert seconds < 600
@@ -332,7 +409,9 @@ def test_a_request_that_fails_alone_spends_its_own_tries_and_nobody_waits_for_it
 def test_one_request_alone_in_the_world_is_given_up_after_ten_tries():
     model = Endpoint(lambda request, attempt: (Output.failed("http", "HTTP 500"), 0.1))
 
-    _, seconds = ask(model, 1, concurrency=1, policy=RetryPolicy(wrong_seconds=math.inf))
+    _, seconds = ask(
+        model, 1, concurrency=1, policy=RetryPolicy(wrong_seconds=math.inf)
+    )
 
     assert len(model.attempts) == 10 and seconds < 300
 
@@ -345,9 +424,13 @@ def test_whoever_looked_in_vain_lets_others_look_first():
             return Output.failed("http", "HTTP 500"), 0.1
         return Output.of("yes"), 0.1
 
-    answers, seconds = ask(Endpoint(reply), 20, concurrency=4, policy=RetryPolicy(wrong_seconds=math.inf))
+    answers, seconds = ask(
+        Endpoint(reply), 20, concurrency=4, policy=RetryPolicy(wrong_seconds=math.inf)
+    )
 
-    assert {job.sample.id for job, output in answers if output.error is not None} == {"0"}
+    assert {job.sample.id for job, output in answers if output.error is not None} == {
+        "0"
+    }
     assert seconds < 300
 
 
@@ -369,7 +452,11 @@ def test_one_at_a_time_is_one_at_a_time_in_the_order_of_the_data():
     answers, _ = ask(model, 50, concurrency=1)
 
     assert most == 1
-    assert [id for id, _ in model.attempts] == [job.sample.id for job, _ in answers] == [str(n) for n in range(50)]
+    assert (
+        [id for id, _ in model.attempts]
+        == [job.sample.id for job, _ in answers]
+        == [str(n) for n in range(50)]
+    )
 
 
 class Queue:
@@ -401,9 +488,13 @@ class Queue:
                 answered.set_result(None)
 
 
-@pytest.mark.parametrize("drops", [True, False], ids=["drops who hung up", "serves who hung up"])
+@pytest.mark.parametrize(
+    "drops", [True, False], ids=["drops who hung up", "serves who hung up"]
+)
 @pytest.mark.parametrize("room", [1, 2])
-def test_a_server_that_queues_instead_of_refusing_is_given_as_many_as_it_serves_in_time(room, drops):
+def test_a_server_that_queues_instead_of_refusing_is_given_as_many_as_it_serves_in_time(
+    room, drops
+):
     model = Queue(room, drops=drops)
 
     answers, seconds = ask(model, 200)
@@ -432,7 +523,11 @@ def test_timeouts_of_one_round_take_half_at_most_and_those_of_the_next_the_rest(
 def test_a_few_requests_that_never_end_do_not_slow_the_others():
     def reply(request, attempt):
         endless = int(request.id) % 100 == 7
-        return (Output.failed("timeout", "no first byte within 120 s"), 120.0) if endless else (Output.of("yes"), 10.0)
+        return (
+            (Output.failed("timeout", "no first byte within 120 s"), 120.0)
+            if endless
+            else (Output.of("yes"), 10.0)
+        )
 
     model = Endpoint(reply)
 
@@ -447,14 +542,23 @@ def test_what_a_request_waits_for_its_turn_is_not_its_own_time():
     def reply(request, attempt):
         if request.id == "0":
             return Output.of("slow"), 5000.0
-        return (Output.failed("bad_response", "once"), 0.1) if attempt == 1 else (Output.of("yes"), 0.1)
+        return (
+            (Output.failed("bad_response", "once"), 0.1)
+            if attempt == 1
+            else (Output.of("yes"), 0.1)
+        )
 
     desk = Desk()
 
     async def main():
         scheduler = Scheduler(Endpoint(reply), concurrency=3)
-        scheduler.patience.limiter.limit = 1.0  # as after rate limits: all three are taken, one is asked
-        await scheduler.run(Work(iter([Job(Sample(str(n)), request(n), order=n) for n in range(3)])), desk)
+        scheduler.patience.limiter.limit = (
+            1.0  # as after rate limits: all three are taken, one is asked
+        )
+        await scheduler.run(
+            Work(iter([Job(Sample(str(n)), request(n), order=n) for n in range(3)])),
+            desk,
+        )
 
     run_virtually(main())
 
@@ -474,7 +578,9 @@ def test_a_refused_key_lets_one_at_a_time_through_until_it_is_taken_again():
 
 
 def test_a_request_is_given_up_after_half_an_hour():
-    model = Endpoint(lambda request, attempt: (Output.failed("timeout", "600 s"), 600.0))
+    model = Endpoint(
+        lambda request, attempt: (Output.failed("timeout", "600 s"), 600.0)
+    )
 
     _, seconds = ask(model, 1)
 
@@ -485,9 +591,12 @@ def test_a_request_is_given_up_after_half_an_hour():
 def test_under_a_fifth_of_faults_every_sample_completes_with_few_attempts():
     rng = random.Random(17)
     faults = [
-        ("rate_limit", {"retry_after": 2.0}), ("rate_limit", {}), ("http", {}), ("connection", {}),
+        ("rate_limit", {"retry_after": 2.0}),
+        ("rate_limit", {}),
+        ("http", {}),
+        ("connection", {}),
         ("bad_response", {}),
-    ]  # fmt: skip
+    ]
 
     def reply(request, attempt):
         if rng.random() < 0.2:
@@ -518,7 +627,9 @@ def test_a_raised_timeout_may_pass_and_a_raised_bug_may_not():
 
     outcome = {job.sample.id: output for job, output in answers}
     assert outcome["0"].text == "yes"
-    assert outcome["1"].error.kind == "exception" and "bug" in outcome["1"].error.message
+    assert (
+        outcome["1"].error.kind == "exception" and "bug" in outcome["1"].error.message
+    )
     assert len(model.attempts) == 4
 
 
@@ -536,11 +647,15 @@ def test_a_model_that_works_in_batches_is_asked_again_too():
 
     asyncio.run(main())
 
-    assert sorted(output.text for _, output in desk.answers) == [str(n) for n in range(10)]
+    assert sorted(output.text for _, output in desk.answers) == [
+        str(n) for n in range(10)
+    ]
     assert model.attempts.count("2") == 3 and len(model.attempts) == 12
 
 
-@pytest.mark.parametrize("returned", [None, [], ["text"], [None], [Output.of("a"), Output.of("b")]])
+@pytest.mark.parametrize(
+    "returned", [None, [], ["text"], [None], [Output.of("a"), Output.of("b")]]
+)
 def test_a_coroutine_that_returns_no_output_fails_its_sample_alone(returned):
     class Odd:
         abilities = Abilities()
@@ -567,7 +682,14 @@ def test_a_clock_that_jumps_changes_nothing(monkeypatch, tmp_path, jump):
     monkeypatch.setattr(time, "time", lambda: real() + jumped)
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(20)]
 
-    result = assay.run(assay.Task("t", dataset=rows, scorers="exact_match"), generate, output=str(tmp_path / "run"))
+    result = assay.run(
+        assay.Task("t", dataset=rows, scorers="exact_match"),
+        generate,
+        output=str(tmp_path / "run"),
+    )
 
     assert result.status == "complete" and result[0].value == 1.0
-    assert all(0 <= record.output["seconds"] < 60 for record in RunReader(tmp_path / "run").outputs())
+    assert all(
+        0 <= record.output["seconds"] < 60
+        for record in RunReader(tmp_path / "run").outputs()
+    )

@@ -36,7 +36,9 @@ class Single(Standing):
     """Asked one question a call."""
 
     async def one(self, word):
-        [output] = await self.ask([Job(Sample(""), Request(Prompt((Message.of("", str(word)),))))], Unkept())
+        [output] = await self.ask(
+            [Job(Sample(""), Request(Prompt((Message.of("", str(word)),))))], Unkept()
+        )
         return output
 
 

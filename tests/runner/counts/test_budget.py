@@ -42,12 +42,21 @@ def spend(policy, errors, expected):
 
 @pytest.mark.parametrize(
     ("policy", "allowed", "expected"),
-    [("stop", 0, 1000), ("0.05", 50, 1000), ("0.05", 5, 10), ("3", 3, 1000), ("0", 0, 1000), ("1", 1, 10)],
+    [
+        ("stop", 0, 1000),
+        ("0.05", 50, 1000),
+        ("0.05", 5, 10),
+        ("3", 3, 1000),
+        ("0", 0, 1000),
+        ("1", 1, 10),
+    ],
 )
 def test_a_policy_allows_so_many_errors_and_not_one_more(policy, allowed, expected):
     spend(policy, allowed, expected)
 
-    with pytest.raises(ErrorBudgetExceeded, match=f"stopped after {allowed + 1} infrastructure error"):
+    with pytest.raises(
+        ErrorBudgetExceeded, match=f"stopped after {allowed + 1} infrastructure error"
+    ):
         spend(policy, allowed + 1, expected)
 
 
@@ -58,7 +67,9 @@ def test_continue_never_stops():
 @pytest.mark.parametrize("policy", ["never", "-1", "5%", "nan"])
 def test_a_wrong_policy_is_refused_before_anything_is_written(policy, tmp_path):
     with pytest.raises(UsageError, match="--on_error takes stop, continue"):
-        assay.run(task(3), Failing(set()), on_error=policy, output=str(tmp_path / "run"))
+        assay.run(
+            task(3), Failing(set()), on_error=policy, output=str(tmp_path / "run")
+        )
 
     assert not (tmp_path / "run").exists()
 
@@ -66,7 +77,9 @@ def test_a_wrong_policy_is_refused_before_anything_is_written(policy, tmp_path):
 def test_three_refused_keys_in_a_row_stop_whatever_the_policy(tmp_path):
     model = Failing(set(range(100)), kind="auth")
 
-    result = assay.run(task(100), model, on_error="continue", output=str(tmp_path / "run"))
+    result = assay.run(
+        task(100), model, on_error="continue", output=str(tmp_path / "run")
+    )
 
     assert result.status == "failed" and model.calls <= 5
     assert any("refused the key 3 times in a row" in note for note in result.notes)
@@ -75,7 +88,9 @@ def test_three_refused_keys_in_a_row_stop_whatever_the_policy(tmp_path):
 def test_refused_keys_between_answers_do_not_stop(tmp_path):
     model = Failing({1, 3, 5, 7}, kind="auth")
 
-    result = assay.run(task(10), model, on_error="continue", output=str(tmp_path / "run"))
+    result = assay.run(
+        task(10), model, on_error="continue", output=str(tmp_path / "run")
+    )
 
     assert result.status == "partial" and model.calls == 10
 
@@ -88,7 +103,11 @@ def test_a_stopped_run_keeps_its_answers_and_goes_on_where_it_stopped(tmp_path):
     done = assay.run(task(10), second, on_error="stop", output=str(tmp_path / "run"))
 
     assert (stopped.status, stopped.exit_code, first.calls) == ("failed", 1, 5)
-    assert stopped[0].n == 4 and stopped[0].n_expected == 10 and stopped[0].outcomes["model_error"] == 1
+    assert (
+        stopped[0].n == 4
+        and stopped[0].n_expected == 10
+        and stopped[0].outcomes["model_error"] == 1
+    )
     assert (done.status, second.calls, done[0].n) == ("complete", 6, 10)
 
 
@@ -114,7 +133,10 @@ def test_rows_that_cannot_be_asked_never_count(tmp_path):
         output=str(tmp_path / "run"),
     )
 
-    assert result.status == "partial" and dict(result[0].outcomes) == {"scored": 1, "data_error": 9}
+    assert result.status == "partial" and dict(result[0].outcomes) == {
+        "scored": 1,
+        "data_error": 9,
+    }
 
 
 def test_a_message_has_one_remedy_that_of_the_first_failure_first():
@@ -125,5 +147,8 @@ def test_a_message_has_one_remedy_that_of_the_first_failure_first():
         budget.check(1, 10)
 
     line = str(stopped.value)
-    assert "stopped after 1 infrastructure error, the first: connection: cannot connect; fix: start the server" in line
+    assert (
+        "stopped after 1 infrastructure error, the first: connection: cannot connect; fix: start the server"
+        in line
+    )
     assert line.count("fix:") == 1 and "then run the same command again" in line

@@ -11,7 +11,11 @@ from assay.runner.counts.cuts import Cuts
 from assay.store import RunReader
 
 ROWS = [{"id": f"s{n}", "question": f"q{n}", "answer": "x"} for n in range(4)]
-CUT = {"q0": {"truncated_tokens": 100}, "q1": {"truncated_tokens": 20, "answer_room": 3}, "q2": {"answer_room": 1}}
+CUT = {
+    "q0": {"truncated_tokens": 100},
+    "q1": {"truncated_tokens": 20, "answer_room": 3},
+    "q2": {"answer_room": 1},
+}
 NOTES = [
     "qa: 2 prompts were cut by 120 tokens in all to fit the context of Cutting",
     "qa: 2 answers ended early: prompt and max_tokens together exceed the context of Cutting",
@@ -38,7 +42,9 @@ class Cutting:
 
 
 def run(folder, model, **settings):
-    return assay.run(assay.Task("qa", dataset=ROWS, **settings), model, output=str(folder / "run"))
+    return assay.run(
+        assay.Task("qa", dataset=ROWS, **settings), model, output=str(folder / "run")
+    )
 
 
 def test_what_was_cut_stands_in_the_summary_and_the_notes(tmp_path):
@@ -46,9 +52,14 @@ def test_what_was_cut_stands_in_the_summary_and_the_notes(tmp_path):
 
     summary = RunReader(tmp_path / "run").summary
     [usage] = summary["usage"].values()
-    assert {name: usage[name] for name in ("truncated_prompts", "truncated_tokens", "squeezed_answers")} == {
-        "truncated_prompts": 2, "truncated_tokens": 120, "squeezed_answers": 2,
-    }  # fmt: skip
+    assert {
+        name: usage[name]
+        for name in ("truncated_prompts", "truncated_tokens", "squeezed_answers")
+    } == {
+        "truncated_prompts": 2,
+        "truncated_tokens": 120,
+        "squeezed_answers": 2,
+    }
     assert list(done.notes) == summary["notes"] == NOTES
 
 
@@ -76,11 +87,17 @@ def test_each_round_of_a_dialogue_is_a_prompt(tmp_path):
 
 def test_what_a_driver_asks_is_counted_too(tmp_path):
     def driver(engine):
-        engine.generate([Prompt((Message.of("user", text),)) for text in ("q0", "q1", "q2")])
+        engine.generate(
+            [Prompt((Message.of("user", text),)) for text in ("q0", "q1", "q2")]
+        )
         return {"value": 1.0}
 
     for _ in range(2):
-        done = assay.run(assay.Task("qa", dataset=ROWS, driver=driver), Cutting(), output=str(tmp_path / "run"))
+        done = assay.run(
+            assay.Task("qa", dataset=ROWS, driver=driver),
+            Cutting(),
+            output=str(tmp_path / "run"),
+        )
 
         assert list(done.notes) == NOTES
 

@@ -17,10 +17,20 @@ def folder(tmp_path, monkeypatch):
     clip = audio_from(np.zeros(1600, np.float32), 16_000).data()
     words = ["the child almost hurt the dog", "drop the two when you add", "seven"]
     (tmp_path / "clip.wav").write_bytes(clip)
-    rows = [{"id": f"u{n}", "audio": "clip.wav", "text": text} for n, text in enumerate(words)]
-    (tmp_path / "speech.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    short = [{"id": f"s{n}", "audio": "clip.wav", "text": text} for n, text in enumerate(["one", "two", "three"])]
-    (tmp_path / "digits.jsonl").write_text("".join(json.dumps(row) + "\n" for row in short))
+    rows = [
+        {"id": f"u{n}", "audio": "clip.wav", "text": text}
+        for n, text in enumerate(words)
+    ]
+    (tmp_path / "speech.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    short = [
+        {"id": f"s{n}", "audio": "clip.wav", "text": text}
+        for n, text in enumerate(["one", "two", "three"])
+    ]
+    (tmp_path / "digits.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in short)
+    )
     (tmp_path / "echo.py").write_text(
         "from pathlib import Path\n"
         "def generate(request):\n"
@@ -49,35 +59,99 @@ def test_rows_whose_only_other_column_is_the_target_run_as_they_are(folder, caps
     assert run("speech.jsonl", "--scorer", "wer") == 0
 
 
-@pytest.mark.parametrize("template", ["Say: {{ text }}", "{{ text | upper }}", "Transcribe. ({{ text }})"])
-def test_a_template_that_shows_the_transcript_is_refused_before_the_model_is_asked(folder, capsys, template):
-    code = run("speech.jsonl", "--columns", "target=text", "--scorer", "wer", "--template", template)
+@pytest.mark.parametrize(
+    "template", ["Say: {{ text }}", "{{ text | upper }}", "Transcribe. ({{ text }})"]
+)
+def test_a_template_that_shows_the_transcript_is_refused_before_the_model_is_asked(
+    folder, capsys, template
+):
+    code = run(
+        "speech.jsonl",
+        "--columns",
+        "target=text",
+        "--scorer",
+        "wer",
+        "--template",
+        template,
+    )
 
     said = capsys.readouterr().err
     assert code == 2 and not (folder / "asked").exists()
-    assert "the transcript of sample 'u0' stands in its prompt" in said and "--columns input=" in said
+    assert (
+        "the transcript of sample 'u0' stands in its prompt" in said
+        and "--columns input=" in said
+    )
 
 
 def test_transcripts_of_one_word_are_found_by_those_of_the_others(folder, capsys):
-    assert run("digits.jsonl", "--columns", "target=text", "--scorer", "wer", "--template", "Say {{ text }}") == 2
+    assert (
+        run(
+            "digits.jsonl",
+            "--columns",
+            "target=text",
+            "--scorer",
+            "wer",
+            "--template",
+            "Say {{ text }}",
+        )
+        == 2
+    )
     assert "the transcript of sample 's0'" in capsys.readouterr().err
 
     every = "Which digit: one, two or three?"
-    assert run("digits.jsonl", "--columns", "target=text", "--scorer", "wer", "--template", every) == 0
+    assert (
+        run(
+            "digits.jsonl",
+            "--columns",
+            "target=text",
+            "--scorer",
+            "wer",
+            "--template",
+            every,
+        )
+        == 0
+    )
 
 
 def test_a_later_row_that_tells_its_transcript_is_a_data_error(folder, capsys):
-    rows = [{"id": str(n), "audio": "clip.wav", "hint": "", "text": "it is quite another matter"} for n in range(20)]
+    rows = [
+        {
+            "id": str(n),
+            "audio": "clip.wav",
+            "hint": "",
+            "text": "it is quite another matter",
+        }
+        for n in range(20)
+    ]
     rows[15]["hint"] = rows[15]["text"]
     (folder / "late.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    code = run("late.jsonl", "--columns", "target=text", "--scorer", "wer", "--template", "Hear: {{ hint }}")
+    code = run(
+        "late.jsonl",
+        "--columns",
+        "target=text",
+        "--scorer",
+        "wer",
+        "--template",
+        "Hear: {{ hint }}",
+    )
 
     assert code == 3 and "1 data_error" in capsys.readouterr().out
 
 
 def test_a_short_text_is_a_template_where_it_cannot_be_a_name(folder):
-    assert run("speech.jsonl", "--columns", "target=text", "--scorer", "wer", "--template", "Transcribe.") == 0
+    assert (
+        run(
+            "speech.jsonl",
+            "--columns",
+            "target=text",
+            "--scorer",
+            "wer",
+            "--template",
+            "Transcribe.",
+        )
+        == 0
+    )
 
 
 def test_questions_that_are_their_own_answers_are_refused(folder, capsys):
@@ -98,7 +172,10 @@ def test_a_target_in_a_text_prompt_is_a_warning_with_the_samples_id(folder, caps
     assert run("qa.csv") == 0
 
     said = capsys.readouterr()
-    assert "the target of 1 sample stands in its prompt, word for word (the first: 'b')" in said.err + said.out
+    assert (
+        "the target of 1 sample stands in its prompt, word for word (the first: 'b')"
+        in said.err + said.out
+    )
     assert json.loads((folder / "out" / "summary.json").read_text())
     assert main(["run", "qa.csv", "--model", "echo.py", "--dry_run"]) == 0
     assert "(the first: 'b')" in capsys.readouterr().out
@@ -124,7 +201,10 @@ def test_what_counts_as_a_leak(text, target, expected):
 
 
 def test_the_answer_of_a_solved_example_may_be_that_of_the_question():
-    shots = (Message.of("user", "Who won?"), Message.of("assistant", "the team from the north"))
+    shots = (
+        Message.of("user", "Who won?"),
+        Message.of("assistant", "the team from the north"),
+    )
     prompt = Prompt((*shots, Message.of("user", "And who lost?")))
 
     assert not is_leak(Sample("a", "And who lost?", "the team from the north"), prompt)
@@ -133,6 +213,11 @@ def test_the_answer_of_a_solved_example_may_be_that_of_the_question():
 def test_options_and_continuations_name_the_target_by_right():
     text = "Where is it? A. on the mat in the hall B. in the garden behind the house"
     prompt = Prompt((Message("user", (Text(text),)),))
-    sample = Sample("a", text, "in the garden behind the house", ("x", "in the garden behind the house"))
+    sample = Sample(
+        "a",
+        text,
+        "in the garden behind the house",
+        ("x", "in the garden behind the house"),
+    )
 
     assert not is_leak(sample, prompt)

@@ -7,7 +7,19 @@ from typing import ClassVar
 import pytest
 
 import assay
-from assay.core import Abilities, Candidate, Image, Json, Likelihood, Message, Output, Prompt, Reasoning, Sample, Text
+from assay.core import (
+    Abilities,
+    Candidate,
+    Image,
+    Json,
+    Likelihood,
+    Message,
+    Output,
+    Prompt,
+    Reasoning,
+    Sample,
+    Text,
+)
 from assay.runner.ask import asking
 from assay.runner.counts.sameness import Sameness
 from assay.store import RunReader
@@ -30,11 +42,16 @@ class Saying:
 
 
 def rows(count, answer=lambda at: str(at)):
-    return [{"id": f"s{at}", "question": f"q{at}", "answer": answer(at)} for at in range(count)]
+    return [
+        {"id": f"s{at}", "question": f"q{at}", "answer": answer(at)}
+        for at in range(count)
+    ]
 
 
 def run(folder, says, data, **more):
-    return assay.run(assay.Task("qa", data, **more), Saying(says), output=str(folder / "run"))
+    return assay.run(
+        assay.Task("qa", data, **more), Saying(says), output=str(folder / "run")
+    )
 
 
 def flagged(done):
@@ -48,11 +65,16 @@ def test_answers_that_say_nothing_are_flagged(tmp_path, nothing):
     [note] = flagged(done)
     assert note.startswith(NOTHING.format(repr(nothing), 3)) and "\n" not in note
     [usage] = RunReader(tmp_path / "run").summary["usage"].values()
-    assert usage["same_answers"] == 3 and note in RunReader(tmp_path / "run").summary["notes"]
+    assert (
+        usage["same_answers"] == 3
+        and note in RunReader(tmp_path / "run").summary["notes"]
+    )
 
 
 def test_different_ways_of_saying_nothing_are_one(tmp_path):
-    done = run(tmp_path, lambda text: {"q0": "null", "q1": "", "q2": "None"}[text], rows(3))
+    done = run(
+        tmp_path, lambda text: {"q0": "null", "q1": "", "q2": "None"}[text], rows(3)
+    )
 
     assert flagged(done)[0].startswith(NOTHING.format("'null'", 3))
 
@@ -72,13 +94,21 @@ def test_one_answer_to_everything_is_flagged(tmp_path):
         ("null", rows(1)),
         (lambda text: "null" if text != "q7" else "7", rows(12)),
     ],
-    ids=["too few", "as all targets are", "null where null is right", "one sample", "all but one"],
+    ids=[
+        "too few",
+        "as all targets are",
+        "null where null is right",
+        "one sample",
+        "all but one",
+    ],
 )
 def test_what_may_be_right_or_chance_is_not_flagged(tmp_path, says, data):
     done = run(tmp_path, says, data)
 
     assert flagged(done) == []
-    assert "same_answers" not in next(iter(RunReader(tmp_path / "run").summary["usage"].values()))
+    assert "same_answers" not in next(
+        iter(RunReader(tmp_path / "run").summary["usage"].values())
+    )
 
 
 def test_answers_without_a_meaning_are_flagged_though_a_judge_likes_them(tmp_path):
@@ -104,7 +134,9 @@ def test_answers_of_an_earlier_run_count(tmp_path):
 def test_answers_of_an_earlier_run_are_read_until_two_differ(tmp_path, monkeypatch):
     run(tmp_path, lambda text: text, rows(6))
     read, usual = [], asking.output_from_plain
-    monkeypatch.setattr(asking, "output_from_plain", lambda *given: read.append(given) or usual(*given))
+    monkeypatch.setattr(
+        asking, "output_from_plain", lambda *given: read.append(given) or usual(*given)
+    )
 
     done = run(tmp_path, lambda text: text, rows(12))
 
@@ -112,19 +144,26 @@ def test_answers_of_an_earlier_run_are_read_until_two_differ(tmp_path, monkeypat
 
 
 def test_a_run_that_only_scores_says_it_too(tmp_path):
-    (tmp_path / "qa.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows(4)))
+    (tmp_path / "qa.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows(4))
+    )
     (tmp_path / "model.py").write_text("def generate(messages):\n    return 'null'\n")
     model = f"{tmp_path}/model.py:generate"
     assay.run(str(tmp_path / "qa.jsonl"), model, output=str(tmp_path / "run"))
 
     again = assay.score(str(tmp_path / "run"))
 
-    assert flagged(again)[0].startswith(f"warning: qa: {model} said nothing ('null') to any of 4 samples")
+    assert flagged(again)[0].startswith(
+        f"warning: qa: {model} said nothing ('null') to any of 4 samples"
+    )
 
 
 def test_what_a_driver_asks_is_looked_at_as_well(tmp_path):
     def driver(engine):
-        engine.generate([Prompt((Message.of("user", f"q{at}"),)) for at in range(5)], ids=[f"s{at}" for at in range(5)])
+        engine.generate(
+            [Prompt((Message.of("user", f"q{at}"),)) for at in range(5)],
+            ids=[f"s{at}" for at in range(5)],
+        )
         return {"asked": 5}
 
     done = run(tmp_path, "None", rows(1), driver=driver)
@@ -147,14 +186,19 @@ def test_one_picture_for_every_prompt_is_flagged():
 
 
 def test_structured_answers_are_compared_by_what_they_hold():
-    lines, _ = counted(*[Output((Candidate((Json({"b": 1, "a": [at % 1]}),)),)) for at in range(10)])
+    lines, _ = counted(
+        *[Output((Candidate((Json({"b": 1, "a": [at % 1]}),)),)) for at in range(10)]
+    )
     empty, _ = counted(*[Output((Candidate((Json(None),)),))] * 2)
 
     assert len(lines) == 1 and len(empty) == 1 and "said nothing" in empty[0]
 
 
 def test_thoughts_are_no_answer():
-    outputs = [Output((Candidate((Reasoning(f"hm {at}"), Text("")), "length"),)) for at in range(3)]
+    outputs = [
+        Output((Candidate((Reasoning(f"hm {at}"), Text("")), "length"),))
+        for at in range(3)
+    ]
 
     lines, _ = counted(*outputs)
 

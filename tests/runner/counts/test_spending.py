@@ -9,11 +9,27 @@ from assay.runner.counts.spending import cost_of, count_usage, spent
 @pytest.mark.parametrize(
     ("usage", "prices", "cost"),
     [
-        ({"cost": 0.5, "input_tokens": 10, "output_tokens": 10}, {"price_input": 9, "price_output": 9}, 0.5),
-        ({"input_tokens": 1_000_000, "output_tokens": 500_000}, {"price_input": 2, "price_output": 8}, 6.0),
-        ({"input_tokens": 1_000_000, "output_tokens": 500_000}, {"price_input": 2}, None),
+        (
+            {"cost": 0.5, "input_tokens": 10, "output_tokens": 10},
+            {"price_input": 9, "price_output": 9},
+            0.5,
+        ),
+        (
+            {"input_tokens": 1_000_000, "output_tokens": 500_000},
+            {"price_input": 2, "price_output": 8},
+            6.0,
+        ),
+        (
+            {"input_tokens": 1_000_000, "output_tokens": 500_000},
+            {"price_input": 2},
+            None,
+        ),
         ({"input_tokens": 1_000_000}, {"price_input": 2, "price_output": 8}, None),
-        ({"input_tokens": 0, "output_tokens": 0}, {"price_input": 2, "price_output": 8}, 0.0),
+        (
+            {"input_tokens": 0, "output_tokens": 0},
+            {"price_input": 2, "price_output": 8},
+            0.0,
+        ),
     ],
     ids=("told", "by prices", "half a price", "half a count", "nothing"),
 )

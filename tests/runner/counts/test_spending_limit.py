@@ -6,23 +6,47 @@ from assay.core import Usage, UsageError
 from assay.runner.counts.spending_limit import SpendingLimit, parse_budget
 
 AMOUNTS = {
-    "5usd": ("usd", 5), "0.5 USD": ("usd", 0.5), "10min": ("seconds", 600), "90s": ("seconds", 90),
+    "5usd": ("usd", 5),
+    "0.5 USD": ("usd", 0.5),
+    "10min": ("seconds", 600),
+    "90s": ("seconds", 90),
     "1.5h": ("seconds", 5400),
-    "200k_tokens": ("tokens", 200_000), "2m_tokens": ("tokens", 2_000_000), "500 tokens": ("tokens", 500),
-}  # fmt: skip
-WRONG = ("5", "5euro", "", "usd", "-5usd", "0usd", "10m", "5kusd", "2kmin", "5usd;10min", "nan usd", "1e3usd")
+    "200k_tokens": ("tokens", 200_000),
+    "2m_tokens": ("tokens", 2_000_000),
+    "500 tokens": ("tokens", 500),
+}
+WRONG = (
+    "5",
+    "5euro",
+    "",
+    "usd",
+    "-5usd",
+    "0usd",
+    "10m",
+    "5kusd",
+    "2kmin",
+    "5usd;10min",
+    "nan usd",
+    "1e3usd",
+)
 
 
 def test_amounts_are_read_as_people_type_them():
     for text, (unit, amount) in AMOUNTS.items():
         [found] = parse_budget(text)
         assert (found.unit, found.amount) == (unit, amount), text
-    assert [one.unit for one in parse_budget("5usd, 10min,200k_tokens")] == ["usd", "seconds", "tokens"]
+    assert [one.unit for one in parse_budget("5usd, 10min,200k_tokens")] == [
+        "usd",
+        "seconds",
+        "tokens",
+    ]
 
 
 def test_what_is_not_an_amount_is_one_line_with_examples():
     for text in WRONG:
-        with pytest.raises(UsageError, match=r"is not an amount; fix: 5usd, 10min or 200k_tokens"):
+        with pytest.raises(
+            UsageError, match=r"is not an amount; fix: 5usd, 10min or 200k_tokens"
+        ):
             parse_budget(text)
 
 
@@ -66,7 +90,10 @@ def test_a_limit_that_cannot_be_watched_ends_with_the_first_answer():
     for spending in (money, tokens, minutes):
         spending.add(None, {}, "my_model")
 
-    assert "what my_model costs is not known; fix: the prices of a million tokens, -a price_input=…" in money.reached()
+    assert (
+        "what my_model costs is not known; fix: the prices of a million tokens, -a price_input=…"
+        in money.reached()
+    )
     assert "my_model does not say how many tokens it used" in tokens.reached()
     assert minutes.reached() == ""
 

@@ -19,7 +19,9 @@ FAULTS = {
 
 
 def at(low, high, n=100):
-    return Estimate((low + high) / 2, 0.1, low, high, n, None, "betting confidence sequence")
+    return Estimate(
+        (low + high) / 2, 0.1, low, high, n, None, "betting confidence sequence"
+    )
 
 
 def test_a_wrong_rule_is_one_line_with_the_nearest():
@@ -40,5 +42,10 @@ def test_an_interval_that_is_narrow_enough_ends_the_run_when_it_is_looked_at():
 def test_a_difference_is_decided_when_its_interval_excludes_none():
     plain, margin = parse_until("decided"), parse_until("decided=0.05")
 
-    assert [plain.verdict(at(*ends)) for ends in ((0.01, 0.1), (-0.1, -0.01), (-0.04, 0.04))] == ["higher", "lower", ""]
-    assert [margin.verdict(at(*ends)) for ends in ((-0.04, 0.04), (-0.06, 0.04))] == ["alike", ""]
+    assert [
+        plain.verdict(at(*ends)) for ends in ((0.01, 0.1), (-0.1, -0.01), (-0.04, 0.04))
+    ] == ["higher", "lower", ""]
+    assert [margin.verdict(at(*ends)) for ends in ((-0.04, 0.04), (-0.06, 0.04))] == [
+        "alike",
+        "",
+    ]

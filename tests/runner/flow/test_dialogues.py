@@ -11,7 +11,15 @@ from assay.core import Abilities, Output
 from assay.store import RunReader
 from assay.store.export import rows_of
 
-ROWS = [{"id": str(n), "question": f"q{n}", "turns": [f"and {n}?", f"sure {n}?"], "answer": "x"} for n in range(4)]
+ROWS = [
+    {
+        "id": str(n),
+        "question": f"q{n}",
+        "turns": [f"and {n}?", f"sure {n}?"],
+        "answer": "x",
+    }
+    for n in range(4)
+]
 
 
 class Killed(BaseException):
@@ -40,15 +48,23 @@ class Talking:
 
 
 def to_sample(row):
-    return assay.Sample(row["id"], row["question"], row["answer"], fields=row, turns=tuple(row["turns"]))
+    return assay.Sample(
+        row["id"], row["question"], row["answer"], fields=row, turns=tuple(row["turns"])
+    )
 
 
 def rounds_of(sample, output):
-    return {"rounds": len(output.details["rounds"]), "last": float(output.text == f"{sample.id}.3")}
+    return {
+        "rounds": len(output.details["rounds"]),
+        "last": float(output.text == f"{sample.id}.3"),
+    }
 
 
 def run(tmp_path, model, **changes):
-    task = assay.Task("t", **{"dataset": ROWS, "to_sample": to_sample, "scorers": rounds_of, **changes})
+    task = assay.Task(
+        "t",
+        **{"dataset": ROWS, "to_sample": to_sample, "scorers": rounds_of, **changes},
+    )
     return assay.run(task, model, output=str(tmp_path / "run"), batch_size=1)
 
 
@@ -64,11 +80,15 @@ class Leading:
         return f"round {spoken + 1}" if spoken < 3 else None
 
 
-WITHOUT_TURNS = [{name: cell for name, cell in row.items() if name != "turns"} for row in ROWS]
+WITHOUT_TURNS = [
+    {name: cell for name, cell in row.items() if name != "turns"} for row in ROWS
+]
 LED = {"to_sample": None, "dataset": WITHOUT_TURNS, "template": Leading()}
 
 
-@pytest.mark.parametrize("changes", [{}, LED], ids=["scripted turns", "led by the template"])
+@pytest.mark.parametrize(
+    "changes", [{}, LED], ids=["scripted turns", "led by the template"]
+)
 def test_every_round_is_asked_once_and_scored_at_the_end(tmp_path, changes):
     model = Talking()
 
@@ -76,30 +96,50 @@ def test_every_round_is_asked_once_and_scored_at_the_end(tmp_path, changes):
     run(tmp_path, model, **changes)
 
     assert sorted(model.asked) == [(str(n), k) for n in range(4) for k in (1, 2, 3)]
-    assert {r.metric: r.value for r in result} == {"rounds_of.rounds": 3.0, "rounds_of.last": 1.0}
+    assert {r.metric: r.value for r in result} == {
+        "rounds_of.rounds": 3.0,
+        "rounds_of.last": 1.0,
+    }
 
 
-@pytest.mark.parametrize("changes", [{}, LED], ids=["scripted turns", "led by the template"])
+@pytest.mark.parametrize(
+    "changes", [{}, LED], ids=["scripted turns", "led by the template"]
+)
 @pytest.mark.parametrize("last", range(1, 12))
 def test_a_kill_between_rounds_repeats_none_of_them(tmp_path, changes, last):
     first, second = Talking(last), Talking()
     with pytest.raises(Killed):
         run(tmp_path, first, **changes)
-    kept = {(record.id, record.round + 1) for record in RunReader(tmp_path / "run").outputs()}
+    kept = {
+        (record.id, record.round + 1)
+        for record in RunReader(tmp_path / "run").outputs()
+    }
 
     result = run(tmp_path, second, **changes)
 
-    assert kept | set(second.asked) == {(str(n), k) for n in range(4) for k in (1, 2, 3)}
+    assert kept | set(second.asked) == {
+        (str(n), k) for n in range(4) for k in (1, 2, 3)
+    }
     assert not kept & set(second.asked) and len(second.asked) == len(set(second.asked))
     assert result.status == "complete"
-    assert {r.metric: r.value for r in result} == {"rounds_of.rounds": 3.0, "rounds_of.last": 1.0}
+    assert {r.metric: r.value for r in result} == {
+        "rounds_of.rounds": 3.0,
+        "rounds_of.last": 1.0,
+    }
 
 
-@pytest.mark.parametrize("changes", [{}, LED], ids=["scripted turns", "led by the template"])
-def test_a_model_that_keeps_its_own_history_starts_a_cut_dialogue_again_whole(tmp_path, changes):
+@pytest.mark.parametrize(
+    "changes", [{}, LED], ids=["scripted turns", "led by the template"]
+)
+def test_a_model_that_keeps_its_own_history_starts_a_cut_dialogue_again_whole(
+    tmp_path, changes
+):
     with pytest.raises(Killed):
         run(tmp_path, Talking(5, history="own"), **changes)
-    stored = [(record.id, record.round + 1) for record in RunReader(tmp_path / "run").outputs()]
+    stored = [
+        (record.id, record.round + 1)
+        for record in RunReader(tmp_path / "run").outputs()
+    ]
     whole = {id for id, round in stored if round == 3}
     second = Talking(history="own")
 
@@ -116,7 +156,9 @@ def test_a_round_that_fails_is_asked_again_with_the_rounds_before_it_kept(tmp_pa
         def generate(self, requests):
             (output,) = super().generate(requests)
             failed = self.asked[-1] == ("2", 2) and self.last == -1
-            return [Output.failed("timeout", "slow", retryable=False) if failed else output]
+            return [
+                Output.failed("timeout", "slow", retryable=False) if failed else output
+            ]
 
     partial = run(tmp_path, Stumbling(-1))
     second = Stumbling()
@@ -145,7 +187,9 @@ class AllRounds:
 
 @pytest.mark.parametrize("turns", [1, 0])
 @pytest.mark.parametrize("scorer", [last_round, AllRounds()])
-def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(tmp_path, turns, scorer):
+def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(
+    tmp_path, turns, scorer
+):
     run(tmp_path, Talking(), scorers=scorer)
     rows = shorter(ROWS, turns)
     model = Talking()
@@ -157,11 +201,17 @@ def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(t
     assert model.asked == []
 
 
-def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(tmp_path, capsys):
+def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(
+    tmp_path, capsys
+):
     data = tmp_path / "d.jsonl"
-    (tmp_path / "say.py").write_text("def generate(messages):\n    return 'say:' + messages[-1]['content']\n")
+    (tmp_path / "say.py").write_text(
+        "def generate(messages):\n    return 'say:' + messages[-1]['content']\n"
+    )
     settings = {"scorers": ("exact_match",), "output": str(tmp_path / "run")}
-    data.write_text('{"id": "1", "turns": ["one", "two", "three"], "answer": "say:two"}\n')
+    data.write_text(
+        '{"id": "1", "turns": ["one", "two", "three"], "answer": "say:two"}\n'
+    )
     assay.run(str(data), f"{tmp_path / 'say.py'}:generate", **settings)
     data.write_text('{"id": "1", "turns": ["one", "two"], "answer": "say:two"}\n')
 
@@ -182,4 +232,6 @@ def test_a_dialogue_asked_anew_is_read_without_the_rounds_it_had_before(tmp_path
 
     run(tmp_path, Talking(), dataset=rows)
 
-    assert {row["answer"] for row in rows_of(RunReader(tmp_path / "run"))} == {f"{n}.2" for n in range(4)}
+    assert {row["answer"] for row in rows_of(RunReader(tmp_path / "run"))} == {
+        f"{n}.2" for n in range(4)
+    }

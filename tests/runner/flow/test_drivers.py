@@ -98,18 +98,29 @@ class Model:
 @pytest.fixture
 def adaptive(tmp_path: Path) -> Path:
     (tmp_path / "adaptive.py").write_text(ADAPTIVE.format(stop=str(tmp_path / "stop")))
-    (tmp_path / "model.py").write_text(LOGGING_MODEL.format(log=str(tmp_path / "calls.log")))
+    (tmp_path / "model.py").write_text(
+        LOGGING_MODEL.format(log=str(tmp_path / "calls.log"))
+    )
     return tmp_path
 
 
 def command(folder: Path, out: str) -> list[str]:
-    return ["run", str(folder / "adaptive.py"), "--model", f"{folder / 'model.py'}:Model", "-o", str(folder / out)]
+    return [
+        "run",
+        str(folder / "adaptive.py"),
+        "--model",
+        f"{folder / 'model.py'}:Model",
+        "-o",
+        str(folder / out),
+    ]
 
 
 def stopped_at(folder: Path, place: int) -> subprocess.Popen[bytes]:
     """A run in a process of its own, whose driver has come to a place and waits there."""
     program = [sys.executable, "-m", "assay.cli.main", *command(folder, "run")]
-    process = subprocess.Popen(program, env={**os.environ, "DIE_AT": str(place)}, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        program, env={**os.environ, "DIE_AT": str(place)}, stderr=subprocess.DEVNULL
+    )
     while process.poll() is None and not (folder / "stop").exists():
         time.sleep(0.01)
     (folder / "stop").unlink()
@@ -120,7 +131,9 @@ def call_log(folder: Path) -> list[str]:
     return (folder / "calls.log").read_text().splitlines()
 
 
-def test_an_adaptive_driver_killed_between_batches_asks_nothing_finished_again(adaptive: Path):
+def test_an_adaptive_driver_killed_between_batches_asks_nothing_finished_again(
+    adaptive: Path,
+):
     for place in (4, 12, 28):
         process = stopped_at(adaptive, place)
         process.kill()
@@ -131,7 +144,11 @@ def test_an_adaptive_driver_killed_between_batches_asks_nothing_finished_again(a
     assert main(command(adaptive, "clean")) == 0
 
     assert len(log) == len(set(log)) == 40 + 40 + 50
-    assert _numbers(adaptive / "run") == _numbers(adaptive / "clean") == [("right", 54.0), ("total", 40.0)]
+    assert (
+        _numbers(adaptive / "run")
+        == _numbers(adaptive / "clean")
+        == [("right", 54.0), ("total", 40.0)]
+    )
     assert _keys(adaptive / "run") == _keys(adaptive / "clean")
 
 
@@ -141,7 +158,10 @@ def _numbers(folder: Path) -> list[tuple[str, float]]:
 
 
 def _keys(folder: Path) -> list[tuple[str, int, int, str]]:
-    return [(record.id, record.epoch, record.round, record.key) for record in RunReader(folder).outputs()]
+    return [
+        (record.id, record.epoch, record.round, record.key)
+        for record in RunReader(folder).outputs()
+    ]
 
 
 def test_another_batch_size_after_a_kill_loses_no_answer(adaptive: Path, monkeypatch):
@@ -168,16 +188,26 @@ def test_a_run_is_scored_again_without_the_model(adaptive: Path, monkeypatch):
     assert call_log(adaptive) == before
 
 
-def test_a_prompt_that_was_never_asked_is_one_clear_error_and_the_run_stays_what_it_was(adaptive: Path, capfd):
+def test_a_prompt_that_was_never_asked_is_one_clear_error_and_the_run_stays_what_it_was(
+    adaptive: Path, capfd
+):
     main(command(adaptive, "run"))
     before = json.loads((adaptive / "run" / "run.json").read_text())
     source = (adaptive / "adaptive.py").read_text()
-    (adaptive / "adaptive.py").write_text(source.replace("why {o.text}?", "how {o.text}?"))
+    (adaptive / "adaptive.py").write_text(
+        source.replace("why {o.text}?", "how {o.text}?")
+    )
 
     assert main(["score", str(adaptive / "run")]) == 1
 
-    [line] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("assay:")]
-    assert "task 'adaptive': this prompt was never asked in this run: 'how q0/0?'" in line
+    [line] = [
+        line
+        for line in capfd.readouterr().err.splitlines()
+        if line.startswith("assay:")
+    ]
+    assert (
+        "task 'adaptive': this prompt was never asked in this run: 'how q0/0?'" in line
+    )
     assert "fix: `assay run` asks the model for it" in line
     assert json.loads((adaptive / "run" / "run.json").read_text()) == before
 
@@ -185,7 +215,9 @@ def test_a_prompt_that_was_never_asked_is_one_clear_error_and_the_run_stays_what
 def test_an_edited_driver_runs_again_but_asks_only_what_is_new(adaptive: Path):
     main(command(adaptive, "run"))
     source = (adaptive / "adaptive.py").read_text()
-    (adaptive / "adaptive.py").write_text(source.replace("why {o.text}?", "how {o.text}?"))
+    (adaptive / "adaptive.py").write_text(
+        source.replace("why {o.text}?", "how {o.text}?")
+    )
 
     assert main(command(adaptive, "run")) == 0
 
@@ -194,12 +226,17 @@ def test_an_edited_driver_runs_again_but_asks_only_what_is_new(adaptive: Path):
     assert sum(line.startswith("how") for line in log) == 40
 
 
-def test_five_identical_prompts_are_five_requests_each_with_its_own_seed(tmp_path: Path):
+def test_five_identical_prompts_are_five_requests_each_with_its_own_seed(
+    tmp_path: Path,
+):
     model = Scripted(lambda request: f"{request.repeat}:{request.seed}")
 
     def driver(engine: RecordingEngine) -> dict[str, float]:
         drawn = texts(engine.generate([say("draw")] * 5))
-        return {"different": len(set(drawn)), "ordered": drawn == [f"{n}:{7 + n * 65536}" for n in range(5)]}
+        return {
+            "different": len(set(drawn)),
+            "ordered": drawn == [f"{n}:{7 + n * 65536}" for n in range(5)],
+        }
 
     result = run_driver(driver, model, tmp_path, seed=7)
 
@@ -217,7 +254,9 @@ def test_two_prompts_of_one_sample_are_two_rounds_and_neither_is_lost(tmp_path: 
         return {"n": 1}
 
     run_driver(driver, model, tmp_path)
-    run_driver(driver, model, tmp_path, limit=3)  # another view: the driver is called anew
+    run_driver(
+        driver, model, tmp_path, limit=3
+    )  # another view: the driver is called anew
 
     assert asked(model) == ["first", "second"]
     records = list(RunReader(tmp_path / "run").outputs())
@@ -253,7 +292,10 @@ def test_generated_and_weighed_prompts_may_be_mixed_in_one_call(tmp_path: Path):
     def driver(engine: RecordingEngine) -> dict[str, float]:
         weighed = Prompt((Message.of("", "x"),), continuations=("a", "b"))
         made = engine.generate([say("hello"), weighed, say("again")])
-        return {"texts": texts(made) == ["hello", "", "again"], "logprob": made[1].likelihoods[1].logprob}
+        return {
+            "texts": texts(made) == ["hello", "", "again"],
+            "logprob": made[1].likelihoods[1].logprob,
+        }
 
     result = run_driver(driver, Scripted("echo"), tmp_path)
 
@@ -273,7 +315,10 @@ def test_calls_from_several_threads_are_all_kept(tmp_path: Path):
     model = Scripted("echo")
 
     def driver(engine: RecordingEngine) -> dict[str, float]:
-        threads = [threading.Thread(target=lambda n=n: engine.generate([say(f"t{n}")])) for n in range(8)]
+        threads = [
+            threading.Thread(target=lambda n=n: engine.generate([say(f"t{n}")]))
+            for n in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -286,9 +331,17 @@ def test_calls_from_several_threads_are_all_kept(tmp_path: Path):
     assert len(list(RunReader(tmp_path / "run").outputs())) == 8
 
 
-def test_an_answer_that_did_not_come_is_an_error_the_driver_sees_and_the_next_run_asks_again(tmp_path: Path):
+def test_an_answer_that_did_not_come_is_an_error_the_driver_sees_and_the_next_run_asks_again(
+    tmp_path: Path,
+):
     broken = [True]
-    model = Scripted(lambda request: RuntimeError("away") if broken[0] and request.messages[-1].text == "b" else "fine")
+    model = Scripted(
+        lambda request: (
+            RuntimeError("away")
+            if broken[0] and request.messages[-1].text == "b"
+            else "fine"
+        )
+    )
     errors: list[Any] = []
 
     def driver(engine: RecordingEngine) -> dict[str, float]:
@@ -301,12 +354,22 @@ def test_an_answer_that_did_not_come_is_an_error_the_driver_sees_and_the_next_ru
     second = run_driver(driver, model, tmp_path)
 
     assert errors == [[None, "exception"], [None, None]]
-    assert (first.status, first[0].outcomes, first[0].bounds) == ("partial", {"model_error": 1}, (0.5, 1.0))
-    assert (second.status, second[0].outcomes, second[0].bounds) == ("complete", {}, None)
+    assert (first.status, first[0].outcomes, first[0].bounds) == (
+        "partial",
+        {"model_error": 1},
+        (0.5, 1.0),
+    )
+    assert (second.status, second[0].outcomes, second[0].bounds) == (
+        "complete",
+        {},
+        None,
+    )
     assert asked(model) == ["a", "b", "b"]
 
 
-def test_a_spent_error_budget_ends_the_run_even_if_the_driver_swallows_it(tmp_path: Path):
+def test_a_spent_error_budget_ends_the_run_even_if_the_driver_swallows_it(
+    tmp_path: Path,
+):
     model = Scripted(lambda request: RuntimeError("away"))
 
     def driver(engine: RecordingEngine) -> dict[str, float]:
@@ -324,20 +387,32 @@ def test_a_spent_error_budget_ends_the_run_even_if_the_driver_swallows_it(tmp_pa
     assert "stopped after 4 infrastructure errors" in result.notes[0]
 
 
-def test_a_driver_that_raises_is_blamed_with_its_line_and_the_run_has_failed(tmp_path: Path):
+def test_a_driver_that_raises_is_blamed_with_its_line_and_the_run_has_failed(
+    tmp_path: Path,
+):
     def driver(engine: RecordingEngine) -> dict[str, float]:
         engine.generate([say("a")])
         raise ZeroDivisionError("no rows")
 
-    with pytest.raises(ScorerError, match=r"driver of task 'driven': ZeroDivisionError: no rows \(test_drivers.py"):
+    with pytest.raises(
+        ScorerError,
+        match=r"driver of task 'driven': ZeroDivisionError: no rows \(test_drivers.py",
+    ):
         run_driver(driver, Scripted("echo"), tmp_path)
 
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
     assert len(list(RunReader(tmp_path / "run").outputs())) == 1
 
 
-def test_a_model_that_cannot_weigh_refuses_inside_the_driver_as_it_would_outside(tmp_path: Path):
-    task = assay.Task("driven", dataset=ROWS, driver=lambda engine: {"n": 1}, needs=frozenset({"likelihood"}))
+def test_a_model_that_cannot_weigh_refuses_inside_the_driver_as_it_would_outside(
+    tmp_path: Path,
+):
+    task = assay.Task(
+        "driven",
+        dataset=ROWS,
+        driver=lambda engine: {"n": 1},
+        needs=frozenset({"likelihood"}),
+    )
 
     with pytest.raises(ModalityMismatch, match="task 'driven' weighs continuations"):
         assay.run(task, Scripted("echo", weighs=False), output=str(tmp_path / "run"))
@@ -345,24 +420,47 @@ def test_a_model_that_cannot_weigh_refuses_inside_the_driver_as_it_would_outside
 
 @pytest.mark.parametrize("made", [{}, {"name": "x"}, None])
 def test_a_driver_without_numbers_is_told_to_return_a_dict(tmp_path: Path, made: Any):
-    with pytest.raises(AssayError, match=r"driver of task .driven.: returned no numbers.*fix: return a dict"):
+    with pytest.raises(
+        AssayError,
+        match=r"driver of task .driven.: returned no numbers.*fix: return a dict",
+    ):
         run_driver(lambda engine: made, Scripted("echo"), tmp_path)
 
 
-def test_numbers_are_set_level_except_a_share_whose_counts_stand_beside_it(tmp_path: Path):
+def test_numbers_are_set_level_except_a_share_whose_counts_stand_beside_it(
+    tmp_path: Path,
+):
     def driver(engine: RecordingEngine) -> Driven:
-        values = {"accuracy": 0.75, "correct": 3, "total": 4, "by": {"law": 0.5}, "note": "text", "loss": float("inf")}
-        return Driven(values, n=4, n_expected=6, protocol="driven@mine", details={"kept": True})
+        values = {
+            "accuracy": 0.75,
+            "correct": 3,
+            "total": 4,
+            "by": {"law": 0.5},
+            "note": "text",
+            "loss": float("inf"),
+        }
+        return Driven(
+            values, n=4, n_expected=6, protocol="driven@mine", details={"kept": True}
+        )
 
     result = run_driver(driver, Scripted("echo"), tmp_path)
     rows = {row.metric: row for row in result}
 
     assert list(rows) == ["accuracy", "correct", "total", "by.law", "loss"]
-    assert rows["accuracy"].ci == pytest.approx((0.1941, 0.9937), abs=1e-4)  # Clopper and Pearson 1934
+    assert rows["accuracy"].ci == pytest.approx(
+        (0.1941, 0.9937), abs=1e-4
+    )  # Clopper and Pearson 1934
     assert rows["accuracy"].interval == "clopper-pearson of correct / total"
     assert rows["by.law"].interval == "none: a set-level metric"
-    assert (rows["loss"].value, rows["loss"].flags) == (None, ("not a finite number: inf",))
-    assert (rows["accuracy"].n, rows["accuracy"].n_expected, result.status) == (4, 6, "partial")
+    assert (rows["loss"].value, rows["loss"].flags) == (
+        None,
+        ("not a finite number: inf",),
+    )
+    assert (rows["accuracy"].n, rows["accuracy"].n_expected, result.status) == (
+        4,
+        6,
+        "partial",
+    )
     assert rows["accuracy"].protocol == "driven@mine"
     assert (rows["accuracy"].details, rows["correct"].details) == ({"kept": True}, {})
 
@@ -375,7 +473,11 @@ def test_rows_that_never_became_questions_are_counted_and_listed(tmp_path: Path)
 
     result = run_driver(driver, Scripted("echo"), tmp_path)
 
-    assert (result.status, result[0].outcomes, result[0].bounds) == ("partial", {"data_error": 1}, (0.5, 1.0))
+    assert (result.status, result[0].outcomes, result[0].bounds) == (
+        "partial",
+        {"data_error": 1},
+        (0.5, 1.0),
+    )
     assert result.notes == ("driven: 1 data_error; first: s1: the picture is broken",)
     [record] = RunReader(tmp_path / "run").scores("driven", "Scripted", "driven")
     assert (record.id, record.outcome) == ("s1", "data_error")
@@ -383,14 +485,22 @@ def test_rows_that_never_became_questions_are_counted_and_listed(tmp_path: Path)
 
 def test_answers_of_another_run_come_from_the_shared_cache(tmp_path: Path):
     model = Scripted("echo")
-    task = assay.Task("driven", dataset=ROWS, driver=lambda engine: {"n": len(engine.generate([say("a")] * 2))})
+    task = assay.Task(
+        "driven",
+        dataset=ROWS,
+        driver=lambda engine: {"n": len(engine.generate([say("a")] * 2))},
+    )
     for name in ("one", "two"):
-        assay.run(task, model, output=str(tmp_path / name), cache=str(tmp_path / "cache"))
+        assay.run(
+            task, model, output=str(tmp_path / name), cache=str(tmp_path / "cache")
+        )
 
     assert asked(model) == ["a", "a"]
 
 
-def test_an_interruption_lets_the_batch_in_flight_come_back_and_stops_the_driver(adaptive: Path):
+def test_an_interruption_lets_the_batch_in_flight_come_back_and_stops_the_driver(
+    adaptive: Path,
+):
     process = stopped_at(adaptive, 8)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
@@ -425,12 +535,25 @@ task = assay.Task("stopped", dataset=[{"question": "q", "answer": "a"}], driver=
     (tmp_path / "stopped.py").write_text(source)
     (tmp_path / "model.py").write_text("def generate(messages):\n    return 'x'\n")
     task, model = str(tmp_path / "stopped.py"), f"{tmp_path / 'model.py'}:generate"
-    run = [sys.executable, "-m", "assay.cli.main", "run", task, "--model", model, "-o", str(tmp_path / "run")]
+    run = [
+        sys.executable,
+        "-m",
+        "assay.cli.main",
+        "run",
+        task,
+        "--model",
+        model,
+        "-o",
+        str(tmp_path / "run"),
+    ]
 
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 130
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "interrupted"
+    assert (
+        json.loads((tmp_path / "run" / "run.json").read_text())["status"]
+        == "interrupted"
+    )
     assert len(list(RunReader(tmp_path / "run").outputs())) < 20
 
 
@@ -448,5 +571,3 @@ def test_the_engine_knows_its_options_and_hints_are_part_of_the_key(tmp_path: Pa
     assert [request.options.max_tokens for request in model.calls] == [None, 5]
     assert [request.repeat for request in model.calls] == [0, 0]
     assert [request.hints["dataset"] for request in model.calls] == ["X", "X"]
-
-

@@ -34,7 +34,9 @@ def task(scorers="exact_match", rows=ROWS, **more):
 
 
 def run(folder, model, tasks=None, **settings):
-    return assay.run(tasks or task(), model, output=str(folder), batch_size=10, **settings)
+    return assay.run(
+        tasks or task(), model, output=str(folder), batch_size=10, **settings
+    )
 
 
 def answers(folder):
@@ -52,9 +54,18 @@ def test_a_run_stops_when_the_value_is_known_well_enough_and_says_so(tmp_path):
     assert high - low <= 0.16 and low <= 0.8 <= high
     assert row.interval == "anytime: betting confidence sequence"
     assert "stopped early by --until ci=0.08" in row.flags
-    assert row.details["until"]["rule"] == "ci=0.08" and row.details["until"]["stopped"] is True
-    assert row.details["until"]["fixed_n_ci"][1] - row.details["until"]["fixed_n_ci"][0] < high - low
-    assert f"sums: stopped early by --until ci=0.08 after {row.n} samples in random order" in result.notes
+    assert (
+        row.details["until"]["rule"] == "ci=0.08"
+        and row.details["until"]["stopped"] is True
+    )
+    assert (
+        row.details["until"]["fixed_n_ci"][1] - row.details["until"]["fixed_n_ci"][0]
+        < high - low
+    )
+    assert (
+        f"sums: stopped early by --until ci=0.08 after {row.n} samples in random order"
+        in result.notes
+    )
 
 
 def test_samples_come_in_random_order(tmp_path):
@@ -74,7 +85,9 @@ def test_the_same_command_again_prints_the_table_and_a_stricter_rule_goes_on(tmp
     stricter = run(tmp_path, right(0.8), until="ci=0.06")
 
     assert stricter[0].n > first[0].n
-    assert answers(tmp_path)[: len(asked)] == asked and len(set(answers(tmp_path))) == len(answers(tmp_path))
+    assert answers(tmp_path)[: len(asked)] == asked and len(
+        set(answers(tmp_path))
+    ) == len(answers(tmp_path))
 
 
 def test_without_the_rule_the_rest_is_asked(tmp_path):
@@ -91,7 +104,10 @@ def test_a_run_that_was_cut_goes_on_to_the_same_end(tmp_path):
     whole = run(tmp_path / "whole", right(0.8), until="ci=0.08")
 
     run(tmp_path / "cut", right(0.8), until="ci=0.08", limit=100)
-    assert run(tmp_path / "cut", right(0.8), until="ci=0.08")[0].to_plain() == whole[0].to_plain()
+    assert (
+        run(tmp_path / "cut", right(0.8), until="ci=0.08")[0].to_plain()
+        == whole[0].to_plain()
+    )
 
 
 def test_a_rule_that_is_never_reached_asks_all_and_keeps_the_anytime_interval(tmp_path):
@@ -100,29 +116,48 @@ def test_a_rule_that_is_never_reached_asks_all_and_keeps_the_anytime_interval(tm
     assert result[0].n == 200 and result[0].interval.startswith("anytime")
     assert result[0].details["until"]["stopped"] is False
     assert not any("stopped early" in flag for flag in result[0].flags)
-    assert "sums: --until ci=0.02 was not reached: all 200 samples were asked" in result.notes
+    assert (
+        "sums: --until ci=0.02 was not reached: all 200 samples were asked"
+        in result.notes
+    )
 
 
 def test_a_clear_difference_from_the_baseline_is_decided_early(tmp_path):
     run(tmp_path / "old", right(0.8))
 
-    result = run(tmp_path / "new", right(0.5, seed=2), until="decided", baseline=str(tmp_path / "old"))
+    result = run(
+        tmp_path / "new",
+        right(0.5, seed=2),
+        until="decided",
+        baseline=str(tmp_path / "old"),
+    )
 
     found = result[0].details["until"]["difference"]
     assert result.status == "complete" and result[0].n < 500
     assert found["decision"] == "worse" and found["ci"][1] < 0
-    assert any(note.startswith(f"sums.exact_match: worse than {tmp_path / 'old'}: -0.") for note in result.notes)
+    assert any(
+        note.startswith(f"sums.exact_match: worse than {tmp_path / 'old'}: -0.")
+        for note in result.notes
+    )
 
 
 def test_equal_models_are_not_decided_but_alike_within_a_margin(tmp_path):
     run(tmp_path / "old", right(0.8))
     old = str(tmp_path / "old")
 
-    never = run(tmp_path / "a", right(0.8), task(rows=ROWS[:300]), until="decided", baseline=old)
+    never = run(
+        tmp_path / "a", right(0.8), task(rows=ROWS[:300]), until="decided", baseline=old
+    )
     alike = run(tmp_path / "b", right(0.8), until="decided=0.05", baseline=old)
 
-    assert never[0].n == 300 and never[0].details["until"]["difference"]["decision"] == "not decided"
-    assert alike[0].n < 600 and alike[0].details["until"]["difference"]["decision"] == "alike"
+    assert (
+        never[0].n == 300
+        and never[0].details["until"]["difference"]["decision"] == "not decided"
+    )
+    assert (
+        alike[0].n < 600
+        and alike[0].details["until"]["difference"]["decision"] == "alike"
+    )
 
 
 def test_lower_is_better_is_said_in_words(tmp_path):
@@ -132,13 +167,21 @@ def test_lower_is_better_is_said_in_words(tmp_path):
     wrong.higher_is_better = False
     run(tmp_path / "old", right(0.5), task(wrong))
 
-    new = run(tmp_path / "new", right(0.9, seed=2), task(wrong), until="decided", baseline=str(tmp_path / "old"))
+    new = run(
+        tmp_path / "new",
+        right(0.9, seed=2),
+        task(wrong),
+        until="decided",
+        baseline=str(tmp_path / "old"),
+    )
 
     assert new[0].details["until"]["difference"]["decision"] == "better"
 
 
 def test_repeats_and_scores_between_are_values_too(tmp_path):
-    result = run(tmp_path, right(0.8), task(graded, rows=ROWS[:900]), until="ci=0.1", epochs=2)
+    result = run(
+        tmp_path, right(0.8), task(graded, rows=ROWS[:900]), until="ci=0.1", epochs=2
+    )
 
     low, high = result[0].ci
     assert result[0].n < 900 and low <= 0.5 <= high and high - low <= 0.2
@@ -150,29 +193,53 @@ def test_samples_without_a_verdict_and_bad_rows_do_not_hold_the_rule_up(tmp_path
             raise TimeoutError("no reply")
         return "y" if int(text) % 5 else "n"
 
-    rows = [{**row, "question": 3} if n % 100 == 11 else row for n, row in enumerate(ROWS)]
+    rows = [
+        {**row, "question": 3} if n % 100 == 11 else row for n, row in enumerate(ROWS)
+    ]
 
-    result = run(tmp_path, flaky, task(rows=rows), until="ci=0.08", on_error="continue", epochs=2)
+    result = run(
+        tmp_path, flaky, task(rows=rows), until="ci=0.08", on_error="continue", epochs=2
+    )
 
     assert result[0].n < 900
     assert {"model_error", "data_error"} <= result[0].outcomes.keys()
 
 
 def test_other_numbers_of_the_run_have_anytime_intervals_too(tmp_path):
-    result = run(tmp_path, right(0.8), task(["exact_match", "includes"]), until="ci=0.1")
+    result = run(
+        tmp_path, right(0.8), task(["exact_match", "includes"]), until="ci=0.1"
+    )
 
-    assert [row.interval for row in result] == ["anytime: betting confidence sequence"] * 2
+    assert [row.interval for row in result] == [
+        "anytime: betting confidence sequence"
+    ] * 2
 
 
 def test_a_rule_that_a_task_cannot_keep_is_refused_before_anything_is_written(tmp_path):
     clustered = [{**row, "document": n // 5} for n, row in enumerate(ROWS)]
     cases = [
-        (task(unbounded), {"until": "ci=0.05"}, "does not say between which values its scores lie"),
-        (task(rows=clustered, cluster="document"), {"until": "ci=0.05"}, "go right or wrong together"),
+        (
+            task(unbounded),
+            {"until": "ci=0.05"},
+            "does not say between which values its scores lie",
+        ),
+        (
+            task(rows=clustered, cluster="document"),
+            {"until": "ci=0.05"},
+            "go right or wrong together",
+        ),
         (task("wer"), {"until": "ci=0.05"}, "is not the mean of its samples"),
-        (task(), {"until": "decided"}, "no earlier run to decide against; fix: --baseline RUN"),
+        (
+            task(),
+            {"until": "decided"},
+            "no earlier run to decide against; fix: --baseline RUN",
+        ),
         (task(), {"until": "decided", "baseline": "nowhere"}, "not a run folder"),
-        (task(), {"until": "ci=0.05", "predict_only": True}, "--predict_only scores nothing"),
+        (
+            task(),
+            {"until": "ci=0.05", "predict_only": True},
+            "--predict_only scores nothing",
+        ),
         (task(), {"until": "ci=5"}, "is not a number from 0.002 to 0.5"),
     ]
 
@@ -184,17 +251,34 @@ def test_a_rule_that_a_task_cannot_keep_is_refused_before_anything_is_written(tm
 
 
 def test_a_baseline_of_another_task_is_refused(tmp_path):
-    assay.run(assay.Task("other", dataset=ROWS[:20], scorers="exact_match"), right(0.8), output=str(tmp_path / "old"))
+    assay.run(
+        assay.Task("other", dataset=ROWS[:20], scorers="exact_match"),
+        right(0.8),
+        output=str(tmp_path / "old"),
+    )
 
-    with pytest.raises(UsageError, match=r"has no number of 'exact_match' for task 'sums'"):
-        run(tmp_path / "new", right(0.8), until="decided", baseline=str(tmp_path / "old"))
+    with pytest.raises(
+        UsageError, match=r"has no number of 'exact_match' for task 'sums'"
+    ):
+        run(
+            tmp_path / "new",
+            right(0.8),
+            until="decided",
+            baseline=str(tmp_path / "old"),
+        )
 
 
 def test_scoring_again_makes_the_same_table_and_misses_nobody(tmp_path):
     file = tmp_path / "sums.py"
     file.write_text(f"dataset = {ROWS[:800]!r}\nscorers = 'exact_match'\n")
     run(tmp_path / "old", right(0.8), str(file))
-    first = run(tmp_path / "new", right(0.5, seed=2), str(file), until="decided", baseline=str(tmp_path / "old"))
+    first = run(
+        tmp_path / "new",
+        right(0.5, seed=2),
+        str(file),
+        until="decided",
+        baseline=str(tmp_path / "old"),
+    )
 
     again = assay.score(tmp_path / "new")
 
@@ -218,15 +302,23 @@ def test_the_methods_paragraph_says_how_the_run_ended(tmp_path):
     from assay.report.methods import methods_paragraph
 
     run(tmp_path, right(0.9), until="ci=0.1")
-    manifest, summary = (json.loads((tmp_path / name).read_text()) for name in ("run.json", "summary.json"))
+    manifest, summary = (
+        json.loads((tmp_path / name).read_text())
+        for name in ("run.json", "summary.json")
+    )
 
     text = " ".join(methods_paragraph(manifest, summary))
 
     assert "a betting confidence sequence, which allows for early stopping" in text
-    assert "Samples were asked in random order (seed 0) until the rule ci=0.1 held." in text
+    assert (
+        "Samples were asked in random order (seed 0) until the rule ci=0.1 held."
+        in text
+    )
 
 
-def test_verdicts_that_come_late_and_out_of_order_are_taken_in_the_order_of_the_samples(tmp_path):
+def test_verdicts_that_come_late_and_out_of_order_are_taken_in_the_order_of_the_samples(
+    tmp_path,
+):
     import asyncio
 
     async def judged(sample, output):

@@ -46,13 +46,19 @@ def asked(tmp_path) -> int:
         ({"device": "cpu"}, "clip", {"device": "cpu"}),
         ({"device": "cpu", "clip.device": "cuda"}, "clip", {"device": "cuda"}),
         ({"device": "cpu", "clip.device": "cuda"}, "detector", {"device": "cpu"}),
-        ({"clip": {"model": "a"}, "detector": {"model": "b"}}, "detector", {"model": "b"}),
+        (
+            {"clip": {"model": "a"}, "detector": {"model": "b"}},
+            "detector",
+            {"model": "b"},
+        ),
         ({"model.x": 1}, "clip", {"model.x": 1}),
         ({"clip": "a/path"}, "clip", {"clip": "a/path"}),
     ],
 )
 def test_options_may_be_for_one_role_or_for_all(given, role, expected):
-    options = RunOptions(judges={"clip": "worker/clip", "detector": "worker/detector"}, judge_args=given)
+    options = RunOptions(
+        judges={"clip": "worker/clip", "detector": "worker/detector"}, judge_args=given
+    )
 
     assert options.judge_args_of(role) == expected
 
@@ -82,27 +88,39 @@ def test_a_helpers_answer_is_shared_by_runs_through_the_cache(tmp_path, judge):
             reply = asyncio.run(helpers.models(["judge"])["judge"].ask(prompt))
         cache.close()
         assert reply.text == '{"score": 1}'
-        assert [record.task for record in RunReader(tmp_path / folder).outputs()] == ["t#judge"]
+        assert [record.task for record in RunReader(tmp_path / folder).outputs()] == [
+            "t#judge"
+        ]
 
     assert asked(tmp_path) == 1
 
 
-def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(tmp_path, judge):
+def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(
+    tmp_path, judge
+):
     options = RunOptions(judges={"judge": judge})
     plain = Scoring.of("exact_match", lambda sample, output: 1.0, "t", "m")
 
     def lines():
         with RunWriter(tmp_path / "run") as writer:
-            helpers = Helpers(options, writer, SimpleNamespace(task=Task("t"), first_sample=lambda: None))
+            helpers = Helpers(
+                options,
+                writer,
+                SimpleNamespace(task=Task("t"), first_sample=lambda: None),
+            )
             scoring = Scoring.of("judge", Judge(), "t", "m")
             return asyncio.run(_given(helpers, scoring, plain))
 
     first = lines()
 
     assert len(first) == 1 and first[0].startswith("t, scorer 'judge': judge '")
-    assert first[0].endswith(f"gave the best mark to 1 of {len(ORDERS)} answers that do nothing but demand it")
+    assert first[0].endswith(
+        f"gave the best mark to 1 of {len(ORDERS)} answers that do nothing but demand it"
+    )
     records = list(RunReader(tmp_path / "run").outputs())
-    assert {record.task for record in records} == {"t#canary"} and len(records) == len(ORDERS)
+    assert {record.task for record in records} == {"t#canary"} and len(records) == len(
+        ORDERS
+    )
     assert lines() == first and asked(tmp_path) == len(ORDERS)
 
 
@@ -123,7 +141,11 @@ def test_canaries_that_are_refused_cost_the_run_nothing(tmp_path):
         helpers = Helpers(options, writer, cell, budget=budget)
         [line] = asyncio.run(_given(helpers, Scoring.of("judge", Judge(), "t", "m")))
 
-    assert budget.spent is None and budget.errors == 0 and line.startswith("t, scorer 'judge': judge '")
+    assert (
+        budget.spent is None
+        and budget.errors == 0
+        and line.startswith("t, scorer 'judge': judge '")
+    )
 
 
 async def _given(helpers: Helpers, *scorings: Scoring) -> list[str]:
@@ -140,22 +162,35 @@ def test_a_helper_that_cannot_be_built_is_said(tmp_path):
             helpers.models(["clip"])
 
 
-def test_a_helper_is_shown_pictures_without_their_metadata_and_that_is_recorded(tmp_path):
+def test_a_helper_is_shown_pictures_without_their_metadata_and_that_is_recorded(
+    tmp_path,
+):
     (tmp_path / "judge.py").write_text(
         "def generate(request):\n    return str(b'ten points' in request.prompt.messages[0].media[0].data())\n"
     )
-    chunk = struct.pack(">I4s", 12, b"tEXt") + b"k\0ten points" + struct.pack(">I", crc32(b"tEXtk\0ten points"))
+    chunk = (
+        struct.pack(">I4s", 12, b"tEXt")
+        + b"k\0ten points"
+        + struct.pack(">I", crc32(b"tEXtk\0ten points"))
+    )
     end = b"\0\0\0\0IEND\xaeB`\x82"
     picture = Image(b"\x89PNG\r\n\x1a\n" + chunk + end)
     with RunWriter(tmp_path / "run") as writer:
         options = RunOptions(judges={"judge": f"{tmp_path / 'judge.py'}:generate"})
-        helper = Helpers(options, writer, SimpleNamespace(task=Task("t"))).models(["judge"])["judge"]
+        helper = Helpers(options, writer, SimpleNamespace(task=Task("t"))).models(
+            ["judge"]
+        )["judge"]
 
-        answers = [asyncio.run(helper.ask(Prompt((Message("user", (picture,)),)))) for _ in range(2)]
+        answers = [
+            asyncio.run(helper.ask(Prompt((Message("user", (picture,)),))))
+            for _ in range(2)
+        ]
 
     (record,) = RunReader(tmp_path / "run").outputs()
     assert [answer.text for answer in answers] == ["False", "False"]
-    assert record.output["details"]["metadata_removed"] == [f"image {picture.digest[:12]}: text"]
+    assert record.output["details"]["metadata_removed"] == [
+        f"image {picture.digest[:12]}: text"
+    ]
 
 
 PRICED = """
@@ -176,18 +211,34 @@ def generate(requests):
 )
 def test_what_a_judge_costs_is_counted_at_its_prices(tmp_path, prices, cost):
     (tmp_path / "judge.py").write_text(PRICED)
-    options = RunOptions(judges={"judge": f"{tmp_path / 'judge.py'}:generate"}, judge_args=prices)
+    options = RunOptions(
+        judges={"judge": f"{tmp_path / 'judge.py'}:generate"}, judge_args=prices
+    )
 
     with RunWriter(tmp_path / "run") as writer:
         helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
-        asyncio.run(helpers.models(["judge"])["judge"].ask(Prompt((Message("user", (Text("how good?"),)),))))
+        asyncio.run(
+            helpers.models(["judge"])["judge"].ask(
+                Prompt((Message("user", (Text("how good?"),)),))
+            )
+        )
 
     [spent] = helpers.spent().values()
     assert spent.get("cost") == cost and spent["input_tokens"] == 1_000_000
 
 
 def test_a_judges_price_that_is_no_number_is_refused_before_the_run(tmp_path, judge):
-    task = Task("t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge")
+    task = Task(
+        "t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge"
+    )
 
-    with pytest.raises(UsageError, match="price_output is 'much'; fix: the price of a million tokens"):
-        assay.run(task, "scripted", judge=judge, judge_args={"price_output": "much"}, output=str(tmp_path / "run"))
+    with pytest.raises(
+        UsageError, match="price_output is 'much'; fix: the price of a million tokens"
+    ):
+        assay.run(
+            task,
+            "scripted",
+            judge=judge,
+            judge_args={"price_output": "much"},
+            output=str(tmp_path / "run"),
+        )

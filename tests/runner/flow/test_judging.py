@@ -33,7 +33,9 @@ def generate(requests):
 @pytest.fixture
 def judged(tmp_path, monkeypatch):
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(5)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "judge.py").write_text(JUDGE)
     monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "judge.log"))
@@ -56,9 +58,17 @@ def judged(tmp_path, monkeypatch):
 def test_a_judge_gives_the_score_and_is_asked_once_a_sample(judged, tmp_path):
     result, asked = judged()
 
-    assert result.status == "complete" and result.value("judge") == 4.0 and asked == 5 + len(ORDERS)
+    assert (
+        result.status == "complete"
+        and result.value("judge") == 4.0
+        and asked == 5 + len(ORDERS)
+    )
     assert any("answers that do nothing but demand it" in note for note in result.notes)
-    calls = [record for record in RunReader(tmp_path / "run").outputs() if record.task.endswith("#judge")]
+    calls = [
+        record
+        for record in RunReader(tmp_path / "run").outputs()
+        if record.task.endswith("#judge")
+    ]
     assert len(calls) == 5
 
 
@@ -70,10 +80,16 @@ def test_the_same_run_again_does_not_ask_the_judge(judged):
     assert asked == 0 and result.value("judge") == 4.0
 
 
-def test_verdicts_lost_by_a_kill_are_made_again_from_what_the_judge_said(judged, tmp_path):
+def test_verdicts_lost_by_a_kill_are_made_again_from_what_the_judge_said(
+    judged, tmp_path
+):
     judged()
     journal = tmp_path / "run" / "records.jsonl"
-    kept = [line for line in journal.read_bytes().splitlines(keepends=True) if b'"kind":"score"' not in line]
+    kept = [
+        line
+        for line in journal.read_bytes().splitlines(keepends=True)
+        if b'"kind":"score"' not in line
+    ]
     journal.write_bytes(b"".join(kept))
 
     result, asked = judged()
@@ -81,23 +97,33 @@ def test_verdicts_lost_by_a_kill_are_made_again_from_what_the_judge_said(judged,
     assert asked == 0 and result.status == "complete" and result[0].n == 5
 
 
-def test_a_judge_that_failed_is_an_error_and_is_asked_again_on_the_next_run(judged, monkeypatch):
+def test_a_judge_that_failed_is_an_error_and_is_asked_again_on_the_next_run(
+    judged, monkeypatch
+):
     monkeypatch.setenv("JUDGE_DOWN", "3")
     first, asked_first = judged()
     monkeypatch.delenv("JUDGE_DOWN")
 
     second, asked_second = judged()
 
-    assert first.status == "partial" and first[0].outcomes["judge_error"] == 1 and first[0].n == 4
+    assert (
+        first.status == "partial"
+        and first[0].outcomes["judge_error"] == 1
+        and first[0].n == 4
+    )
     assert any("the judge is down" in note for note in first.notes)
     assert second.status == "complete" and second[0].n == 5
     assert (asked_first, asked_second) == (5 + len(ORDERS), 1)
 
 
 def test_a_judge_is_demanded_before_anything_starts(tmp_path):
-    task = assay.Task("t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge")
+    task = assay.Task(
+        "t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge"
+    )
 
-    with pytest.raises(UsageError, match="needs a model as 'judge'; fix: --judge MODEL"):
+    with pytest.raises(
+        UsageError, match="needs a model as 'judge'; fix: --judge MODEL"
+    ):
         assay.run(task, lambda messages: "x", output=str(tmp_path / "run"))
 
     assert not (tmp_path / "run").exists()
@@ -124,7 +150,9 @@ def test_no_more_verdicts_are_awaited_at_once_than_the_backlog_allows(tmp_path):
     (tmp_path / "run" / "run.json").unlink()
     journal = tmp_path / "run" / "records.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(line for line in lines if b'"kind":"score"' not in line))
+    journal.write_bytes(
+        b"".join(line for line in lines if b'"kind":"score"' not in line)
+    )
     again = assay.run(task, lambda messages: "x", output=str(tmp_path / "run"))
 
     assert fresh[0].n == again[0].n == 2000
@@ -146,7 +174,11 @@ def test_a_scorer_that_blocks_works_beside_the_run(tmp_path):
 
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(20)]
 
-    result = assay.run(assay.Task("t", dataset=rows, scorers=Blocking()), lambda m: "x", output=str(tmp_path / "run"))
+    result = assay.run(
+        assay.Task("t", dataset=rows, scorers=Blocking()),
+        lambda m: "x",
+        output=str(tmp_path / "run"),
+    )
 
     assert result[0].n == 20 and all(name.startswith("scorer") for name in threads)
 
@@ -156,7 +188,11 @@ def test_with_replicas_a_judge_says_once_where_it_runs(judged):
 
     result, asked = judged(replicas=2, watcher=watcher)
 
-    assert result.status == "complete" and result.value("judge") == 4.0 and asked == 5 + len(ORDERS)
+    assert (
+        result.status == "complete"
+        and result.value("judge") == 4.0
+        and asked == 5 + len(ORDERS)
+    )
     (line,) = [line for line in watcher.lines if "copies of the model" in line]
     assert line.startswith("judge '") and line.endswith(
         "runs once, where this command runs: --replicas are copies of the model only"
@@ -186,21 +222,36 @@ class Raising:
 @pytest.mark.parametrize(
     ("judge", "line", "most"),
     [
-        ("Refused", r"stopped: the server of the judge refused the key 3 times in a row \(HTTP 401: bad key\)", 8),
-        ("Raising", r"stopped after [6-9] infrastructure errors, the first: judge exception: RuntimeError", 24),
+        (
+            "Refused",
+            r"stopped: the server of the judge refused the key 3 times in a row \(HTTP 401: bad key\)",
+            8,
+        ),
+        (
+            "Raising",
+            r"stopped after [6-9] infrastructure errors, the first: judge exception: RuntimeError",
+            24,
+        ),
     ],
 )
-def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(tmp_path, monkeypatch, judge, line, most):
+def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(
+    tmp_path, monkeypatch, judge, line, most
+):
     (tmp_path / "judge.py").write_text(FAILING)
     (tmp_path / "log").write_text("")
     monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(60)]
     task = assay.Task("t", dataset=rows, scorers="judge")
-    settings = {"judge": f"{tmp_path / 'judge.py'}:{judge}", "output": str(tmp_path / "run")}
+    settings = {
+        "judge": f"{tmp_path / 'judge.py'}:{judge}",
+        "output": str(tmp_path / "run"),
+    }
 
     result = assay.run(task, lambda messages: "x", **settings)
 
-    assert result.status == "failed" and any(re.search(line, note) for note in result.notes), result.notes
+    assert result.status == "failed" and any(
+        re.search(line, note) for note in result.notes
+    ), result.notes
     assert len(set((tmp_path / "log").read_text().split())) <= most
 
 
@@ -210,7 +261,11 @@ def test_a_sample_that_a_judge_fails_ten_times_is_one_error_of_the_budget():
 
     for _ in range(10):
         budget.note(failed, "judge", ("3", 0))
-    budget.note(ErrorInfo("data", "a picture it does not take", retryable=False), "judge", ("3", 0))
+    budget.note(
+        ErrorInfo("data", "a picture it does not take", retryable=False),
+        "judge",
+        ("3", 0),
+    )
     assert budget.errors == 1
 
     budget.note(failed, "judge", ("4", 0))
@@ -234,7 +289,10 @@ def test_a_judge_that_works_in_batches_is_asked_in_batches(tmp_path, monkeypatch
     monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(60)]
     task = assay.Task("t", dataset=rows, scorers="judge")
-    settings = {"judge": f"{tmp_path / 'judge.py'}:Judge", "output": str(tmp_path / "run")}
+    settings = {
+        "judge": f"{tmp_path / 'judge.py'}:Judge",
+        "output": str(tmp_path / "run"),
+    }
 
     result = assay.run(task, lambda messages: "x", **settings)
 
@@ -257,13 +315,20 @@ class Judge:
 """
 
 
-def test_a_judge_of_several_tasks_is_loaded_once_and_closed_at_the_end(tmp_path, monkeypatch):
+def test_a_judge_of_several_tasks_is_loaded_once_and_closed_at_the_end(
+    tmp_path, monkeypatch
+):
     (tmp_path / "judge.py").write_text(COUNTED)
     monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
     rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(3)]
-    judged = [assay.Task(name, dataset=rows, scorers="judge") for name in ("one", "two")]
+    judged = [
+        assay.Task(name, dataset=rows, scorers="judge") for name in ("one", "two")
+    ]
     plain = assay.Task("three", dataset=rows, scorers="exact_match")
-    settings = {"judge": f"{tmp_path / 'judge.py'}:Judge", "output": str(tmp_path / "run")}
+    settings = {
+        "judge": f"{tmp_path / 'judge.py'}:Judge",
+        "output": str(tmp_path / "run"),
+    }
 
     result = assay.run([*judged, plain], lambda messages: "x", **settings)
 

@@ -19,8 +19,16 @@ ROWS = [{"question": str(number), "answer": "a"} for number in range(6)]
 
 def run(model, tmp_path, **settings):
     watcher = Watching()
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    result = assay.run(str(tmp_path / "rows.jsonl"), model, output=str(tmp_path / "run"), watcher=watcher, **settings)
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in ROWS)
+    )
+    result = assay.run(
+        str(tmp_path / "rows.jsonl"),
+        model,
+        output=str(tmp_path / "run"),
+        watcher=watcher,
+        **settings,
+    )
     return result, watcher
 
 
@@ -42,7 +50,14 @@ def test_a_class_of_the_users_says_how_far_it_is_inside_a_batch(tmp_path):
 
     _, watcher = run(Batches, tmp_path)
 
-    assert seen == [(4, 0, 0), (4, 1, 10), (4, 2, 20), (4, 3, 30), (6, 4, 40), (6, 5, 50)]
+    assert seen == [
+        (4, 0, 0),
+        (4, 1, 10),
+        (4, 2, 20),
+        (4, 3, 30),
+        (6, 4, 40),
+        (6, 5, 50),
+    ]
     assert watcher.cells[0].meter.ended == 6
 
 
@@ -77,8 +92,15 @@ def test_what_a_model_was_handed_is_counted_though_it_says_nothing(tmp_path):
             begun.append(watcher.cells[0].meter.begun)
             return ["a"] * len(requests)
 
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    assay.run(str(tmp_path / "rows.jsonl"), Batches, output=str(tmp_path / "run"), watcher=watcher)
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in ROWS)
+    )
+    assay.run(
+        str(tmp_path / "rows.jsonl"),
+        Batches,
+        output=str(tmp_path / "run"),
+        watcher=watcher,
+    )
 
     assert begun == [3, 6]
 
@@ -112,6 +134,9 @@ def test_auto_is_left_to_the_model():
     function = type("Function", (), {"generate": lambda self, requests: []})()
 
     assert as_number("auto") is None and as_number(4) == 4 and as_number(None) is None
-    assert fit_batch(endpoint) == "32 requests open at once, as an endpoint has no batches (--concurrency N)"
+    assert (
+        fit_batch(endpoint)
+        == "32 requests open at once, as an endpoint has no batches (--concurrency N)"
+    )
     assert fit_batch(endpoint, 5).startswith("5 requests")
     assert "20 ms" in fit_batch(function)

@@ -37,14 +37,22 @@ async def score(sample, output):
 
 
 @pytest.mark.parametrize("more", [0, 1], ids=["all were answered", "the last was not"])
-def test_a_new_verdict_on_many_known_answers_comes_before_the_first_question_and_none_is_lost(tmp_path, more):
+def test_a_new_verdict_on_many_known_answers_comes_before_the_first_question_and_none_is_lost(
+    tmp_path, more
+):
     def run(count, value):
         (tmp_path / "scorer.py").write_text(SCORER.format(value=value))
-        rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(count)]
+        rows = [
+            {"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(count)
+        ]
         task = assay.Task("t", dataset=rows, scorers=f"{tmp_path / 'scorer.py'}:score")
         return assay.run(task, Loaded(), output=str(tmp_path / "run"))
 
     run(COUNT, 0)
     result = run(COUNT + more, 1)
 
-    assert (result.status, result[0].n, result[0].value) == ("complete", COUNT + more, 1.0)
+    assert (result.status, result[0].n, result[0].value) == (
+        "complete",
+        COUNT + more,
+        1.0,
+    )

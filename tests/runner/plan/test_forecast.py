@@ -11,12 +11,25 @@ from assay.runner.plan.planning import make_plan
 
 
 @pytest.mark.parametrize(
-    ("limit", "expected"), [(None, 20), ("5", 5), ("0.25", 5), ("11-15", 5), ("500", 20)], ids=str
+    ("limit", "expected"),
+    [(None, 20), ("5", 5), ("0.25", 5), ("11-15", 5), ("500", 20)],
+    ids=str,
 )
-def test_the_lines_of_a_file_are_counted_and_the_limit_kept(tmp_path: Path, limit: str | None, expected: int):
+def test_the_lines_of_a_file_are_counted_and_the_limit_kept(
+    tmp_path: Path, limit: str | None, expected: int
+):
     data = tmp_path / "rows.jsonl"
-    data.write_text("".join(json.dumps({"question": str(n), "answer": "a"}) + "\n" for n in range(20)))
-    options = RunOptions(tasks=(str(data),), models=("scripted",), model_args={"answers": "echo"}, limit=limit)
+    data.write_text(
+        "".join(
+            json.dumps({"question": str(n), "answer": "a"}) + "\n" for n in range(20)
+        )
+    )
+    options = RunOptions(
+        tasks=(str(data),),
+        models=("scripted",),
+        model_args={"answers": "echo"},
+        limit=limit,
+    )
 
     (cell,) = make_plan(options)
 
@@ -27,6 +40,10 @@ def test_a_header_is_no_sample(tmp_path: Path):
     data = tmp_path / "rows.csv"
     data.write_text("question,answer\na,b\nc,d")
 
-    (cell,) = make_plan(RunOptions(tasks=(str(data),), models=("scripted",), model_args={"answers": "echo"}))
+    (cell,) = make_plan(
+        RunOptions(
+            tasks=(str(data),), models=("scripted",), model_args={"answers": "echo"}
+        )
+    )
 
     assert expected_requests(cell) == 2

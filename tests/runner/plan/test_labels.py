@@ -35,7 +35,10 @@ class Longer:
 
 def run(folder: Path, model, *scorers):
     task = assay.Task("t", dataset=ROWS, scorers=scorers)
-    return {result.metric: result.value for result in assay.run(task, model, output=str(folder / "run")).results}
+    return {
+        result.metric: result.value
+        for result in assay.run(task, model, output=str(folder / "run")).results
+    }
 
 
 def scorer_file(folder: Path, name: str, value: float) -> str:
@@ -46,32 +49,56 @@ def scorer_file(folder: Path, name: str, value: float) -> str:
 
 
 def test_one_scorer_with_two_sets_of_options_gives_two_numbers(tmp_path):
-    values = run(tmp_path, greet, {"name": "wer", "normalize": "none"}, {"name": "wer", "normalize": "whisper-en"})
+    values = run(
+        tmp_path,
+        greet,
+        {"name": "wer", "normalize": "none"},
+        {"name": "wer", "normalize": "whisper-en"},
+    )
 
     assert (values["wer[none]"], values["wer[whisper-en]"]) == (1.0, 0.0)
-    assert RunReader(tmp_path / "run").scorers("t", "greet") == ["wer(normalize=none)", "wer(normalize=whisper-en)"]
+    assert RunReader(tmp_path / "run").scorers("t", "greet") == [
+        "wer(normalize=none)",
+        "wer(normalize=whisper-en)",
+    ]
 
 
 def test_the_one_without_options_keeps_its_plain_name(tmp_path):
-    values = run(tmp_path, shout, "exact_match", {"name": "exact_match", "ignore_case": True})
+    values = run(
+        tmp_path, shout, "exact_match", {"name": "exact_match", "ignore_case": True}
+    )
 
     assert values == {"exact_match": 0.0, "exact_match(ignore_case=true)": 1.0}
 
 
 def test_functions_of_two_files_are_named_by_their_files(tmp_path):
-    values = run(tmp_path, greet, scorer_file(tmp_path, "a1.py", 0), scorer_file(tmp_path, "b1.py", 1))
+    values = run(
+        tmp_path,
+        greet,
+        scorer_file(tmp_path, "a1.py", 0),
+        scorer_file(tmp_path, "b1.py", 1),
+    )
 
     assert values == {"a1.py:score": 0.0, "b1.py:score": 1.0}
 
 
-def test_files_of_one_name_are_named_with_as_much_of_their_folders_as_it_takes(tmp_path):
-    values = run(tmp_path, greet, scorer_file(tmp_path, "x/s.py", 0), scorer_file(tmp_path, "y/s.py", 1))
+def test_files_of_one_name_are_named_with_as_much_of_their_folders_as_it_takes(
+    tmp_path,
+):
+    values = run(
+        tmp_path,
+        greet,
+        scorer_file(tmp_path, "x/s.py", 0),
+        scorer_file(tmp_path, "y/s.py", 1),
+    )
 
     assert values == {"x/s.py:score": 0.0, "y/s.py:score": 1.0}
 
 
 def test_a_users_function_named_like_a_shipped_scorer_is_named_by_its_file(tmp_path):
-    (tmp_path / "own.py").write_text("def exact_match(sample, output):\n    return 0.5\n")
+    (tmp_path / "own.py").write_text(
+        "def exact_match(sample, output):\n    return 0.5\n"
+    )
 
     values = run(tmp_path, greet, "exact_match", f"{tmp_path / 'own.py'}:exact_match")
 
@@ -87,13 +114,17 @@ def test_objects_of_one_class_are_named_by_the_fields_that_differ(tmp_path):
 def test_what_differs_in_nothing_that_can_be_named_is_numbered():
     scorers = [lambda sample, output: 0.0, lambda sample, output: 1.0]
 
-    named = told_apart(scorers, [("<lambda>", scorer) for scorer in scorers], "task 't'", [])
+    named = told_apart(
+        scorers, [("<lambda>", scorer) for scorer in scorers], "task 't'", []
+    )
 
     assert named == [("<lambda>", scorers[0]), ("<lambda>#2", scorers[1])]
 
 
 def test_a_label_names_a_scorer_of_a_file_too(tmp_path):
-    values = run(tmp_path, greet, {"name": scorer_file(tmp_path, "a1.py", 0), "label": "strict"})
+    values = run(
+        tmp_path, greet, {"name": scorer_file(tmp_path, "a1.py", 0), "label": "strict"}
+    )
 
     assert values == {"strict": 0.0}
 
@@ -108,8 +139,12 @@ def test_a_label_names_a_scorer_of_a_file_too(tmp_path):
         (greet, greet),
     ],
 )
-def test_the_same_scorer_with_the_same_options_twice_is_refused_before_the_run(tmp_path, scorers):
-    with pytest.raises(UsageError, match="is named twice with the same options; fix: name it once"):
+def test_the_same_scorer_with_the_same_options_twice_is_refused_before_the_run(
+    tmp_path, scorers
+):
+    with pytest.raises(
+        UsageError, match="is named twice with the same options; fix: name it once"
+    ):
         run(tmp_path, greet, *scorers)
 
     assert not (tmp_path / "run").exists()
@@ -144,6 +179,10 @@ def test_both_are_known_again_and_nothing_is_scored_twice(tmp_path):
 def test_a_metric_that_two_scorers_share_is_followed_by_the_name_of_the_second():
     before = [Result("t", "m", "auroc", 0.5, 8, 8)]
 
-    found = metrics_apart([Result("t", "m", "auroc", 0.7, 8, 8), Result("t", "m", "mean", 1.0, 8, 8)], before, "p(x=2)")
+    found = metrics_apart(
+        [Result("t", "m", "auroc", 0.7, 8, 8), Result("t", "m", "mean", 1.0, 8, 8)],
+        before,
+        "p(x=2)",
+    )
 
     assert [result.metric for result in found] == ["auroc (p(x=2))", "mean"]

@@ -30,7 +30,9 @@ def task(**more):
 def test_a_task_is_asked_of_the_first_model_it_brings(tmp_path):
     first, second = Named("first"), Named("second")
 
-    result = run(task(models={"first": first, "second": second}), output=str(tmp_path / "run"))
+    result = run(
+        task(models={"first": first, "second": second}), output=str(tmp_path / "run")
+    )
 
     assert (result.results[0].model, result.results[0].value) == ("first", 1.0)
     assert second.asked == []
@@ -39,7 +41,11 @@ def test_a_task_is_asked_of_the_first_model_it_brings(tmp_path):
 def test_a_model_that_the_run_names_wins_and_may_be_one_the_task_brings(tmp_path):
     first, second = Named("first"), Named("second")
 
-    result = run(task(models={"first": first, "second": second}), "second", output=str(tmp_path / "run"))
+    result = run(
+        task(models={"first": first, "second": second}),
+        "second",
+        output=str(tmp_path / "run"),
+    )
 
     assert (result.results[0].model, result.results[0].value) == ("second", 0.0)
     assert first.asked == []
@@ -51,7 +57,10 @@ def test_tasks_that_bring_different_models_are_each_asked_of_their_own(tmp_path)
 
     result = run([one, two], output=str(tmp_path / "run"))
 
-    assert {row.task: row.model for row in result.results} == {"who": "first", "whom": "second"}
+    assert {row.task: row.model for row in result.results} == {
+        "who": "first",
+        "whom": "second",
+    }
 
 
 class Listening(Silent):
@@ -64,21 +73,32 @@ class Listening(Silent):
         self.lines.append(line)
 
 
-@pytest.mark.parametrize(("named", "said"), [(None, 1), ("first", 0)], ids=["none-named", "one-named"])
-def test_it_is_said_which_of_several_models_of_its_own_a_task_asks(tmp_path, named, said):
+@pytest.mark.parametrize(
+    ("named", "said"), [(None, 1), ("first", 0)], ids=["none-named", "one-named"]
+)
+def test_it_is_said_which_of_several_models_of_its_own_a_task_asks(
+    tmp_path, named, said
+):
     watcher = Listening()
     brought = task(models={"first": Named("first"), "second": Named("second")})
 
     run(brought, named, output=str(tmp_path / "run"), watcher=watcher)
 
-    assert watcher.lines == ["who: asks first, as its files say; --model takes another: second"] * said
+    assert (
+        watcher.lines
+        == ["who: asks first, as its files say; --model takes another: second"] * said
+    )
 
 
 def test_the_run_folder_is_called_after_the_model_that_is_asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     brought = task(models={"first": Named("first"), "second": Named("second")})
 
-    unnamed, named, another = run(brought), run(brought, "first"), run(brought, "second")
+    unnamed, named, another = (
+        run(brought),
+        run(brought, "first"),
+        run(brought, "second"),
+    )
 
     assert unnamed.folder.name.startswith("who--first-")
     assert named.folder == unnamed.folder
@@ -86,15 +106,24 @@ def test_the_run_folder_is_called_after_the_model_that_is_asked(tmp_path, monkey
 
 
 def dialogues():
-    return [Sample(f"d{n}", f"d{n} first", "x", turns=(f"d{n} second", f"d{n} third")) for n in range(3)]
+    return [
+        Sample(f"d{n}", f"d{n} first", "x", turns=(f"d{n} second", f"d{n} third"))
+        for n in range(3)
+    ]
 
 
 def test_a_model_that_remembers_finishes_each_dialogue_before_the_next(tmp_path):
     model = Named("m", whole_dialogues=True)
 
-    run(Task("talk", dialogues, scorers=("exact_match",)), model, output=str(tmp_path / "run"))
+    run(
+        Task("talk", dialogues, scorers=("exact_match",)),
+        model,
+        output=str(tmp_path / "run"),
+    )
 
-    assert model.asked == [f"d{n} {word}" for n in range(3) for word in ("first", "second", "third")]
+    assert model.asked == [
+        f"d{n} {word}" for n in range(3) for word in ("first", "second", "third")
+    ]
 
 
 def test_single_questions_of_such_a_model_still_come_in_batches(tmp_path):
@@ -105,7 +134,9 @@ def test_single_questions_of_such_a_model_still_come_in_batches(tmp_path):
     model.batch_size = 4
     rows = [{"id": str(n), "question": f"q{n}", "answer": "m"} for n in range(10)]
 
-    result = run(Task("ask", rows, scorers=("exact_match",)), model, output=str(tmp_path / "run"))
+    result = run(
+        Task("ask", rows, scorers=("exact_match",)), model, output=str(tmp_path / "run")
+    )
 
     assert (result.results[0].value, max(sizes)) == (1.0, 4)
 
@@ -135,10 +166,17 @@ def nothing(messages):
 
 
 @pytest.mark.parametrize("name", ["chat", "picture", "nothing"])
-def test_what_is_no_answer_is_a_fault_of_the_model_and_not_a_wrong_answer(tmp_path, name):
+def test_what_is_no_answer_is_a_fault_of_the_model_and_not_a_wrong_answer(
+    tmp_path, name
+):
     (tmp_path / "own.py").write_text(OWN)
 
-    result = run(task(), f"{tmp_path / 'own.py'}:{name}", output=str(tmp_path / "run"), on_error="continue")
+    result = run(
+        task(),
+        f"{tmp_path / 'own.py'}:{name}",
+        output=str(tmp_path / "run"),
+        on_error="continue",
+    )
 
     assert result.results[0].n == 0 and result.results[0].outcomes == {"model_error": 1}
 
@@ -149,7 +187,19 @@ def test_a_class_with_other_options_is_not_answered_from_the_cache(tmp_path):
     asked = Task("who", rows, scorers=("exact_match",))
     model, cache = f"{tmp_path / 'own.py'}:Repeats", str(tmp_path / "cache")
 
-    once = run(asked, model, model_args={"times": 1}, cache=cache, output=str(tmp_path / "once"))
-    twice = run(asked, model, model_args={"times": 2}, cache=cache, output=str(tmp_path / "twice"))
+    once = run(
+        asked,
+        model,
+        model_args={"times": 1},
+        cache=cache,
+        output=str(tmp_path / "once"),
+    )
+    twice = run(
+        asked,
+        model,
+        model_args={"times": 2},
+        cache=cache,
+        output=str(tmp_path / "twice"),
+    )
 
     assert (once.results[0].value, twice.results[0].value) == (0.0, 1.0)

@@ -14,7 +14,13 @@ from assay.runner.options import RunOptions
 from assay.runner.plan.planning import make_plan
 
 ROWS = [
-    {"id": str(n), "question": f"What is {n} + {n}?", "right": str(2 * n), "answer": str(2 * n), "topic": "sums"}
+    {
+        "id": str(n),
+        "question": f"What is {n} + {n}?",
+        "right": str(2 * n),
+        "answer": str(2 * n),
+        "topic": "sums",
+    }
     for n in range(6)
 ]
 OWN = Task(
@@ -30,7 +36,9 @@ OWN = Task(
 
 
 def planned(task=OWN, **changes):
-    options = RunOptions.from_plain({"models": ["scripted"], **changes}, where="test").but(tasks=(task,))
+    options = RunOptions.from_plain(
+        {"models": ["scripted"], **changes}, where="test"
+    ).but(tasks=(task,))
     (cell,) = make_plan(options)
     return cell
 
@@ -43,7 +51,10 @@ def measurement(cell):
     """All that a number is made of: what is asked, under which key, how often, and who judges it how."""
     keys = KeyMaker({})
     prompts = [
-        (sample.target, keys.key_of(cell.template(sample), cell.options, cell.options.seed))
+        (
+            sample.target,
+            keys.key_of(cell.template(sample), cell.options, cell.options.seed),
+        )
         for sample in islice(cell.view(), 6)
         if isinstance(sample, Sample)
     ]
@@ -63,7 +74,9 @@ SETTINGS = st.fixed_dictionaries(
         "apply_chat_template": st.sampled_from([True, False]),
         "fewshot_as_multiturn": st.sampled_from([True, False]),
         "columns": st.sampled_from([{"target": "right"}, {"target": "answer"}]),
-        "scorers": st.sampled_from([["exact_match"], ["includes"], ["exact_match", "includes"]]),
+        "scorers": st.sampled_from(
+            [["exact_match"], ["includes"], ["exact_match", "includes"]]
+        ),
         "generation": st.fixed_dictionaries(
             {},
             optional={
@@ -94,21 +107,42 @@ def test_equal_ids_mean_equal_measurements_and_the_other_way_round(one, other):
     ("changes", "expected"),
     [
         ({}, "sums@0shot-own"),
-        ({"num_fewshot": 0, "system": "Be brief.", "epochs": 2, "limit": 3}, "sums@0shot-own"),
-        ({"shuffle": True, "ids": ["1", "2"], "tags": ["topic"], "shard": "1/2"}, "sums@0shot-own"),
-        ({"batch_size": 4, "generation": {"temperature": 0, "max_tokens": 16}}, "sums@0shot-own"),
+        (
+            {"num_fewshot": 0, "system": "Be brief.", "epochs": 2, "limit": 3},
+            "sums@0shot-own",
+        ),
+        (
+            {"shuffle": True, "ids": ["1", "2"], "tags": ["topic"], "shard": "1/2"},
+            "sums@0shot-own",
+        ),
+        (
+            {"batch_size": 4, "generation": {"temperature": 0, "max_tokens": 16}},
+            "sums@0shot-own",
+        ),
         ({"num_fewshot": 2}, "sums@2shot-own+shots_from_evaluated_data-"),
         ({"system": "Answer in French"}, "sums@0shot-own+system-"),
         ({"system": ""}, "sums@0shot-own+no_system-"),
         ({"template": "{{ question }} ??"}, "sums@0shot-own+template-"),
-        ({"generation": {"max_tokens": 64, "stop": ["x"]}}, "sums@0shot-own+max_tokens=64+stop-"),
-        ({"epochs": 3, "reducer": "majority"}, "sums@0shot-own+epochs=3+reducer=majority-"),
+        (
+            {"generation": {"max_tokens": 64, "stop": ["x"]}},
+            "sums@0shot-own+max_tokens=64+stop-",
+        ),
+        (
+            {"epochs": 3, "reducer": "majority"},
+            "sums@0shot-own+epochs=3+reducer=majority-",
+        ),
         ({"columns": {"target": "right"}}, "sums@0shot-own+columns-"),
         ({"columns": {"target": "answer"}}, "sums@0shot-own"),
         ({"scorers": ["includes"]}, "sums@0shot-own+scorer=includes-"),
-        ({"apply_chat_template": True, "fewshot_as_multiturn": False}, "sums@0shot-own"),
+        (
+            {"apply_chat_template": True, "fewshot_as_multiturn": False},
+            "sums@0shot-own",
+        ),
         ({"apply_chat_template": False}, "sums@0shot-own+no_chat-"),
-        ({"num_fewshot": 2, "fewshot_as_multiturn": False}, "sums@2shot-own+shots+shots_from_evaluated_data-"),
+        (
+            {"num_fewshot": 2, "fewshot_as_multiturn": False},
+            "sums@2shot-own+shots+shots_from_evaluated_data-",
+        ),
         ({"predict_only": True}, "sums@0shot-own+scorer=answered-"),
     ],
     ids=str,
@@ -116,28 +150,41 @@ def test_equal_ids_mean_equal_measurements_and_the_other_way_round(one, other):
 def test_what_differs_from_the_task_stands_in_the_id(changes, expected):
     name = protocol(**changes)
 
-    head, dash, digest = name.rpartition("-") if expected.endswith("-") else (name, "", "")
+    head, dash, digest = (
+        name.rpartition("-") if expected.endswith("-") else (name, "", "")
+    )
     assert head + dash == expected and len(digest) in (0, 6)
 
 
 def test_the_same_words_for_two_texts_have_two_digests():
     names = {protocol(system=text) for text in ("Be kind.", "Be rude.")}
 
-    assert len(names) == 2 and all(name.startswith("sums@0shot-own+system-") for name in names)
+    assert len(names) == 2 and all(
+        name.startswith("sums@0shot-own+system-") for name in names
+    )
 
 
 def test_an_id_without_a_protocol_gets_one():
-    assert protocol(Task("plain", dataset=ROWS), system="Be brief.").startswith("plain@system-")
+    assert protocol(Task("plain", dataset=ROWS), system="Be brief.").startswith(
+        "plain@system-"
+    )
 
 
 def test_an_empty_system_text_takes_the_tasks_own_away():
     cell = planned(system="")
 
-    assert [message.role for message in cell.template(cell.first_sample()).messages] == ["user"]
+    assert [
+        message.role for message in cell.template(cell.first_sample()).messages
+    ] == ["user"]
 
 
 def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
-    own = OWN.but(template=[{"role": "system", "content": "Mine."}, {"role": "user", "content": "{{ question }}"}])
+    own = OWN.but(
+        template=[
+            {"role": "system", "content": "Mine."},
+            {"role": "user", "content": "{{ question }}"},
+        ]
+    )
 
     cell = planned(own, system="Yours.")
 
@@ -147,49 +194,83 @@ def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
 
 def test_an_option_that_stands_above_those_of_single_prompts_is_named():
     def warm(sample):
-        return Prompt((Message.of("user", sample.input),), options=DEFAULT_OPTIONS.set(temperature=0.9))
+        return Prompt(
+            (Message.of("user", sample.input),),
+            options=DEFAULT_OPTIONS.set(temperature=0.9),
+        )
 
     own = OWN.but(template=warm)
 
     assert protocol(own) == "sums@0shot-own"
-    assert protocol(own, generation={"temperature": 0.0}).startswith("sums@0shot-own+temperature=0-")
+    assert protocol(own, generation={"temperature": 0.0}).startswith(
+        "sums@0shot-own+temperature=0-"
+    )
 
 
 def test_two_files_of_shots_have_two_ids(tmp_path):
     for name, answer in (("one", "1"), ("two", "2")):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"question": "1 * 1?", "answer": answer}) + "\n")
+        (tmp_path / f"{name}.jsonl").write_text(
+            json.dumps({"question": "1 * 1?", "answer": answer}) + "\n"
+        )
 
-    names = [protocol(num_fewshot=1, fewshot_data=str(tmp_path / f"{name}.jsonl")) for name in ("one", "two")]
+    names = [
+        protocol(num_fewshot=1, fewshot_data=str(tmp_path / f"{name}.jsonl"))
+        for name in ("one", "two")
+    ]
 
-    assert names[0].startswith("sums@1shot-own+shots=one.jsonl-") and names[0] != names[1]
+    assert (
+        names[0].startswith("sums@1shot-own+shots=one.jsonl-") and names[0] != names[1]
+    )
 
 
 def test_the_number_of_shots_behind_a_bar_is_named():
     assert protocol("gsm8k|0", data="mini").startswith("gsm8k@0shot-chat+mini-")
 
 
-def test_shots_of_a_benchmark_that_fall_back_on_the_test_file_are_said(tmp_path, monkeypatch, capsys):
+def test_shots_of_a_benchmark_that_fall_back_on_the_test_file_are_said(
+    tmp_path, monkeypatch, capsys
+):
     folder = tmp_path / "gsm8k"
     folder.mkdir()
-    rows = [{"question": f"What is {n} + 1?", "answer": f"It is {n + 1}.\n#### {n + 1}"} for n in range(8)]
+    rows = [
+        {"question": f"What is {n} + 1?", "answer": f"It is {n + 1}.\n#### {n + 1}"}
+        for n in range(8)
+    ]
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.chdir(tmp_path)
 
     def run(output):
-        return assay.run("gsm8k", "scripted", model_args={"answers": "4"}, data=str(tmp_path), output=output)
+        return assay.run(
+            "gsm8k",
+            "scripted",
+            model_args={"answers": "4"},
+            data=str(tmp_path),
+            output=output,
+        )
 
     alone = run("alone")
-    (folder / "train.jsonl").write_text((folder / "test.jsonl").read_text().replace("What is", "How much is"))
+    (folder / "train.jsonl").write_text(
+        (folder / "test.jsonl").read_text().replace("What is", "How much is")
+    )
     beside = run("beside")
 
-    assert alone.results[0].protocol.startswith("gsm8k@5shot-chat+shots_from_evaluated_data-")
-    assert any("the 5 shots are drawn from the evaluated samples" in note for note in alone.notes)
-    assert {r.protocol for r in beside.results} == {"gsm8k@5shot-chat"} and not beside.notes
+    assert alone.results[0].protocol.startswith(
+        "gsm8k@5shot-chat+shots_from_evaluated_data-"
+    )
+    assert any(
+        "the 5 shots are drawn from the evaluated samples" in note
+        for note in alone.notes
+    )
+    assert {r.protocol for r in beside.results} == {
+        "gsm8k@5shot-chat"
+    } and not beside.notes
 
 
 def test_shots_from_the_same_rows_are_known_by_whatever_name(tmp_path):
     rows = [{**row, "split": "train" if int(row["id"]) < 3 else "test"} for row in ROWS]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     path = str(tmp_path / "rows.jsonl")
 
     def is_named(task, **changes):
@@ -198,14 +279,37 @@ def test_shots_from_the_same_rows_are_known_by_whatever_name(tmp_path):
     assert is_named(Task("t", dataset=rows, fewshot={"num": 1, "source": rows}))
     assert is_named(Task("t", dataset=path, fewshot={"num": 1, "source": path}))
     assert is_named(Task("t", dataset=path, fewshot={"num": 1, "split": "train"}))
-    assert not is_named(Task("t", dataset=path, fewshot={"num": 1, "split": "train"}), split="test")
-    assert not is_named(Task("t", dataset=rows, fewshot={"num": 1, "source": [dict(rows[0], question="1 * 1?")]}))
+    assert not is_named(
+        Task("t", dataset=path, fewshot={"num": 1, "split": "train"}), split="test"
+    )
+    assert not is_named(
+        Task(
+            "t",
+            dataset=rows,
+            fewshot={"num": 1, "source": [dict(rows[0], question="1 * 1?")]},
+        )
+    )
 
 
-def test_the_id_is_the_same_in_table_json_summary_and_export(tmp_path, monkeypatch, capsys):
+def test_the_id_is_the_same_in_table_json_summary_and_export(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    command = ["run", "sums.jsonl", "--model", "scripted", "-a", "answers=4", "--system", "Be brief.", "-o", "run"]
+    (tmp_path / "sums.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in ROWS)
+    )
+    command = [
+        "run",
+        "sums.jsonl",
+        "--model",
+        "scripted",
+        "-a",
+        "answers=4",
+        "--system",
+        "Be brief.",
+        "-o",
+        "run",
+    ]
 
     main(command)
     table = capsys.readouterr().out
@@ -224,8 +328,16 @@ def test_the_id_is_the_same_in_table_json_summary_and_export(tmp_path, monkeypat
 
 def test_scoring_again_has_the_id_of_the_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    first = assay.run("sums.jsonl", "scripted", model_args={"answers": "4"}, system="Be brief.", output="run")
+    (tmp_path / "sums.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in ROWS)
+    )
+    first = assay.run(
+        "sums.jsonl",
+        "scripted",
+        model_args={"answers": "4"},
+        system="Be brief.",
+        output="run",
+    )
 
     again = assay.score("run")
 

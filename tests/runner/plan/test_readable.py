@@ -10,8 +10,20 @@ from assay.cli.main import main
 from assay.core import MissingExtra, UsageError
 from assay.registry import scorers
 
-KINDS = {"text", "image", "audio", "video", "answer", "likelihood", "logprobs", "target"}
-ROWS = [{"question": f"Which is {n}?", "options": ["zero", "one"], "answer": "AB"[n]} for n in range(2)]
+KINDS = {
+    "text",
+    "image",
+    "audio",
+    "video",
+    "answer",
+    "likelihood",
+    "logprobs",
+    "target",
+}
+ROWS = [
+    {"question": f"Which is {n}?", "options": ["zero", "one"], "answer": "AB"[n]}
+    for n in range(2)
+]
 WEIGHER = (
     "from assay.core import Abilities, Likelihood, Output\n"
     "class Weigher:\n"
@@ -35,7 +47,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def weighed(folder):
-    return assay.run("two.jsonl", "weigher.py:Weigher", measure="letter_likelihood", output=str(folder / "run"))
+    return assay.run(
+        "two.jsonl",
+        "weigher.py:Weigher",
+        measure="letter_likelihood",
+        output=str(folder / "run"),
+    )
 
 
 @each("name", scorers.names())
@@ -58,14 +75,22 @@ def test_a_likelihood_run_is_not_scored_by_a_scorer_of_text(folder, capsys):
 
     said = capsys.readouterr().err
     assert code == 2 and said.count("\n") == 1
-    assert "scorer 'choice' reads text, and the answers to this task by letter_likelihood hold only likelihoods" in said
+    assert (
+        "scorer 'choice' reads text, and the answers to this task by letter_likelihood hold only likelihoods"
+        in said
+    )
     assert (folder / "run" / "summary.json").read_bytes() == before
 
 
 def test_a_run_of_text_is_not_scored_by_a_scorer_of_likelihoods(folder):
-    assay.run("two.jsonl", "weigher.py:Weigher", measure="letter", output=str(folder / "run"))
+    assay.run(
+        "two.jsonl", "weigher.py:Weigher", measure="letter", output=str(folder / "run")
+    )
 
-    with pytest.raises(UsageError, match=r"scorer 'choice_likelihood' reads likelihoods, .* hold only text"):
+    with pytest.raises(
+        UsageError,
+        match=r"scorer 'choice_likelihood' reads likelihoods, .* hold only text",
+    ):
         assay.score(folder / "run", scorers=("choice_likelihood",))
 
 
@@ -80,7 +105,10 @@ def test_a_scorer_of_ones_own_scores_likelihoods_under_the_protocol_that_ran(fol
 
 @pytest.mark.parametrize(
     ("scorer", "words"),
-    [("dnsmos", "reads audio, and the answers to this task hold only text"), ("first_token", "--measure first_token")],
+    [
+        ("dnsmos", "reads audio, and the answers to this task hold only text"),
+        ("first_token", "--measure first_token"),
+    ],
 )
 def test_a_run_that_could_not_be_scored_is_not_asked_for(folder, scorer, words):
     with pytest.raises(UsageError) as caught:

@@ -23,23 +23,34 @@ def hide(monkeypatch, *packages):
 @pytest.mark.parametrize(
     ("scorer", "package", "words"),
     [
-        ({"name": "wer", "normalize": "whisper-en"}, "whisper_normalizer", "whisper-normalizer is not installed"),
+        (
+            {"name": "wer", "normalize": "whisper-en"},
+            "whisper_normalizer",
+            "whisper-normalizer is not installed",
+        ),
         ({"name": "cer", "normalize": "zh"}, "wetext", "wetext is not installed"),
         ({"name": "mer", "normalize": "zh"}, "opencc", "OpenCC is not installed"),
         ("bleu", "sacrebleu", "sacrebleu is not installed"),
         ("math", "math_verify", "math-verify is not installed"),
-        ({"name": "rouge", "lsum": True}, "rouge_score", "rouge-score is not installed"),
+        (
+            {"name": "rouge", "lsum": True},
+            "rouge_score",
+            "rouge-score is not installed",
+        ),
     ],
 )
-def test_the_lack_of_a_library_is_said_before_the_model_is_asked(monkeypatch, tmp_path, scorer, package, words):
+def test_the_lack_of_a_library_is_said_before_the_model_is_asked(
+    monkeypatch, tmp_path, scorer, package, words
+):
     hide(monkeypatch, package)
     asked = []
 
     with pytest.raises(UsageError, match=words) as caught:
         assay.run(
-            assay.Task("t", dataset=ROWS, scorers=(scorer,)), lambda messages: asked.append(1) or "x",
+            assay.Task("t", dataset=ROWS, scorers=(scorer,)),
+            lambda messages: asked.append(1) or "x",
             output=str(tmp_path / "run"),
-        )  # fmt: skip
+        )
 
     assert not asked and not (tmp_path / "run").exists()
     assert "pip install" in str(caught.value) and "scorer" in str(caught.value)
@@ -53,7 +64,9 @@ def test_every_requirement_names_something_that_can_be_installed():
         for requirement in found
     ]
 
-    assert declared and all(isinstance(one, Requirement) and one.pip and one.feature for one in declared)
+    assert declared and all(
+        isinstance(one, Requirement) and one.pip and one.feature for one in declared
+    )
 
 
 def test_a_worker_whose_library_is_missing_is_found_by_the_plan(tmp_path):
@@ -62,11 +75,16 @@ def test_a_worker_whose_library_is_missing_is_found_by_the_plan(tmp_path):
     )
     task = assay.Task("t", dataset=ROWS, scorers=({"name": "judge"},))
 
-    with pytest.raises(UsageError, match=r"worker .*needs no_such_library_here, which this Python does not have"):
+    with pytest.raises(
+        UsageError,
+        match=r"worker .*needs no_such_library_here, which this Python does not have",
+    ):
         assay.run(
-            task, lambda messages: "x", judges={"judge": f"worker/{tmp_path}/needy.py:Needy"},
+            task,
+            lambda messages: "x",
+            judges={"judge": f"worker/{tmp_path}/needy.py:Needy"},
             output=str(tmp_path / "run"),
-        )  # fmt: skip
+        )
 
 
 def test_what_a_file_is_prepared_to_do_without_is_not_required():
@@ -80,7 +98,9 @@ def test_what_a_file_is_prepared_to_do_without_is_not_required():
 
 
 def test_a_worker_that_has_all_it_needs_is_ready(tmp_path):
-    (tmp_path / "plain.py").write_text("import json\nclass Plain:\n    def answer(self, request):\n        return 1\n")
+    (tmp_path / "plain.py").write_text(
+        "import json\nclass Plain:\n    def answer(self, request):\n        return 1\n"
+    )
 
     build_model(f"worker/{tmp_path}/plain.py:Plain").check_ready()
 
@@ -89,6 +109,9 @@ def test_all_faults_come_at_once(monkeypatch, tmp_path):
     hide(monkeypatch, "sacrebleu", "math_verify")
 
     with pytest.raises(PlanError) as caught:
-        assay.run(assay.Task("t", dataset=ROWS, scorers=("bleu", "math")), lambda messages: "x")
+        assay.run(
+            assay.Task("t", dataset=ROWS, scorers=("bleu", "math")),
+            lambda messages: "x",
+        )
 
     assert len(caught.value.faults) == 2

@@ -30,8 +30,13 @@ def test_a_misspelled_answer_column_is_refused_before_a_model_is_asked(folder, c
     code = run()
 
     said = capsys.readouterr().err
-    assert code == 2 and not (folder / "asked").exists() and not (folder / "out").exists()
-    assert "the columns are question, answr" in said and "exact_match and includes need one" in said
+    assert (
+        code == 2 and not (folder / "asked").exists() and not (folder / "out").exists()
+    )
+    assert (
+        "the columns are question, answr" in said
+        and "exact_match and includes need one" in said
+    )
     assert "--columns target=answr" in said
 
 
@@ -53,7 +58,11 @@ def test_one_row_with_a_target_is_enough_to_start(folder, capsys):
     assert (folder / "asked").exists() and "1 data_error" in capsys.readouterr().out
 
 
-COMPARING = [name for name in scorers.names() if name != "asked" and "target" in scorers.get(name).reads]
+COMPARING = [
+    name
+    for name in scorers.names()
+    if name != "asked" and "target" in scorers.get(name).reads
+]
 
 
 @each("name", COMPARING)
@@ -65,7 +74,10 @@ def test_what_is_said_to_compare_has_no_verdict_without_a_target(name):
 
     score = scorer(Sample("a", "q"), Output.of("x", stop_reason="stop"))
 
-    assert score.outcome is Outcome.DATA_ERROR and "has no target" in score.details["reason"]
+    assert (
+        score.outcome is Outcome.DATA_ERROR
+        and "has no target" in score.details["reason"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +86,10 @@ def test_what_is_said_to_compare_has_no_verdict_without_a_target(name):
         ("{{ question.__class__ }}", "reaches for what a template may not touch"),
         ("{{ question.translate({}) }}", "reaches for what a template may not touch"),
         ("{% include 'other.txt' %}", "a template can include or import no other file"),
-        ("{% import 'other.txt' as other %}", "a template can include or import no other file"),
+        (
+            "{% import 'other.txt' as other %}",
+            "a template can include or import no other file",
+        ),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--dry_run",)])
@@ -84,5 +99,7 @@ def test_a_template_that_wants_what_none_may_have_is_refused_before_a_model_is_a
     code = run("--columns", "target=answr", "--template", template, *more)
 
     errors = capsys.readouterr().err
-    assert code == 2 and not (folder / "asked").exists() and not (folder / "out").exists()
+    assert (
+        code == 2 and not (folder / "asked").exists() and not (folder / "out").exists()
+    )
     assert said in errors and "; fix: " in errors and errors.count("\n") == 1

@@ -48,7 +48,12 @@ def test_another_model_another_option_another_seed_are_asked(tmp_path):
     run(tmp_path, "a", Named("x"))
 
     for place, (name, settings) in enumerate(
-        [("y", {}), ("x", {"generation": {"temperature": 0.5}}), ("x", {"seed": 1}), ("x", {"system": "be brief"})]
+        [
+            ("y", {}),
+            ("x", {"generation": {"temperature": 0.5}}),
+            ("x", {"seed": 1}),
+            ("x", {"system": "be brief"}),
+        ]
     ):
         model = Named(name)
         result = run(tmp_path, f"other{place}", model, **settings)
@@ -60,7 +65,9 @@ def test_two_models_in_one_run_do_not_share_answers(tmp_path):
     one, other = Named("x"), Named("y")
     task = assay.Task("t", dataset=ROWS, scorers="exact_match")
 
-    result = assay.run(task, [one, other], output=str(tmp_path / "run"), cache=str(tmp_path / "cache"))
+    result = assay.run(
+        task, [one, other], output=str(tmp_path / "run"), cache=str(tmp_path / "cache")
+    )
 
     assert [r.value for r in result] == [1.0, 0.0]
     assert (one.calls, other.calls) == (6, 6)
@@ -68,21 +75,28 @@ def test_two_models_in_one_run_do_not_share_answers(tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.parametrize("round", range(COUNTS.rounds_of_sharing))
-def test_two_runs_that_share_a_cache_at_the_same_time_keep_their_own_answers(tmp_path, round):
+def test_two_runs_that_share_a_cache_at_the_same_time_keep_their_own_answers(
+    tmp_path, round
+):
     names = ("x", "y")
     with ThreadPoolExecutor(2) as both:
         results = list(both.map(lambda name: run(tmp_path, name, Named(name)), names))
 
     assert all(result.status == "complete" for result in results)
     for name in names:
-        assert {record.output["candidates"][0]["text"] for record in RunReader(tmp_path / name).outputs()} == {name}
+        assert {
+            record.output["candidates"][0]["text"]
+            for record in RunReader(tmp_path / name).outputs()
+        } == {name}
 
 
 def test_a_failure_is_never_cached(tmp_path):
     class Down(Named):
         def generate(self, requests):
             self.calls += len(requests)
-            return [Output.failed("exception", "down", retryable=False) for _ in requests]
+            return [
+                Output.failed("exception", "down", retryable=False) for _ in requests
+            ]
 
     run(tmp_path, "a", Down("x"))
     well = Named("x")
@@ -116,7 +130,9 @@ def test_an_answer_whose_picture_was_deleted_is_no_hit(tmp_path):
 def test_a_cache_that_cannot_be_used_is_said_before_anything_is_written(tmp_path):
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StoreError, match=r"cannot use the cache.*choose another --cache folder"):
+    with pytest.raises(
+        StoreError, match=r"cannot use the cache.*choose another --cache folder"
+    ):
         run(tmp_path, "a", Named("x"), cache=str(tmp_path / "file" / "cache"))
 
     assert not (tmp_path / "a").exists()
@@ -124,7 +140,9 @@ def test_a_cache_that_cannot_be_used_is_said_before_anything_is_written(tmp_path
 
 def test_a_file_that_is_no_database_is_said(tmp_path):
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "responses.sqlite").write_text("this is not a database, but long enough to be one" * 20)
+    (tmp_path / "cache" / "responses.sqlite").write_text(
+        "this is not a database, but long enough to be one" * 20
+    )
 
     with pytest.raises(StoreError, match="not a cache of assay's"):
         run(tmp_path, "a", Named("x"))
@@ -138,5 +156,7 @@ def test_a_new_cache_is_opened_by_many_at_once(tmp_path):
     for number in range(60):
         together = threading.Barrier(4)
         with ThreadPoolExecutor(4) as pool:
-            opened = [pool.submit(open_it, tmp_path / str(number), together) for _ in range(4)]
+            opened = [
+                pool.submit(open_it, tmp_path / str(number), together) for _ in range(4)
+            ]
         assert [done.exception() for done in opened] == [None] * 4

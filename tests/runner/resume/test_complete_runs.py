@@ -22,7 +22,16 @@ from assay.store import RunReader
 from assay.store import journal as journal_module
 
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": f"a{n}"} for n in range(4)]
-STEPS = ("open", "write", "pwrite", "replace", "fsync", "fdatasync", "ftruncate", "unlink")
+STEPS = (
+    "open",
+    "write",
+    "pwrite",
+    "replace",
+    "fsync",
+    "fdatasync",
+    "ftruncate",
+    "unlink",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +56,9 @@ class Echo:
         return {"echo": self.right}
 
     def generate(self, requests):
-        return [Output.of(f"a{r.id}" if int(r.id) < self.right else "no") for r in requests]
+        return [
+            Output.of(f"a{r.id}" if int(r.id) < self.right else "no") for r in requests
+        ]
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,9 @@ class Edited:
 
 def run(folder: Path, model: Echo | None = None, worth: float = 1.0, **more):
     task = assay.Task("t", dataset=ROWS, scorers=(Edited(worth),))
-    return assay.run(task, model or Echo(), output=str(folder / "run"), batch_size=1, **more)
+    return assay.run(
+        task, model or Echo(), output=str(folder / "run"), batch_size=1, **more
+    )
 
 
 def rescored(folder: Path, worth: float):
@@ -84,7 +97,9 @@ CHANGES = {
     "larger limit": Change(lambda f: run(f, limit=2), run, (1.0, 2), (0.5, 4)),
     "smaller limit": Change(run, lambda f: run(f, limit=2), (0.5, 4), (1.0, 2)),
     "edited scorer": Change(run, lambda f: run(f, worth=0.5), (0.5, 4), (0.25, 4)),
-    "other model": Change(lambda f: run(f, Echo(1)), lambda f: run(f, Echo(3)), (0.25, 4), (0.75, 4)),
+    "other model": Change(
+        lambda f: run(f, Echo(1)), lambda f: run(f, Echo(3)), (0.25, 4), (0.75, 4)
+    ),
     "fresh": Change(run, lambda f: run(f, worth=0.5, fresh=True), (0.5, 4), (0.25, 4)),
     "score": Change(run, lambda f: rescored(f, 0.5), (0.5, 4), (0.25, 4)),
 }
@@ -112,7 +127,9 @@ def numbers(folder: Path) -> tuple[float, int] | None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_fault_at_any_step_leaves_the_new_numbers_or_an_unfinished_run(tmp_path, change):
+def test_a_fault_at_any_step_leaves_the_new_numbers_or_an_unfinished_run(
+    tmp_path, change
+):
     what, folder, kept = CHANGES[change], tmp_path / "folder", tmp_path / "kept"
     what.before(folder)
     shutil.copytree(folder, kept)
@@ -122,33 +139,50 @@ def test_a_fault_at_any_step_leaves_the_new_numbers_or_an_unfinished_run(tmp_pat
         what.now(folder)
     assert numbers(folder) == what.new
 
-    for step, at, fault in faults(change, {step: counted.calls for step, counted in counting.items()}):
+    for step, at, fault in faults(
+        change, {step: counted.calls for step, counted in counting.items()}
+    ):
         place = f"{fault!r} at call {at} of {step}"
         shutil.rmtree(folder)
         shutil.copytree(kept, folder)
-        with pytest.MonkeyPatch.context() as patch, pytest.raises((Killed, StoreError, OSError)):
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            pytest.raises((Killed, StoreError, OSError)),
+        ):
             Faulty(patch, step, at, fault)
             what.now(folder)
 
         is_as_before = (folder / "run" / "run.json").read_bytes() == before
-        assert numbers(folder) in ((what.old,) if is_as_before else (what.new, None)), place
+        assert numbers(folder) in ((what.old,) if is_as_before else (what.new, None)), (
+            place
+        )
         what.now(folder)
         assert numbers(folder) == what.new, place
 
 
-def faults(change: str, calls: dict[str, int]) -> Iterator[tuple[str, int, BaseException]]:
+def faults(
+    change: str, calls: dict[str, int]
+) -> Iterator[tuple[str, int, BaseException]]:
     """Which function of `os` fails, at which of its calls, and how."""
     for step, count in calls.items():
-        for at in drawn(f"{change}, {step}", range(1, count + 1), COUNTS.steps_of_writing):
+        for at in drawn(
+            f"{change}, {step}", range(1, count + 1), COUNTS.steps_of_writing
+        ):
             yield step, at, Killed()
             if step in ("write", "replace", "fsync"):
                 yield step, at, OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_the_summary_is_written_before_the_run_is_called_complete(tmp_path, monkeypatch):
+def test_the_summary_is_written_before_the_run_is_called_complete(
+    tmp_path, monkeypatch
+):
     order = []
     real = os.replace
-    monkeypatch.setattr(os, "replace", lambda one, other: (order.append(Path(other).name), real(one, other))[1])
+    monkeypatch.setattr(
+        os,
+        "replace",
+        lambda one, other: (order.append(Path(other).name), real(one, other))[1],
+    )
 
     run(tmp_path)
 
@@ -162,10 +196,14 @@ def test_scoring_that_fails_before_its_first_verdict_leaves_the_run_as_it_was(tm
     with pytest.raises(assay.core.AssayError):
         score(tmp_path / "run", scorers=("no_such_scorer",))
 
-    assert (tmp_path / "run" / "run.json").read_bytes() == before and numbers(tmp_path) == (0.5, 4)
+    assert (tmp_path / "run" / "run.json").read_bytes() == before and numbers(
+        tmp_path
+    ) == (0.5, 4)
 
 
-def test_a_run_of_the_first_version_is_read_as_unverified_and_made_anew_by_its_command(tmp_path):
+def test_a_run_of_the_first_version_is_read_as_unverified_and_made_anew_by_its_command(
+    tmp_path,
+):
     import json
 
     run(tmp_path)
@@ -173,13 +211,18 @@ def test_a_run_of_the_first_version_is_read_as_unverified_and_made_anew_by_its_c
     size = (tmp_path / "run" / "records.jsonl").stat().st_size
     for name in ("journal", "summary", "media"):
         del manifest[name]
-    (tmp_path / "run" / "run.json").write_text(json.dumps({**manifest, "format": 1, "journal_bytes": size}))
+    (tmp_path / "run" / "run.json").write_text(
+        json.dumps({**manifest, "format": 1, "journal_bytes": size})
+    )
 
     first = RunReader(tmp_path / "run")
     assert first.is_unverified and first.damage == () and numbers(tmp_path) == (0.5, 4)
     again = run(tmp_path)
 
-    assert again.usage["t/Echo"]["asked"] == 0 and not RunReader(tmp_path / "run").is_unverified
+    assert (
+        again.usage["t/Echo"]["asked"] == 0
+        and not RunReader(tmp_path / "run").is_unverified
+    )
 
 
 def test_an_answer_from_before_is_judged_anew_where_another_was_judged_since(tmp_path):
@@ -190,15 +233,27 @@ def test_an_answer_from_before_is_judged_anew_where_another_was_judged_since(tmp
         return messages[-1]["content"][0]
 
     def by(template):
-        task = assay.Task("t", dataset=[{"question": "?", "answer": "A"}], template=template, scorers="exact_match")
+        task = assay.Task(
+            "t",
+            dataset=[{"question": "?", "answer": "A"}],
+            template=template,
+            scorers="exact_match",
+        )
         return assay.run(task, first_letter, output=str(tmp_path / "run"))[0].value
 
-    values = [by("A {{question}}"), by("B {{question}}"), by("A {{question}}"), by("A {{question}}")]
+    values = [
+        by("A {{question}}"),
+        by("B {{question}}"),
+        by("A {{question}}"),
+        by("A {{question}}"),
+    ]
 
     assert values == [1.0, 0.0, 1.0, 1.0] and asked == ["A ?", "B ?"]
 
 
-def test_a_verdict_on_a_failed_request_does_not_stand_for_the_answer_that_came_later(tmp_path, monkeypatch):
+def test_a_verdict_on_a_failed_request_does_not_stand_for_the_answer_that_came_later(
+    tmp_path, monkeypatch
+):
     task = assay.Task("t", dataset=ROWS[:1], scorers="exact_match")
 
     def fails(messages):
@@ -208,10 +263,15 @@ def test_a_verdict_on_a_failed_request_does_not_stand_for_the_answer_that_came_l
         return "a0"
 
     answers.__name__ = fails.__name__ = "model"
-    monkeypatch.setattr(type(assay.models.adapt_model(fails)), "identity", {"model": 1}, raising=False)
+    monkeypatch.setattr(
+        type(assay.models.adapt_model(fails)), "identity", {"model": 1}, raising=False
+    )
     assay.run(task, fails, output=str(tmp_path / "run"), on_error="continue")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("assay.runner.flow.verdicts.Verdicts.write", lambda *_: (_ for _ in ()).throw(Killed()))
+        patch.setattr(
+            "assay.runner.flow.verdicts.Verdicts.write",
+            lambda *_: (_ for _ in ()).throw(Killed()),
+        )
         assay.run(task, answers, output=str(tmp_path / "run"))
 
     result = assay.run(task, answers, output=str(tmp_path / "run"))

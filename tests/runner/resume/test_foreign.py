@@ -18,12 +18,17 @@ MODEL = "def generate(text):\n    return '4'\n"
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.jsonl").write_text('{"id": "1", "question": "2+2?", "answer": "4"}\n')
+    (tmp_path / "rows.jsonl").write_text(
+        '{"id": "1", "question": "2+2?", "answer": "4"}\n'
+    )
     (tmp_path / "mine.py").write_text(SCORER)
     (tmp_path / "model.py").write_text(MODEL)
     evil = EVIL.format(mark=str(tmp_path / "ran"))
     (tmp_path / "evil.py").write_text(
-        evil + SCORER + MODEL + "def prompt(sample):\n    return 'x'\ndataset = [{'question': 'a', 'answer': 'b'}]\n"
+        evil
+        + SCORER
+        + MODEL
+        + "def prompt(sample):\n    return 'x'\ndataset = [{'question': 'a', 'answer': 'b'}]\n"
         "class Answers:\n    def answer(self, request):\n        return 1\n"
     )
     (tmp_path / "evil.yaml").write_text("dataset: rows.jsonl\nscorers: evil.py:score\n")
@@ -32,7 +37,19 @@ def place(tmp_path, monkeypatch):
 
 
 def run(*arguments: str) -> int:
-    return main(["run", "rows.jsonl", "--model", "scripted", "-a", "answers=4", "-o", "runs/a", *arguments])
+    return main(
+        [
+            "run",
+            "rows.jsonl",
+            "--model",
+            "scripted",
+            "-a",
+            "answers=4",
+            "-o",
+            "runs/a",
+            *arguments,
+        ]
+    )
 
 
 def edited(folder: Path, **config: object) -> None:
@@ -63,8 +80,14 @@ ASKS = {
     "pickle": {"trust_pickle": True},
     "remote code": {"trust_remote_code": True},
     "media": {"media_root": "/"},
-    "key": {"judges": {"judge": "openai/x"}, "judge_args": {"base_url": "http://127.0.0.1:9/v1"}},
-    "environment": {"judges": {"judge": "openai/x"}, "judge_args": {"headers": {"x": "${env:HOME}"}}},
+    "key": {
+        "judges": {"judge": "openai/x"},
+        "judge_args": {"base_url": "http://127.0.0.1:9/v1"},
+    },
+    "environment": {
+        "judges": {"judge": "openai/x"},
+        "judge_args": {"headers": {"x": "${env:HOME}"}},
+    },
 }
 
 
@@ -83,11 +106,18 @@ def test_scoring_a_foreign_folder_runs_nothing_it_names(asks, place, capsys):
 
 @pytest.mark.parametrize("dry", [(), ("--dry_run",)])
 @pytest.mark.parametrize(
-    "asks", [*ASKS.values(), {"models": ["evil.py:generate"]}, {"model_args": {"base_url": "http://127.0.0.1:9/v1"}}]
+    "asks",
+    [
+        *ASKS.values(),
+        {"models": ["evil.py:generate"]},
+        {"model_args": {"base_url": "http://127.0.0.1:9/v1"}},
+    ],
 )
 def test_repeating_a_foreign_run_runs_nothing_it_names(asks, dry, place, capsys):
     assert run() == 0
-    edited(place / "runs/a", **json.loads(json.dumps(asks).replace("{place}", str(place))))
+    edited(
+        place / "runs/a", **json.loads(json.dumps(asks).replace("{place}", str(place)))
+    )
 
     code = main(["run", "--config", "runs/a/run.json", "-o", "runs/b", *dry])
 
@@ -99,7 +129,9 @@ def test_repeating_a_foreign_run_runs_nothing_it_names(asks, dry, place, capsys)
 @pytest.mark.parametrize("name", ["run.json", "."])
 def test_a_plain_config_in_place_of_a_manifest_is_foreign_too(name, place):
     (place / "got").mkdir()
-    (place / "got/run.json").write_text(json.dumps({"tasks": ["evil.py"], "models": ["scripted"], "trust_code": True}))
+    (place / "got/run.json").write_text(
+        json.dumps({"tasks": ["evil.py"], "models": ["scripted"], "trust_code": True})
+    )
 
     assert main(["run", "--config", f"got/{name}", "-o", "runs/b"]) == 2
     assert not (place / "ran").exists()
@@ -115,7 +147,21 @@ def test_agreeing_runs_it_once_and_for_all(place):
 
 
 def test_own_runs_need_no_flag_wherever_they_are_moved(place, monkeypatch):
-    assert main(["run", "rows.jsonl", "--model", "model.py:generate", "--scorer", "mine.py:score", "-o", "runs/a"]) == 0
+    assert (
+        main(
+            [
+                "run",
+                "rows.jsonl",
+                "--model",
+                "model.py:generate",
+                "--scorer",
+                "mine.py:score",
+                "-o",
+                "runs/a",
+            ]
+        )
+        == 0
+    )
     shutil.move("runs/a", "elsewhere")
     (place / "deeper").mkdir()
     monkeypatch.chdir(place / "deeper")
@@ -169,9 +215,19 @@ def test_a_foreign_run_of_shipped_parts_needs_no_flag(place):
 def test_looking_at_a_foreign_folder_runs_nothing(place, capsys):
     assert run() == 0
     evil = ["evil.py"]
-    edited(place / "runs/a", scorers=["evil.py:score"], tasks=evil, models=["evil.py:generate"], register=evil)
+    edited(
+        place / "runs/a",
+        scorers=["evil.py:score"],
+        tasks=evil,
+        models=["evil.py:generate"],
+        register=evil,
+    )
 
-    for command in (["show", "runs/a"], ["export", "runs/a", "--to", "csv"], ["doctor", "--scan_logs", "runs/a"]):
+    for command in (
+        ["show", "runs/a"],
+        ["export", "runs/a", "--to", "csv"],
+        ["doctor", "--scan_logs", "runs/a"],
+    ):
         main(command)
     run("--baseline", "runs/a")
 
@@ -194,7 +250,10 @@ def test_the_line_says_what_whose_and_how(place, capsys):
 def test_trust_is_never_kept(place):
     assert run("--trust_code") == 0
 
-    assert "trust_code" not in json.loads((place / "runs/a/run.json").read_text())["config"]
+    assert (
+        "trust_code"
+        not in json.loads((place / "runs/a/run.json").read_text())["config"]
+    )
 
 
 def test_from_python_settings_count_as_naming(place):

@@ -8,15 +8,21 @@ import pytest
 
 from assay.runner.resume import manifest
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+needs_git = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 
 def git(*words: str) -> str:
     author = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-    return subprocess.run(["git", *author, *words], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *author, *words], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
-def test_outside_a_repository_git_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_outside_a_repository_git_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(manifest, "_git", lambda *words: pytest.fail("git was asked"))
 

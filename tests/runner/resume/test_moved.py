@@ -43,32 +43,51 @@ class Echo:
         if len(self.asked) == self.last:
             raise Killed
         self.asked += [request.messages[-1].text for request in requests]
-        return [Output.of(request.messages[-1].text.split()[-1]) for request in requests]
+        return [
+            Output.of(request.messages[-1].text.split()[-1]) for request in requests
+        ]
 
 
 def make_rows(*numbers, turns=()):
     """Rows without ids: each is known by its place."""
     return [
-        {"question": f"say {n}", "answer": turns[-1].split()[-1] if turns else str(n), "turns": list(turns)}
+        {
+            "question": f"say {n}",
+            "answer": turns[-1].split()[-1] if turns else str(n),
+            "turns": list(turns),
+        }
         for n in numbers
     ]
 
 
 def to_sample(row, number):
-    return assay.Sample(str(number), row["question"], row["answer"], fields=row, turns=tuple(row["turns"]))
+    return assay.Sample(
+        str(number),
+        row["question"],
+        row["answer"],
+        fields=row,
+        turns=tuple(row["turns"]),
+    )
 
 
 def run(folder: Path, model, rows, **settings):
     samples = [to_sample(row, number) for number, row in enumerate(rows)]
     task = assay.Task("t", dataset=samples, scorers="exact_match")
-    settings = {"generation": {"temperature": 0}, "output": str(folder / "run"), "batch_size": 1, **settings}
+    settings = {
+        "generation": {"temperature": 0},
+        "output": str(folder / "run"),
+        "batch_size": 1,
+        **settings,
+    }
     return assay.run(task, model, **settings)
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     (tmp_path / "log.py").write_text(MODEL)
-    (tmp_path / "two.jsonl").write_text("".join(f'{{"question": "say {n}", "answer": "{n}"}}\n' for n in (1, 2)))
+    (tmp_path / "two.jsonl").write_text(
+        "".join(f'{{"question": "say {n}", "answer": "{n}"}}\n' for n in (1, 2))
+    )
     (tmp_path / "below").mkdir()
     monkeypatch.setenv("CALL_LOG", str(tmp_path / "calls"))
     monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "judged"))
@@ -88,9 +107,10 @@ def test_a_row_put_on_top_is_the_only_one_asked(tmp_path):
 
     assert model.asked == ["say 0"]
     assert (result.results[0].value, result.results[0].n) == (1.0, 11)
-    assert {record.id: record.output["candidates"][0]["text"] for record in RunReader(tmp_path / "run").outputs()} == {
-        str(n): str(n) for n in range(11)
-    }
+    assert {
+        record.id: record.output["candidates"][0]["text"]
+        for record in RunReader(tmp_path / "run").outputs()
+    } == {str(n): str(n) for n in range(11)}
 
 
 def test_a_copied_answer_says_where_it_came_from(tmp_path):
@@ -131,9 +151,13 @@ def test_an_interruption_after_rows_changed_leaves_their_keys_to_be_checked(tmp_
     assert result.results[0].value == 1.0
 
 
-def test_a_row_that_changed_before_scoring_again_is_still_asked_by_the_next_run(project):
+def test_a_row_that_changed_before_scoring_again_is_still_asked_by_the_next_run(
+    project,
+):
     assay.run("two.jsonl", "log.py:generate", output="run")
-    Path("two.jsonl").write_text('{"question": "say 1", "answer": "1"}\n{"question": "say 3", "answer": "3"}\n')
+    Path("two.jsonl").write_text(
+        '{"question": "say 1", "answer": "1"}\n{"question": "say 3", "answer": "3"}\n'
+    )
     assay.score("run")
 
     result = assay.run("two.jsonl", "log.py:generate", output="run")
@@ -164,13 +188,21 @@ def test_what_is_drawn_belongs_to_its_sample_and_is_drawn_anew(tmp_path):
 def test_nothing_is_looked_up_by_key_where_every_id_is_known(tmp_path, monkeypatch):
     run(tmp_path, Echo(), make_rows(1, 2))
     (tmp_path / "run" / "summary.json").unlink()
-    monkeypatch.setattr(Index, "by_key", lambda index, task: pytest.fail("looked up by key"))
+    monkeypatch.setattr(
+        Index, "by_key", lambda index, task: pytest.fail("looked up by key")
+    )
 
     assert run(tmp_path, Echo(), make_rows(1, 2)).results[0].n == 2
 
 
 @pytest.mark.parametrize(
-    "typed", ["log.py:generate", "./log.py:generate", "below/../log.py:generate", "{}/log.py:generate"]
+    "typed",
+    [
+        "log.py:generate",
+        "./log.py:generate",
+        "below/../log.py:generate",
+        "{}/log.py:generate",
+    ],
 )
 def test_a_model_file_has_one_name_however_it_is_typed(project, typed):
     assay.run("two.jsonl", "log.py:generate", output="run")
@@ -203,8 +235,16 @@ def test_from_another_folder_nothing_is_asked_again(project, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", [".", "below"])
-def test_scoring_a_judged_run_again_asks_the_judge_nothing(project, monkeypatch, folder):
-    assay.run("two.jsonl", "log.py:generate", scorers=("judge",), judges={"judge": "log.py:judge"}, output="run")
+def test_scoring_a_judged_run_again_asks_the_judge_nothing(
+    project, monkeypatch, folder
+):
+    assay.run(
+        "two.jsonl",
+        "log.py:generate",
+        scorers=("judge",),
+        judges={"judge": "log.py:judge"},
+        output="run",
+    )
     before = count(project / "judged")
     monkeypatch.chdir(project / folder)
 
@@ -213,7 +253,11 @@ def test_scoring_a_judged_run_again_asks_the_judge_nothing(project, monkeypatch,
     assert count(project / "judged") == before > 2
 
 
-@pytest.mark.parametrize("lose", [lambda run: run.rename("elsewhere"), shutil.rmtree], ids=["moved", "removed"])
+@pytest.mark.parametrize(
+    "lose",
+    [lambda run: run.rename("elsewhere"), shutil.rmtree],
+    ids=["moved", "removed"],
+)
 def test_a_run_folder_that_goes_away_meanwhile_is_one_line(project, lose):
     class Losing(Echo):
         def generate(self, requests):
@@ -221,7 +265,9 @@ def test_a_run_folder_that_goes_away_meanwhile_is_one_line(project, lose):
                 lose(Path("run"))
             return super().generate(requests)
 
-    with pytest.raises(DiskFull, match=r"^run: the run folder was moved or removed while the run wrote") as caught:
+    with pytest.raises(
+        DiskFull, match=r"^run: the run folder was moved or removed while the run wrote"
+    ) as caught:
         run(Path(), Losing(), make_rows(1, 2, 3))
 
     assert caught.value.exit_code == 74

@@ -21,14 +21,25 @@ def generate(messages):
 
 def make_data(folder: Path, count: int) -> Path:
     path = folder / "data.jsonl"
-    rows = ({"id": f"s{n}", "question": f"say {n}", "answer": str(n if n % 3 else -1)} for n in range(count))
+    rows = (
+        {"id": f"s{n}", "question": f"say {n}", "answer": str(n if n % 3 else -1)}
+        for n in range(count)
+    )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "model.py").write_text(MODEL)
     return path
 
 
 def command(data: Path, out: Path, *more: str) -> list[str]:
-    return ["run", str(data), "--model", f"{data.parent / 'model.py'}:generate", "-o", str(out), *more]
+    return [
+        "run",
+        str(data),
+        "--model",
+        f"{data.parent / 'model.py'}:generate",
+        "-o",
+        str(out),
+        *more,
+    ]
 
 
 def keys_of(folder: Path) -> dict[str, str]:
@@ -37,14 +48,22 @@ def keys_of(folder: Path) -> dict[str, str]:
 
 def test_the_same_command_again_asks_nothing(tmp_path: Path):
     data = make_data(tmp_path, 50)
-    in_a_process = [sys.executable, "-m", "assay.cli.main", *command(data, tmp_path / "run")]
+    in_a_process = [
+        sys.executable,
+        "-m",
+        "assay.cli.main",
+        *command(data, tmp_path / "run"),
+    ]
     subprocess.run(in_a_process, capture_output=True, check=True)
     before = (tmp_path / "calls.log").read_text()
 
     assert main(command(data, tmp_path / "run")) == 0
 
     assert (tmp_path / "calls.log").read_text() == before
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["results"][0]["n"] == 50
+    assert (
+        json.loads((tmp_path / "run" / "summary.json").read_text())["results"][0]["n"]
+        == 50
+    )
 
 
 def test_a_larger_limit_asks_only_for_what_is_new(tmp_path: Path):
@@ -65,7 +84,10 @@ def test_a_larger_limit_asks_only_for_what_is_new(tmp_path: Path):
 
 
 def test_a_smaller_limit_counts_only_its_own_samples(tmp_path: Path):
-    rows = [{"id": str(n), "question": f"q{n}", "answer": "x" if n < 5 else "y"} for n in range(20)]
+    rows = [
+        {"id": str(n), "question": f"q{n}", "answer": "x" if n < 5 else "y"}
+        for n in range(20)
+    ]
     task = assay.Task("t", dataset=rows, scorers="exact_match")
     model = lambda messages: "x"  # noqa: E731
     assay.run(task, model, output=str(tmp_path / "run"))

@@ -30,14 +30,21 @@ def test_every_answer_in_the_journal_counts_and_cached_ones_do_not(tmp_path):
     with RunWriter(tmp_path / "second") as writer:
         second = spent_before(writer, writer.read_manifest(), priced)
 
-    assert (first["tokens"], first["usd"]) == (1000, pytest.approx(10 * (90 * 10 + 10 * 100) / 1e6))
+    assert (first["tokens"], first["usd"]) == (
+        1000,
+        pytest.approx(10 * (90 * 10 + 10 * 100) / 1e6),
+    )
     assert (second["tokens"], second["usd"]) == (0, 0)
 
 
 def test_a_killed_run_took_until_its_last_line(tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         os.utime(writer.layout.journal, (1_000_100, 1_000_100))
-        killed = {"status": "running", "started": "1970-01-12T13:46:40+0000", SECONDS: 7.5}
+        killed = {
+            "status": "running",
+            "started": "1970-01-12T13:46:40+0000",
+            SECONDS: 7.5,
+        }
 
         assert seconds_before(writer, killed) == pytest.approx(107.5)
         assert seconds_before(writer, {**killed, "status": "partial"}) == 7.5

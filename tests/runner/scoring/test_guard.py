@@ -12,7 +12,10 @@ from assay.core import Outcome, Output, Sample, UsageError
 from assay.runner.scoring.guard import GUARD, ScorerOverrun
 from assay.runner.scoring.scoring import Scoring
 
-ROWS = [{"input": f"Say: {word}", "target": word} for word in ("fine", "loop", "regex", "swallow", "good")]
+ROWS = [
+    {"input": f"Say: {word}", "target": word}
+    for word in ("fine", "loop", "regex", "swallow", "good")
+]
 
 
 def runs_away(sample: Sample, output: Output) -> float:
@@ -43,11 +46,18 @@ def test_a_scorer_that_runs_away_is_an_outcome_of_its_sample_with_its_name(tmp_p
     assert row.outcomes == {"scored": 2, "judge_error": 3}
     assert row.value == 1.0
     journal = (tmp_path / "run" / "records.jsonl").read_text("utf-8")
-    assert journal.count("scorer 'runs_away' took more than 0.2 s of CPU time on one answer") == 3
+    assert (
+        journal.count(
+            "scorer 'runs_away' took more than 0.2 s of CPU time on one answer"
+        )
+        == 3
+    )
 
 
 def test_the_time_of_many_quick_verdicts_is_not_added_up():
-    scoring = Scoring.of("busy", lambda sample, output: float(sum(range(200_000)) > 0), "t", "m")
+    scoring = Scoring.of(
+        "busy", lambda sample, output: float(sum(range(200_000)) > 0), "t", "m"
+    )
     sample, output = Sample("a", target="x"), Output.of("x")
 
     with GUARD.watching(0.05):
@@ -86,4 +96,8 @@ def test_an_overrun_is_no_exception_that_a_scorer_could_swallow():
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "long", True])
 def test_a_limit_that_is_no_time_is_refused(seconds):
     with pytest.raises(UsageError, match="--scorer_seconds is"):
-        assay.run(assay.Task("words", ROWS, scorers=["exact_match"]), model=lambda p: p, scorer_seconds=seconds)
+        assay.run(
+            assay.Task("words", ROWS, scorers=["exact_match"]),
+            model=lambda p: p,
+            scorer_seconds=seconds,
+        )

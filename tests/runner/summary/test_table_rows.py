@@ -11,7 +11,13 @@ from assay.core import Abilities, Outcome, Output, Result, Score
 from assay.runner.summary.table_rows import Made, checked_result, rows_apart
 
 ROWS = [
-    {"id": str(n), "question": f"q{n}", "answer": "x" if n % 2 else "y", "topic": "ab"[n % 2], "lvl": "cd"[n // 3]}
+    {
+        "id": str(n),
+        "question": f"q{n}",
+        "answer": "x" if n % 2 else "y",
+        "topic": "ab"[n % 2],
+        "lvl": "cd"[n // 3],
+    }
     for n in range(6)
 ]
 
@@ -27,12 +33,17 @@ class Says:
 
     def generate(self, requests):
         failed = Output.failed("exception", "down", retryable=False)
-        return [failed if request.id in self.failing else Output.of("x") for request in requests]
+        return [
+            failed if request.id in self.failing else Output.of("x")
+            for request in requests
+        ]
 
 
 def run(tmp_path, failing=(), **changes):
     task = assay.Task("t", **{"dataset": ROWS, "tags": ("topic", "lvl"), **changes})
-    return assay.run(task, Says(failing), on_error="continue", output=str(tmp_path / "run"))
+    return assay.run(
+        task, Says(failing), on_error="continue", output=str(tmp_path / "run")
+    )
 
 
 def strict_summary(tmp_path):
@@ -41,7 +52,9 @@ def strict_summary(tmp_path):
     def refuse(name):
         raise AssertionError(f"{name} is no JSON")
 
-    return json.loads((tmp_path / "run" / "summary.json").read_text(), parse_constant=refuse)
+    return json.loads(
+        (tmp_path / "run" / "summary.json").read_text(), parse_constant=refuse
+    )
 
 
 class Odd:
@@ -60,10 +73,16 @@ def test_numbers_of_a_set_that_are_not_finite_are_null_and_flagged(tmp_path):
         "Odd.b.c": (None, ("not a finite number: inf",)),
         "Odd.d": (0.5, ()),
     }
-    assert [row["value"] for row in strict_summary(tmp_path)["results"]] == [None, None, 0.5]
+    assert [row["value"] for row in strict_summary(tmp_path)["results"]] == [
+        None,
+        None,
+        0.5,
+    ]
 
 
-def test_one_set_without_a_finite_number_leaves_the_mean_of_the_others_and_is_said(tmp_path):
+def test_one_set_without_a_finite_number_leaves_the_mean_of_the_others_and_is_said(
+    tmp_path,
+):
     class Once:
         calls = 0
 
@@ -82,20 +101,38 @@ def test_a_result_of_ones_own_is_written_as_json(tmp_path):
     def odd(records, context):
         inner = Result("t", "m", "v", math.inf, 1, None)
         yield Result(
-            "t", "m", "v", math.nan, 6, 6, stderr=math.nan, ci=(0.0, math.inf), bounds=(-math.inf, 1.0),
-            details={"a": [1.0, math.nan]}, groups={"g": {"h": inner}},
-        )  # fmt: skip
+            "t",
+            "m",
+            "v",
+            math.nan,
+            6,
+            6,
+            stderr=math.nan,
+            ci=(0.0, math.inf),
+            bounds=(-math.inf, 1.0),
+            details={"a": [1.0, math.nan]},
+            groups={"g": {"h": inner}},
+        )
 
     (result,) = run(tmp_path, scorers="exact_match", summarizers=[odd])
 
-    assert (result.value, result.stderr, result.ci, result.bounds) == (None, None, None, None)
-    assert result.flags == ("not a finite number: nan",) and result.details == {"a": [1.0, None]}
+    assert (result.value, result.stderr, result.ci, result.bounds) == (
+        None,
+        None,
+        None,
+        None,
+    )
+    assert result.flags == ("not a finite number: nan",) and result.details == {
+        "a": [1.0, None]
+    }
     assert result.groups["g"]["h"].value is None
     strict_summary(tmp_path)
 
 
 def test_a_result_of_finite_numbers_is_left_as_it_is():
-    result = Result("t", "m", "v", 0.5, 6, 6, ci=(0.0, 1.0), details={"a": [1.0]}, flags=("said",))
+    result = Result(
+        "t", "m", "v", 0.5, 6, 6, ci=(0.0, 1.0), details={"a": [1.0]}, flags=("said",)
+    )
 
     assert checked_result(result) is result
 
@@ -104,7 +141,9 @@ def test_failures_are_said_beside_every_number(tmp_path):
     def share(records):
         return sum(record.value or 0.0 for record in records) / len(records)
 
-    (result,) = run(tmp_path, failing=("1", "2"), scorers="exact_match", summarizers=[share])
+    (result,) = run(
+        tmp_path, failing=("1", "2"), scorers="exact_match", summarizers=[share]
+    )
 
     assert result.flags == ("unresolved 33.3%: in doubt",)
 
@@ -122,17 +161,27 @@ def test_two_means_with_another_reducer_are_two_rows(tmp_path):
     def by_epoch(sample, output):
         return 1.0
 
-    means = [{"name": "mean", "reducer": "max"}, {"name": "mean", "reducer": "majority"}]
+    means = [
+        {"name": "mean", "reducer": "max"},
+        {"name": "mean", "reducer": "majority"},
+    ]
 
     result = run(tmp_path, scorers=by_epoch, summarizers=means, epochs=2)
 
-    assert [row.metric for row in result] == ["by_epoch(reducer=max)", "by_epoch(reducer=majority)"]
+    assert [row.metric for row in result] == [
+        "by_epoch(reducer=max)",
+        "by_epoch(reducer=majority)",
+    ]
 
 
 def test_one_summarizer_named_twice_speaks_once(tmp_path):
     entry = {"name": "group_mean", "by": "topic"}
 
-    result = run(tmp_path, scorers="exact_match", summarizers=[entry, dict(entry), "mean", "mean"])
+    result = run(
+        tmp_path,
+        scorers="exact_match",
+        summarizers=[entry, dict(entry), "mean", "mean"],
+    )
 
     assert [row.metric for row in result] == ["overall", "exact_match"]
 
@@ -148,10 +197,15 @@ def made(name, value, code=None, **options):
         ([made("mean", 0.5), made("mine.py:odd", 0.6)], ["v(mean)", "v(mine.py:odd)"]),
         ([made("odd", 0.5, code=len), made("odd", 0.5, code=max)], ["v(#1)", "v(#2)"]),
         ([made("mean", None), made("grouped", None)], ["v"]),
-        ([made("w", 0.5, by="a", x="b"), made("w", 0.5, by="c", x="d")], ["v(by=a x=b)", "v(by=c x=d)"]),
+        (
+            [made("w", 0.5, by="a", x="b"), made("w", 0.5, by="c", x="d")],
+            ["v(by=a x=b)", "v(by=c x=d)"],
+        ),
     ],
 )
-def test_rows_of_one_name_are_one_where_they_agree_and_are_labelled_where_they_differ(rivals, metrics):
+def test_rows_of_one_name_are_one_where_they_agree_and_are_labelled_where_they_differ(
+    rivals, metrics
+):
     assert [row.metric for row in rows_apart(rivals)] == metrics
 
 

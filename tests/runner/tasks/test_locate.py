@@ -10,7 +10,9 @@ TASK = Task("t", DataSource(hub="org/t", local=("t/test.jsonl", "test.jsonl")))
 
 def failing(task, data=None):
     with pytest.raises(AssayError) as caught, saying_where(task, data):
-        raise DataError("cannot load from the hub", file="hub:org/t", fix="set $ASSAY_DATA")
+        raise DataError(
+            "cannot load from the hub", file="hub:org/t", fix="set $ASSAY_DATA"
+        )
     return str(caught.value)
 
 
@@ -19,13 +21,21 @@ def test_a_folder_that_does_not_exist_is_named_with_the_file_it_is_to_hold(monke
 
     said = failing(TASK)
 
-    assert "fix: $ASSAY_DATA is /nowhere, which is not a folder; it is to hold t/test.jsonl; or pass --data" in said
+    assert (
+        "fix: $ASSAY_DATA is /nowhere, which is not a folder; it is to hold t/test.jsonl; or pass --data"
+        in said
+    )
 
 
-def test_a_folder_without_the_file_is_named_with_all_that_was_looked_for(monkeypatch, tmp_path):
+def test_a_folder_without_the_file_is_named_with_all_that_was_looked_for(
+    monkeypatch, tmp_path
+):
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
 
-    assert f"$ASSAY_DATA is {tmp_path}, which holds none of t/test.jsonl, test.jsonl; put it there" in failing(TASK)
+    assert (
+        f"$ASSAY_DATA is {tmp_path}, which holds none of t/test.jsonl, test.jsonl; put it there"
+        in failing(TASK)
+    )
 
 
 def test_what_was_not_looked_into_is_not_named(monkeypatch):

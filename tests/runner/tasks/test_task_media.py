@@ -15,11 +15,21 @@ SECRET = "SECRET-LINE-OF-A-PRIVATE-FILE"
 
 def png() -> bytes:
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     head = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
     pixels = zlib.compress(b"\0\xff\0\0")
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", pixels)
+        + chunk(b"IEND", b"")
+    )
 
 
 @pytest.fixture
@@ -29,7 +39,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/logo.png").write_bytes(png())
     (tmp_path / "data/text.png").write_text(SECRET)
-    (tmp_path / "data/rows.jsonl").write_text('{"id": "1", "question": "2+2?", "answer": "4"}\n')
+    (tmp_path / "data/rows.jsonl").write_text(
+        '{"id": "1", "question": "2+2?", "answer": "4"}\n'
+    )
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path
@@ -37,8 +49,14 @@ def place(tmp_path, monkeypatch):
 
 def run(place: Path, task: str, *more: str) -> tuple[int, dict[str, int]]:
     """The exit code and the outcomes of a run on a model that counts what it is shown."""
-    code = main(["run", task, "--model", "scripted", "-a", "answers=4", "-o", "run", *more])
-    summary = json.loads(Path("run/summary.json").read_text()) if Path("run/summary.json").exists() else {}
+    code = main(
+        ["run", task, "--model", "scripted", "-a", "answers=4", "-o", "run", *more]
+    )
+    summary = (
+        json.loads(Path("run/summary.json").read_text())
+        if Path("run/summary.json").exists()
+        else {}
+    )
     outcomes: dict[str, int] = {}
     for row in summary.get("results", ()):
         outcomes |= row.get("outcomes", {})
@@ -46,15 +64,24 @@ def run(place: Path, task: str, *more: str) -> tuple[int, dict[str, int]]:
 
 
 def written(place: Path) -> str:
-    return "".join(path.read_text(errors="replace") for path in Path("run").rglob("*") if path.is_file())
+    return "".join(
+        path.read_text(errors="replace")
+        for path in Path("run").rglob("*")
+        if path.is_file()
+    )
 
 
 def template(image: str) -> str:
-    content = json.dumps([{"type": "image", "image": image}, {"type": "text", "text": "{{ question }}"}])
+    content = json.dumps(
+        [{"type": "image", "image": image}, {"type": "text", "text": "{{ question }}"}]
+    )
     return f"dataset: rows.jsonl\ntemplate:\n  - role: user\n    content: {content}\nscorers: includes\n"
 
 
-@pytest.mark.parametrize("image", ["{place}/private.png", "../private.png", "{place}/private.txt", "/etc/hostname"])
+@pytest.mark.parametrize(
+    "image",
+    ["{place}/private.png", "../private.png", "{place}/private.txt", "/etc/hostname"],
+)
 def test_a_file_outside_the_data_folder_is_not_opened(image, place, capsys):
     (place / "data/task.yaml").write_text(template(image.format(place=place)))
 
@@ -92,7 +119,9 @@ def test_what_is_no_image_is_not_shown_and_its_bytes_are_not_printed(place, caps
 
 def test_rows_written_in_a_task_file_are_held_to_its_folder(place, capsys):
     rows = [{"question": "a?", "answer": "4", "image": str(place / "private.png")}]
-    (place / "data/task.yaml").write_text(f"dataset: {json.dumps(rows)}\nscorers: includes\n")
+    (place / "data/task.yaml").write_text(
+        f"dataset: {json.dumps(rows)}\nscorers: includes\n"
+    )
 
     code, _ = run(place, str(place / "data/task.yaml"))
 
@@ -101,13 +130,20 @@ def test_rows_written_in_a_task_file_are_held_to_its_folder(place, capsys):
 
 def test_rows_written_in_a_task_file_may_name_what_lies_beside_it(place):
     rows = [{"question": "a?", "answer": "4", "image": "logo.png"}]
-    (place / "data/task.yaml").write_text(f"dataset: {json.dumps(rows)}\nscorers: includes\n")
+    (place / "data/task.yaml").write_text(
+        f"dataset: {json.dumps(rows)}\nscorers: includes\n"
+    )
 
     assert run(place, str(place / "data/task.yaml"))[0] == 0
 
 
 def test_a_path_that_a_function_passes_on_from_a_row_is_held(place, capsys):
-    row = {"id": "1", "question": "a?", "answer": "4", "photo": str(place / "private.png")}
+    row = {
+        "id": "1",
+        "question": "a?",
+        "answer": "4",
+        "photo": str(place / "private.png"),
+    }
     (place / "data/rows.jsonl").write_text(json.dumps(row) + "\n")
     (place / "data/task.py").write_text(
         "from assay import Task\n"
@@ -125,7 +161,11 @@ def test_a_path_that_a_function_passes_on_from_a_row_is_held(place, capsys):
 def test_later_turns_and_references_of_a_row_are_held(place, capsys):
     image = {"type": "image", "image": str(place / "private.png")}
     said = [("user", "Hi"), ("assistant", [image]), ("user", "?")]
-    row = {"id": "1", "messages": [{"role": role, "content": content} for role, content in said], "answer": "4"}
+    row = {
+        "id": "1",
+        "messages": [{"role": role, "content": content} for role, content in said],
+        "answer": "4",
+    }
     (place / "data/rows.jsonl").write_text(json.dumps(row) + "\n")
 
     code, _ = run(place, str(place / "data/rows.jsonl"), "--scorer", "includes")
@@ -134,12 +174,24 @@ def test_later_turns_and_references_of_a_row_are_held(place, capsys):
 
 
 def test_reference_answers_of_a_dialogue_are_held(place, capsys):
-    image = {"role": "assistant", "content": [{"type": "image", "image": str(place / "private.png")}]}
-    row = {"id": "1", "turns": ["Hi", "More?"], "references": [image, "b"], "answer": "4"}
+    image = {
+        "role": "assistant",
+        "content": [{"type": "image", "image": str(place / "private.png")}],
+    }
+    row = {
+        "id": "1",
+        "turns": ["Hi", "More?"],
+        "references": [image, "b"],
+        "answer": "4",
+    }
     (place / "data/rows.jsonl").write_text(json.dumps(row) + "\n")
-    (place / "data/task.yaml").write_text("dataset: rows.jsonl\nhistory: reference\nscorers: includes\n")
+    (place / "data/task.yaml").write_text(
+        "dataset: rows.jsonl\nhistory: reference\nscorers: includes\n"
+    )
 
     code, _ = run(place, str(place / "data/task.yaml"))
 
     assert code != 0
-    assert hashlib.sha256((place / "private.png").read_bytes()).hexdigest() not in written(place)
+    assert hashlib.sha256(
+        (place / "private.png").read_bytes()
+    ).hexdigest() not in written(place)

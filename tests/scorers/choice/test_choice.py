@@ -34,7 +34,11 @@ def test_the_right_letter_is_found_and_the_rule_kept(answer):
 
 @pytest.mark.parametrize(
     ("answer", "outcome"),
-    [("I cannot answer", Outcome.REFUSED), ("None of the above", Outcome.UNPARSED), ("", Outcome.UNPARSED)],
+    [
+        ("I cannot answer", Outcome.REFUSED),
+        ("None of the above", Outcome.UNPARSED),
+        ("", Outcome.UNPARSED),
+    ],
 )
 def test_what_names_no_option_is_never_given_one(answer, outcome):
     score = Choice()(ANIMALS, Output.of(answer))
@@ -43,17 +47,28 @@ def test_what_names_no_option_is_never_given_one(answer, outcome):
 
 
 def test_a_cut_answer_without_a_letter_is_truncated():
-    score = Choice()(ANIMALS, Output.of("Let me think about what the picture shows", stop_reason="length"))
+    score = Choice()(
+        ANIMALS,
+        Output.of("Let me think about what the picture shows", stop_reason="length"),
+    )
 
     assert score.outcome is Outcome.TRUNCATED
 
 
 def test_a_cut_answer_with_a_letter_is_scored():
-    assert Choice()(ANIMALS, Output.of("The answer is B because", stop_reason="length")).value == 1.0
+    assert (
+        Choice()(
+            ANIMALS, Output.of("The answer is B because", stop_reason="length")
+        ).value
+        == 1.0
+    )
 
 
 def test_a_filtered_answer_is_refused():
-    assert Choice()(ANIMALS, Output((Candidate((), "content_filter"),))).outcome is Outcome.REFUSED
+    assert (
+        Choice()(ANIMALS, Output((Candidate((), "content_filter"),))).outcome
+        is Outcome.REFUSED
+    )
 
 
 def test_any_of_several_right_letters_will_do():
@@ -63,7 +78,12 @@ def test_any_of_several_right_letters_will_do():
 
 
 def test_options_that_stand_only_in_the_question_are_named_by_letters():
-    assert Choice(letters="ABCD")(Sample(id="a", target="D"), Output.of("The answer is D.")).value == 1.0
+    assert (
+        Choice(letters="ABCD")(
+            Sample(id="a", target="D"), Output.of("The answer is D.")
+        ).value
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(

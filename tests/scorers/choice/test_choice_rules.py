@@ -18,29 +18,67 @@ from hypothesis import strategies as st
 from assay.scorers.choice.choice_rules import extract_choice
 
 HERE = Path(__file__).resolve().parent
-CORPUS = [json.loads(line) for line in (HERE / "corpus" / "choices.jsonl").read_text("utf-8").split("\n") if line]
+CORPUS = [
+    json.loads(line)
+    for line in (HERE / "corpus" / "choices.jsonl").read_text("utf-8").split("\n")
+    if line
+]
 MMLU_PRO = HERE.parents[2].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"
 PETS = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
 
 # `pred` holds a letter for these although the output names several options (it keeps the first) or none.
 SEVERAL_NAMED = {4709, 6695}
 NO_ANSWER_GIVEN = {
-    2959, 3080, 3288, 3706, 3714, 3826, 3845, 4521, 6583, 6758, 6792, 6933, 6988, 7273, 7763, 7772, 7854, 8511,
-    10416, 10535, 10698, 10700, 10724, 10744, 11257, 11543, 11817, 12135,
-}  # fmt: skip
+    2959,
+    3080,
+    3288,
+    3706,
+    3714,
+    3826,
+    3845,
+    4521,
+    6583,
+    6758,
+    6792,
+    6933,
+    6988,
+    7273,
+    7763,
+    7772,
+    7854,
+    8511,
+    10416,
+    10535,
+    10698,
+    10700,
+    10724,
+    10744,
+    11257,
+    11543,
+    11817,
+    12135,
+}
 
 
 def test_no_labelled_output_gives_another_letter_than_its_own() -> None:
     found = {row["id"]: extract_choice(row["output"], row["options"]) for row in CORPUS}
 
-    wrong = {row["id"]: found[row["id"]] for row in CORPUS if found[row["id"]].answer not in (None, row["expected"])}
+    wrong = {
+        row["id"]: found[row["id"]]
+        for row in CORPUS
+        if found[row["id"]].answer not in (None, row["expected"])
+    }
     assert wrong == {}
 
 
 def test_nearly_every_labelled_output_that_takes_an_option_is_read() -> None:
     takes_one = [row for row in CORPUS if row["expected"]]
 
-    unread = [row["id"] for row in takes_one if extract_choice(row["output"], row["options"]).answer is None]
+    unread = [
+        row["id"]
+        for row in takes_one
+        if extract_choice(row["output"], row["options"]).answer is None
+    ]
 
     assert len(unread) <= 0.11 * len(takes_one), unread
 
@@ -48,7 +86,9 @@ def test_nearly_every_labelled_output_that_takes_an_option_is_read() -> None:
 def test_labelled_outputs_that_take_no_option_have_their_outcome() -> None:
     rows = [row for row in CORPUS if row["expected"] is None]
 
-    outcomes = {row["id"]: extract_choice(row["output"], row["options"]).outcome for row in rows}
+    outcomes = {
+        row["id"]: extract_choice(row["output"], row["options"]).outcome for row in rows
+    }
 
     assert outcomes == {row["id"]: row["outcome"] for row in rows}
 
@@ -66,23 +106,39 @@ def attacks() -> Iterator[Any]:
     sys.path.insert(0, str(HERE.parents[2] / "bench"))
     rounds = importlib.import_module("extraction_attacks")
     # A part: each phrasing still meets two of its sets of options or more; `bench/extraction.py` tries all.
-    parts = itertools.islice(rounds.attacks(), 0, None, 21), itertools.islice(rounds.answers(), 0, None, 3)
+    parts = (
+        itertools.islice(rounds.attacks(), 0, None, 21),
+        itertools.islice(rounds.answers(), 0, None, 3),
+    )
     return itertools.chain(*parts)
 
 
-def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
+def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> (
+    None
+):
     verdicts: dict[str, Counter[str]] = {}
     for attack in attacks():
         found = extract_choice(attack.text, attack.options, is_cut=attack.is_cut).answer
-        verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
+        verdict = (
+            "right"
+            if found == attack.expected
+            else "unparsed"
+            if found is None
+            else "wrong"
+        )
         verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
     # Written in slang and idioms, and in words as free as the writers could find.
     most = {"twelfth": 0.07, "fourteenth": 0.32, "fifteenth": 0.15, "sixteenth": 0.04}
     assert list(verdicts)[-3:] == ["fifteenth", "sixteenth", "seventeenth"]
     assert len(verdicts) == 19
-    assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
-    assert all(one["unparsed"] <= most.get(half, 0.03) * one.total() for half, one in verdicts.items()), verdicts
+    assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), (
+        verdicts
+    )
+    assert all(
+        one["unparsed"] <= most.get(half, 0.03) * one.total()
+        for half, one in verdicts.items()
+    ), verdicts
 
 
 @pytest.mark.parametrize(
@@ -95,14 +151,24 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
         "It is a dog",
     ],
 )
-def test_an_answer_cut_by_the_token_limit_gives_only_what_it_declared(half: str) -> None:
+def test_an_answer_cut_by_the_token_limit_gives_only_what_it_declared(
+    half: str,
+) -> None:
     found = extract_choice(half, PETS, is_cut=True)
 
     assert found.answer is None
 
 
 @pytest.mark.parametrize(
-    "text", ["B", "(B)", "B\n", "The answer is (B). The reason is th", "\\boxed{B} and this was found by", "B. dog"]
+    "text",
+    [
+        "B",
+        "(B)",
+        "B\n",
+        "The answer is (B). The reason is th",
+        "\\boxed{B} and this was found by",
+        "B. dog",
+    ],
 )
 def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> None:
     found = extract_choice(text, PETS, is_cut=True)
@@ -121,20 +187,31 @@ def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> 
         ("The answer is B. Wait, let me check the rest. Yes.", "B"),
     ],
 )
-def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(text: str, answer: str | None) -> None:
+def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(
+    text: str, answer: str | None
+) -> None:
     assert extract_choice(text, PETS).answer == answer
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "My neighbour swears the answer is B.", "Rumour has it that the answer is B.", "On Mars, the answer is B.",
-        "In the previous edition the answer is B.", "The answer is B in the German version.", "The usual answer is B.",
-        "The answer is B, if you ask my uncle.", "I nearly picked B.",
-        "Suppose it barks. Then the answer is B.", "Imagine a dog. The answer would be B.", "Half the class chose B.",
-        "Mi tío jura que la respuesta es B.", "Auf dem Mars ist die Antwort B.", "听说答案是B。",
+        "My neighbour swears the answer is B.",
+        "Rumour has it that the answer is B.",
+        "On Mars, the answer is B.",
+        "In the previous edition the answer is B.",
+        "The answer is B in the German version.",
+        "The usual answer is B.",
+        "The answer is B, if you ask my uncle.",
+        "I nearly picked B.",
+        "Suppose it barks. Then the answer is B.",
+        "Imagine a dog. The answer would be B.",
+        "Half the class chose B.",
+        "Mi tío jura que la respuesta es B.",
+        "Auf dem Mars ist die Antwort B.",
+        "听说答案是B。",
     ],
-)  # fmt: skip
+)
 def test_a_sentence_with_a_word_that_no_table_knows_declares_nothing(text: str) -> None:
     assert extract_choice(text, PETS).answer is None
 
@@ -143,17 +220,26 @@ def test_a_sentence_with_a_word_that_no_table_knows_declares_nothing(text: str) 
     "text",
     [
         "Thank you for the question! I'll think first.\n\nB. The other animals do not bark.\n\nI hope this helps!",
-        "Dogs bark.\n\n**dog**\n\nGood luck!", "The answer is A. Wait, no, it is B.\n\nLet me know if you need more.",
-        "**Answer: B** If cats were asked for, it would be A.", "So A is correct. But wait: it barks. So B is correct.",
+        "Dogs bark.\n\n**dog**\n\nGood luck!",
+        "The answer is A. Wait, no, it is B.\n\nLet me know if you need more.",
+        "**Answer: B** If cats were asked for, it would be A.",
+        "So A is correct. But wait: it barks. So B is correct.",
         "### A) cat\nDoes not fit.\n\n### C) bird\nDoes not fit.\n\n### B) dog\nFits.\n\n### Verdict\n**B**",
     ],
-)  # fmt: skip
+)
 def test_a_preface_a_farewell_and_headings_do_not_hide_the_answer(text: str) -> None:
     assert extract_choice(text, PETS).answer == "B"
 
 
 @pytest.mark.parametrize(
-    "text", ["\\boxed{B \\text{ and } C}", "I pick B. I also pick C.", "B) dog and C) bird", "B; C", "Answer: B & C"]
+    "text",
+    [
+        "\\boxed{B \\text{ and } C}",
+        "I pick B. I also pick C.",
+        "B) dog and C) bird",
+        "B; C",
+        "Answer: B & C",
+    ],
 )
 def test_two_options_named_together_are_none(text: str) -> None:
     assert extract_choice(text, PETS).answer is None
@@ -162,21 +248,36 @@ def test_two_options_named_together_are_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("Answer choice A: Too broad.\nAnswer choice B: This fits.\n\nTherefore, the correct answer is B.", "B"),
-        ("答案A：错误。答案B：正确。所以选B。", "B"), ("Antwort A: falsch. Antwort B: richtig.", "B"),
-        ("We take A from the bag, leaving C. The answer is B.", "B"), ("A ❌ B ✅ C ❌ D ❌", "B"),
+        (
+            "Answer choice A: Too broad.\nAnswer choice B: This fits.\n\nTherefore, the correct answer is B.",
+            "B",
+        ),
+        ("答案A：错误。答案B：正确。所以选B。", "B"),
+        ("Antwort A: falsch. Antwort B: richtig.", "B"),
+        ("We take A from the bag, leaving C. The answer is B.", "B"),
+        ("A ❌ B ✅ C ❌ D ❌", "B"),
         ("A: ❌, B: ✅, C: ❌", "B"),
-        ("The result is cat. But it barks, so the answer is dog.", "B"), ("(A) ✗ (B) ✓ (C) ✗ (D) ✗", "B"),
-        ("The answer is \\boxed{B}, not \\boxed{A}.", "B"), ("Not \\boxed{A}, but \\boxed{B}.", "B"),
-        ("Answer: A → B (corrected)", "B"), ("Example: the answer is A. Now ours: the answer is B.", "B"),
+        ("The result is cat. But it barks, so the answer is dog.", "B"),
+        ("(A) ✗ (B) ✓ (C) ✗ (D) ✗", "B"),
+        ("The answer is \\boxed{B}, not \\boxed{A}.", "B"),
+        ("Not \\boxed{A}, but \\boxed{B}.", "B"),
+        ("Answer: A → B (corrected)", "B"),
+        ("Example: the answer is A. Now ours: the answer is B.", "B"),
     ],
-)  # fmt: skip
-def test_headings_steps_marks_and_denied_boxes_give_no_wrong_letter(text: str, answer: str) -> None:
+)
+def test_headings_steps_marks_and_denied_boxes_give_no_wrong_letter(
+    text: str, answer: str
+) -> None:
     assert extract_choice(text, PETS).answer in (answer, None)
 
 
 def test_an_option_whose_text_begins_with_initials_is_read_as_a_text() -> None:
-    writers = {"A": "Jules Verne", "B": "H. G. Wells", "G": "a Roman", "H": "Mary Shelley"}
+    writers = {
+        "A": "Jules Verne",
+        "B": "H. G. Wells",
+        "G": "a Roman",
+        "H": "Mary Shelley",
+    }
 
     assert extract_choice("H. G. Wells", writers).answer == "B"
 
@@ -184,9 +285,18 @@ def test_an_option_whose_text_begins_with_initials_is_read_as_a_text() -> None:
 def test_the_bench_reads_published_outputs_of_both_kinds(tmp_path: Path) -> None:
     sys.path.insert(0, str(HERE.parents[2] / "bench"))
     published = importlib.import_module("extraction_published").published
-    rows = [{"options": ["cat", "dog"], "generated_text": "So the answer is (B)."}, {"options": ["cat"], "pred": "A"}]
+    rows = [
+        {"options": ["cat", "dog"], "generated_text": "So the answer is (B)."},
+        {"options": ["cat"], "pred": "A"},
+    ]
     (tmp_path / "mmlu.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    outputs = [{"input": "Q: x\n(A) z\nQ: y\n(A) cat\n(B) dog", "prediction": "None", "target": "(B)"}]
+    outputs = [
+        {
+            "input": "Q: x\n(A) z\nQ: y\n(A) cat\n(B) dog",
+            "prediction": "None",
+            "target": "(B)",
+        }
+    ]
     (tmp_path / "bbh.json").write_text(json.dumps({"outputs": outputs}), "utf-8")
 
     found = [*published(tmp_path / "mmlu.jsonl"), *published(tmp_path / "bbh.json")]
@@ -197,16 +307,28 @@ def test_the_bench_reads_published_outputs_of_both_kinds(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.skipif(not MMLU_PRO.exists(), reason="shared/data/mmlu_pro is not beside this checkout")
-def test_real_outputs_agree_with_the_published_letters_but_for_the_explained_rows() -> None:
-    rows = [json.loads(line) for line in MMLU_PRO.read_text("utf-8").split("\n") if line]
+@pytest.mark.skipif(
+    not MMLU_PRO.exists(), reason="shared/data/mmlu_pro is not beside this checkout"
+)
+def test_real_outputs_agree_with_the_published_letters_but_for_the_explained_rows() -> (
+    None
+):
+    rows = [
+        json.loads(line) for line in MMLU_PRO.read_text("utf-8").split("\n") if line
+    ]
 
     found = {
-        row["question_id"]: extract_choice(row["generated_text"], dict(zip("ABCDEFGHIJ", row["options"], strict=False)))
+        row["question_id"]: extract_choice(
+            row["generated_text"], dict(zip("ABCDEFGHIJ", row["options"], strict=False))
+        )
         for row in rows
     }
 
-    differing = {row["question_id"] for row in rows if found[row["question_id"]].answer != row["pred"]}
+    differing = {
+        row["question_id"]
+        for row in rows
+        if found[row["question_id"]].answer != row["pred"]
+    }
     assert differing == SEVERAL_NAMED | NO_ANSWER_GIVEN
     assert all(found[key].outcome == "unparsed" for key in differing)
     assert {found[key].rule for key in SEVERAL_NAMED} == {"ambiguous"}
@@ -214,7 +336,16 @@ def test_real_outputs_agree_with_the_published_letters_but_for_the_explained_row
 
 @each("letter", "ABCD")
 @each(
-    "form", ["The answer is {}.", "Answer: ({})", "答案是{}。", "\\boxed{{{}}}", "**{}**", "故选{}", "I choose {}."]
+    "form",
+    [
+        "The answer is {}.",
+        "Answer: ({})",
+        "答案是{}。",
+        "\\boxed{{{}}}",
+        "**{}**",
+        "故选{}",
+        "I choose {}.",
+    ],
 )
 def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> None:
     found = extract_choice(form.format(letter), PETS)
@@ -222,22 +353,35 @@ def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> Non
     assert found.answer == letter
 
 
-FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300).map(
-    lambda text: re.sub(r"\b[a-z]\b", "", text)  # no second letter: "en b", "e b" and "lub b" say "and b" and "or b"
+FILLER = st.text(
+    alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300
+).map(
+    lambda text: re.sub(
+        r"\b[a-z]\b", "", text
+    )  # no second letter: "en b", "e b" and "lub b" say "and b" and "or b"
 )
 
 
 @settings(max_examples=150, deadline=None)
 @given(before=FILLER, after=FILLER, letter=st.sampled_from("ABCD"))
-def test_a_declared_letter_is_found_inside_any_filler(before: str, after: str, letter: str) -> None:
-    found = extract_choice(f"{before}.\nThe answer is ({letter}).\n{after}", dict.fromkeys("ABCD", ""))
+def test_a_declared_letter_is_found_inside_any_filler(
+    before: str, after: str, letter: str
+) -> None:
+    found = extract_choice(
+        f"{before}.\nThe answer is ({letter}).\n{after}", dict.fromkeys("ABCD", "")
+    )
 
     assert (found.answer, found.outcome) == (letter, "scored")
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=st.text(max_size=400), options=st.dictionaries(st.sampled_from("ABCDEFGHIJ"), st.text(max_size=30)))
-def test_any_text_gives_an_option_or_none_and_never_raises(text: str, options: dict[str, str]) -> None:
+@given(
+    text=st.text(max_size=400),
+    options=st.dictionaries(st.sampled_from("ABCDEFGHIJ"), st.text(max_size=30)),
+)
+def test_any_text_gives_an_option_or_none_and_never_raises(
+    text: str, options: dict[str, str]
+) -> None:
     found = extract_choice(text, options)
 
     assert found.answer is None or found.answer in options
@@ -296,7 +440,9 @@ def test_a_megabyte_of_bait_is_read_to_the_end(bait: str) -> None:
     assert found.answer == "C"
 
 
-@pytest.mark.parametrize("bait", ["answer is ", "A, B, ", "option A ", "选A", "<think>", "not a dog "])
+@pytest.mark.parametrize(
+    "bait", ["answer is ", "A, B, ", "option A ", "选A", "<think>", "not a dog "]
+)
 def test_a_megabyte_of_bait_alone_gives_no_exception(bait: str) -> None:
     found = extract_choice(bait * (1_000_000 // len(bait)), PETS)
 
@@ -318,11 +464,18 @@ def test_an_option_letter_is_never_taken_from_a_word_of_the_refusal() -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("The answer is B. A", "B"), ("The answer is (B) (A)", "B"), ('The answer is (B) "A"', "B"), ("答案 B A", "B"),
-        ("The answer is B. C", None), ("The answer is (B) (C)", None), ("The answer is (A) (B)", None),
+        ("The answer is B. A", "B"),
+        ("The answer is (B) (A)", "B"),
+        ('The answer is (B) "A"', "B"),
+        ("答案 B A", "B"),
+        ("The answer is B. C", None),
+        ("The answer is (B) (C)", None),
+        ("The answer is (A) (B)", None),
     ],
-)  # fmt: skip
-def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: str, answer: str | None) -> None:
+)
+def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(
+    text: str, answer: str | None
+) -> None:
     blood_groups = dict(zip("ABCD", "CADB", strict=True))
 
     assert extract_choice(text, blood_groups).answer == answer
@@ -330,17 +483,34 @@ def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: s
 
 @each("letter", "ABCD")
 @each(
-    "form", ["{}", "({})", "{}.", "The answer is {}.", "Answer: {}", "So the answer is ({})", "ANSWER: {}\n"]
+    "form",
+    [
+        "{}",
+        "({})",
+        "{}.",
+        "The answer is {}.",
+        "Answer: {}",
+        "So the answer is ({})",
+        "ANSWER: {}\n",
+    ],
 )
-def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(form: str, letter: str) -> None:
+def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(
+    form: str, letter: str
+) -> None:
     short = extract_choice(form.format(letter), PETS)
 
     by_the_rules = extract_choice("<think></think>" + form.format(letter), PETS)
 
-    assert (short.answer, short.rule, short.outcome) == (by_the_rules.answer, by_the_rules.rule, by_the_rules.outcome)
+    assert (short.answer, short.rule, short.outcome) == (
+        by_the_rules.answer,
+        by_the_rules.rule,
+        by_the_rules.outcome,
+    )
 
 
-def test_a_letter_with_its_text_opens_an_answer_that_names_no_other_and_denies_nothing() -> None:
+def test_a_letter_with_its_text_opens_an_answer_that_names_no_other_and_denies_nothing() -> (
+    None
+):
     options = {"A": "steam", "B": "lava", "C": "ice", "D": "soup"}
     answers = {
         "C. ice is the coldest.": "C",
@@ -371,7 +541,12 @@ def test_what_later_rounds_taught() -> None:
     }
 
     assert {text: extract_choice(text, options).answer for text in answers} == answers
-    assert extract_choice("Based on the passage, option I fits best.", dict.fromkeys("ABCDEFGHIJ", "")).answer == "I"
+    assert (
+        extract_choice(
+            "Based on the passage, option I fits best.", dict.fromkeys("ABCDEFGHIJ", "")
+        ).answer
+        == "I"
+    )
 
 
 def test_options_and_their_texts_in_lists_duplicates_and_other_scripts() -> None:
@@ -381,16 +556,32 @@ def test_options_and_their_texts_in_lists_duplicates_and_other_scripts() -> None
     colours = {"A": "red", "B": "red", "C": "blue"}
     answers = [
         ("Therefore, the most likely one is:\n\nC. a bird", animals, "C"),
-        ("The options are:\n\nA. a dog\n\nB. a cat\n\nC. a bird\n\nD. a fish", animals, None),
+        (
+            "The options are:\n\nA. a dog\n\nB. a cat\n\nC. a bird\n\nD. a fish",
+            animals,
+            None,
+        ),
         ("It shows a dog and a cat playing.", animals, None),
-        ("The closest answer is 9.8% (option A), but it is not right. The answer is (B).", rates, "B"),
+        (
+            "The closest answer is 9.8% (option A), but it is not right. The answer is (B).",
+            rates,
+            "B",
+        ),
         ("- A. Wrong: incorrect.\n- C. True, False: correct.", rates, "C"),
-        ("We proceed as follows:\n\n5. For the last term, the rate doubles.", rates, None),
+        (
+            "We proceed as follows:\n\n5. For the last term, the rate doubles.",
+            rates,
+            None,
+        ),
         ("Doğru cevap: B) Ankara. İstanbul değil.", cities, "B"),
         ("Doğru cevap: İstanbul", cities, "A"),
         ("The correct answer is A. red", colours, "A"),
         ("The answer is red.", colours, None),
-        ("The answer is (B). The reflection coefficient is zero, so no power is reflected.", rates, "B"),
+        (
+            "The answer is (B). The reflection coefficient is zero, so no power is reflected.",
+            rates,
+            "B",
+        ),
         ('{"answer": "$12%"}', rates, "B"),
     ]
 

@@ -45,4 +45,7 @@ def test_a_wrong_letter_counts_as_wrong():
 
 
 def test_without_choices_the_row_is_at_fault():
-    assert ChoiceVlmeval()(Sample(id="1", target="A"), Output.of("A")).outcome is Outcome.DATA_ERROR
+    assert (
+        ChoiceVlmeval()(Sample(id="1", target="A"), Output.of("A")).outcome
+        is Outcome.DATA_ERROR
+    )

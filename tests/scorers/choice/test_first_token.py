@@ -10,8 +10,16 @@ from assay.scorers.choice.first_token import FirstToken
 SAMPLE = Sample(id="a", target="B", choices=("cat", "dog", "cow"))
 
 
-def first(*alternatives: tuple[str, float], wrote: str = "The", logprob: float = -0.1) -> Output:
-    return Output((Candidate((Text(wrote),), tokens=(Token(wrote, logprob, tuple(alternatives)),)),))
+def first(
+    *alternatives: tuple[str, float], wrote: str = "The", logprob: float = -0.1
+) -> Output:
+    return Output(
+        (
+            Candidate(
+                (Text(wrote),), tokens=(Token(wrote, logprob, tuple(alternatives)),)
+            ),
+        )
+    )
 
 
 def test_the_most_probable_letter_is_the_answer_whatever_was_written():
@@ -22,10 +30,15 @@ def test_the_most_probable_letter_is_the_answer_whatever_was_written():
 
 
 def test_spellings_of_one_letter_count_together():
-    score = FirstToken()(SAMPLE, first(("A", -1.0), ("B", -1.6), (" B", -1.7), ("(B", -1.8), ("▁b", -1.9)))
+    score = FirstToken()(
+        SAMPLE,
+        first(("A", -1.0), ("B", -1.6), (" B", -1.7), ("(B", -1.8), ("▁b", -1.9)),
+    )
 
     assert score.answer == "B"
-    assert score.details["chances"]["B"] == pytest.approx(sum(math.exp(-x) for x in (1.6, 1.7, 1.8, 1.9)))
+    assert score.details["chances"]["B"] == pytest.approx(
+        sum(math.exp(-x) for x in (1.6, 1.7, 1.8, 1.9))
+    )
 
 
 def test_a_letter_beyond_the_options_is_none_of_them():
@@ -51,4 +64,7 @@ def test_a_model_that_reports_nothing_is_a_failure_of_the_model():
 
 
 def test_a_row_without_target_cannot_be_scored():
-    assert FirstToken()(Sample(id="a", choices=("x", "y")), first(("A", -1.0))).outcome is Outcome.DATA_ERROR
+    assert (
+        FirstToken()(Sample(id="a", choices=("x", "y")), first(("A", -1.0))).outcome
+        is Outcome.DATA_ERROR
+    )

@@ -54,7 +54,10 @@ NASTY = [
     "nan inf -inf 1e999 1/0",
     "é" * 3,
 ]
-LONG = [piece * (COUNTS.hostile_characters // len(piece)) for piece in ("a", "9", "1,", "#### ", "(")]
+LONG = [
+    piece * (COUNTS.hostile_characters // len(piece))
+    for piece in ("a", "9", "1,", "#### ", "(")
+]
 
 
 def needs(scorer):
@@ -65,9 +68,14 @@ def needs(scorer):
 
 def check(score, scorer):
     assert isinstance(score, Score)
-    values = list(score.value.values()) if isinstance(score.value, dict) else [score.value]
+    values = (
+        list(score.value.values()) if isinstance(score.value, dict) else [score.value]
+    )
     low, high = getattr(scorer, "bounds", (0.0, 1.0))
-    assert all(value is None or (math.isfinite(value) and low <= value <= high) for value in values)
+    assert all(
+        value is None or (math.isfinite(value) and low <= value <= high)
+        for value in values
+    )
 
 
 def label(scorer):
@@ -83,8 +91,14 @@ def test_a_nasty_answer_or_target_gives_a_score_in_range(scorer):
 
 
 @pytest.mark.parametrize("scorer", SCORERS, ids=label)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(answer=st.text(st.characters(), max_size=60), target=st.text(st.characters(), max_size=20))
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    answer=st.text(st.characters(), max_size=60),
+    target=st.text(st.characters(), max_size=20),
+)
 def test_any_text_gives_a_score_in_range(scorer, answer, target):
     needs(scorer)
     check(scorer(Sample(id="a", target=target), Output.of(answer)), scorer)
@@ -98,17 +112,27 @@ def test_a_long_hostile_answer_is_scored_in_seconds(scorer):
     for answer in LONG:
         started = time.process_time()
         check(scorer(sample, Output.of(answer)), scorer)
-        assert time.process_time() - started < 0.25 + COUNTS.hostile_characters / 100_000
+        assert (
+            time.process_time() - started < 0.25 + COUNTS.hostile_characters / 100_000
+        )
 
 
-@pytest.mark.parametrize("scorer", [s for s in SCORERS if not isinstance(s, (Regex, Choice, NumberMatch))], ids=label)
+@pytest.mark.parametrize(
+    "scorer",
+    [s for s in SCORERS if not isinstance(s, (Regex, Choice, NumberMatch))],
+    ids=label,
+)
 def test_the_target_itself_is_the_best_answer(scorer):
     needs(scorer)
     for target in ("Paris is 42 km away #### 42", "the cat sat on the mat\n#### 7"):
         score = scorer(Sample(id="a", target=target), Output.of(target))
 
-        values = score.value if isinstance(score.value, dict) else {"value": score.value}
-        assert values == pytest.approx(dict.fromkeys(values, getattr(scorer, "bounds", (0.0, 1.0))[1]))
+        values = (
+            score.value if isinstance(score.value, dict) else {"value": score.value}
+        )
+        assert values == pytest.approx(
+            dict.fromkeys(values, getattr(scorer, "bounds", (0.0, 1.0))[1])
+        )
 
 
 def test_no_variable_of_the_environment_changes_an_extraction(monkeypatch):

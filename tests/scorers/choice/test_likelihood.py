@@ -9,8 +9,12 @@ from assay.scorers.choice.likelihood import ChoiceLikelihood
 
 
 def weigh(choices, logprobs, target, details=None, **options):
-    output = Output(likelihoods=tuple(Likelihood(x) for x in logprobs), details=details or {})
-    return ChoiceLikelihood(**options)(Sample(id="a", target=target, choices=tuple(choices)), output)
+    output = Output(
+        likelihoods=tuple(Likelihood(x) for x in logprobs), details=details or {}
+    )
+    return ChoiceLikelihood(**options)(
+        Sample(id="a", target=target, choices=tuple(choices)), output
+    )
 
 
 def test_characters_and_the_plain_sum_may_pick_different_options():
@@ -27,7 +31,9 @@ def test_bytes_and_characters_differ_in_chinese():
 
 
 def test_pmi_subtracts_what_an_option_is_worth_alone():
-    score = weigh(("cat", "dog"), (-2.0, -3.0), "B", details={"unconditioned": [-1.0, -9.0]})
+    score = weigh(
+        ("cat", "dog"), (-2.0, -3.0), "B", details={"unconditioned": [-1.0, -9.0]}
+    )
 
     assert score.value["acc"] == 0.0
     assert score.value["acc_pmi"] == 1.0
@@ -67,8 +73,15 @@ def test_the_continuations_an_output_names_decide_the_lengths_without_their_blan
 def test_options_that_are_all_impossible_are_a_fault_of_the_model_and_none_is_taken():
     score = weigh(("x", "y"), (-math.inf, -math.inf), "B")
 
-    assert (score.value, score.outcome, score.answer) == (None, Outcome.MODEL_ERROR, None)
-    assert score.details["reason"] == "every option has probability 0, so none is the most probable"
+    assert (score.value, score.outcome, score.answer) == (
+        None,
+        Outcome.MODEL_ERROR,
+        None,
+    )
+    assert (
+        score.details["reason"]
+        == "every option has probability 0, so none is the most probable"
+    )
 
 
 def test_an_impossible_option_is_written_as_text_since_json_has_no_infinity():
@@ -78,7 +91,9 @@ def test_an_impossible_option_is_written_as_text_since_json_has_no_infinity():
     assert score.details["logprobs"] == ["-inf", -2.0]
 
 
-@pytest.mark.parametrize("logprobs", [(-1.0,), (-1.0, -2.0, -3.0), (), (math.nan, -1.0), (math.inf, -1.0)])
+@pytest.mark.parametrize(
+    "logprobs", [(-1.0,), (-1.0, -2.0, -3.0), (), (math.nan, -1.0), (math.inf, -1.0)]
+)
 def test_likelihoods_that_do_not_fit_the_choices_are_a_fault_of_the_model(logprobs):
     score = weigh(("x", "y"), logprobs, "A")
 
@@ -87,7 +102,14 @@ def test_likelihoods_that_do_not_fit_the_choices_are_a_fault_of_the_model(logpro
 
 @pytest.mark.parametrize(
     ("choices", "target"),
-    [((), "A"), (("x", "y"), None), (("x", "y"), "C"), (("x", "y"), ""), (("x", "y"), "AB"), (tuple("x" * 27), "A")],
+    [
+        ((), "A"),
+        (("x", "y"), None),
+        (("x", "y"), "C"),
+        (("x", "y"), ""),
+        (("x", "y"), "AB"),
+        (tuple("x" * 27), "A"),
+    ],
 )
 def test_a_sample_without_a_usable_gold_is_a_fault_of_the_data(choices, target):
     assert weigh(choices, (-1.0, -2.0), target).outcome is Outcome.DATA_ERROR

@@ -24,16 +24,23 @@ def test_the_official_letter_is_the_first_declared_else_the_last_alone(text, let
 
 
 def test_an_unread_answer_is_no_letter_unless_a_guess_is_asked_for():
-    silent, guessing = MmluPro()(SAMPLE, Output.of("hm")), MmluPro(guess=True)(SAMPLE, Output.of("hm"))
+    silent, guessing = (
+        MmluPro()(SAMPLE, Output.of("hm")),
+        MmluPro(guess=True)(SAMPLE, Output.of("hm")),
+    )
 
     assert (silent.outcome, silent.value, silent.details["official"]) == (
-        Outcome.UNPARSED, {"acc": 0.0, "official": 0.0}, None
-    )  # fmt: skip
+        Outcome.UNPARSED,
+        {"acc": 0.0, "official": 0.0},
+        None,
+    )
     assert guessing.details["official"] == "G"
 
 
 def test_a_sample_without_choices_is_a_fault_of_the_data():
-    assert MmluPro()(Sample("a", target="B"), Output.of("B")).outcome == Outcome.DATA_ERROR
+    assert (
+        MmluPro()(Sample("a", target="B"), Output.of("B")).outcome == Outcome.DATA_ERROR
+    )
 
 
 def test_a_long_line_is_read_in_linear_time():

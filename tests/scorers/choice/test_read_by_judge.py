@@ -39,16 +39,30 @@ def read(reply, answer="the barking one"):
 
 
 @pytest.mark.parametrize(
-    ("reply", "value"), [("B", 1.0), ("(b)", 1.0), ("Option B.", 1.0), ("<think>A?</think>B", 1.0), ("C", 0.0)]
+    ("reply", "value"),
+    [
+        ("B", 1.0),
+        ("(b)", 1.0),
+        ("Option B.", 1.0),
+        ("<think>A?</think>B", 1.0),
+        ("C", 0.0),
+    ],
 )
 def test_the_letter_the_model_reads_is_the_answer(reply, value):
     score = read(reply)
 
-    assert (score.value, score.outcome, score.details["rule"]) == (value, Outcome.SCORED, "judge")
+    assert (score.value, score.outcome, score.details["rule"]) == (
+        value,
+        Outcome.SCORED,
+        "judge",
+    )
 
 
 def test_none_is_unparsed_and_anything_else_a_fault_of_the_judge_with_no_rule_behind_it():
-    nothing, chatter = read("NONE", "The answer is B."), read("The writer chose a dog.", "The answer is B.")
+    nothing, chatter = (
+        read("NONE", "The answer is B."),
+        read("The writer chose a dog.", "The answer is B."),
+    )
 
     assert nothing.outcome is Outcome.UNPARSED
     assert (chatter.outcome, chatter.value) == (Outcome.JUDGE_ERROR, None)
@@ -58,13 +72,19 @@ def test_none_is_unparsed_and_anything_else_a_fault_of_the_judge_with_no_rule_be
 def test_a_silent_answer_is_shown_to_nobody():
     judge = Judge("B")
 
-    score = asyncio.run(JudgedChoice(extractor="judge", models={"judge": judge})(ANIMALS, Output.of(" ")))
+    score = asyncio.run(
+        JudgedChoice(extractor="judge", models={"judge": judge})(
+            ANIMALS, Output.of(" ")
+        )
+    )
 
     assert (score.outcome, judge.asked) == (Outcome.UNPARSED, [])
 
 
 def test_the_model_sees_options_and_answer_but_neither_reasoning_nor_the_right_letter():
-    prompt = reading_prompt("<think>it must be D</think>the barking one", {"A": "cat", "B": "dog"})
+    prompt = reading_prompt(
+        "<think>it must be D</think>the barking one", {"A": "cat", "B": "dog"}
+    )
 
     text = prompt.messages[0].parts[0].text
     assert "A. cat\nB. dog" in text and "the barking one" in text
@@ -80,17 +100,35 @@ def test_choice_with_a_judge_is_the_scorer_that_waits_and_an_unknown_extractor_i
 def test_a_run_keeps_the_calls_and_names_the_reader_in_the_protocol(tmp_path):
     (tmp_path / "reader.py").write_text(JUDGE)
     rows = [
-        {"input": said, "target": "B", "choices": list(ANIMALS.choices)} for said in ("barking", "feathers", "hm", "?")
+        {"input": said, "target": "B", "choices": list(ANIMALS.choices)}
+        for said in ("barking", "feathers", "hm", "?")
     ]
-    task = assay.Task("animals", rows, scorers=[{"name": "choice", "extractor": "judge"}], template=lambda s: s.input)
+    task = assay.Task(
+        "animals",
+        rows,
+        scorers=[{"name": "choice", "extractor": "judge"}],
+        template=lambda s: s.input,
+    )
 
     result = assay.run(
-        task, model=lambda prompt: f"The one with {prompt}", output=str(tmp_path / "run"), on_error="continue",
+        task,
+        model=lambda prompt: f"The one with {prompt}",
+        output=str(tmp_path / "run"),
+        on_error="continue",
         judges={"judge": f"{tmp_path / 'reader.py'}:judge"},
-    )  # fmt: skip
+    )
 
     (row,) = result.results
     assert row.outcomes == {"scored": 2, "unparsed": 1, "judge_error": 1}
     assert "judge=reader.py:judge" in row.protocol
-    lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text("utf-8").splitlines()]
-    assert sum(line["kind"] == "output" and line["task"] == "animals#judge" for line in lines) == 4
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "run" / "records.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert (
+        sum(
+            line["kind"] == "output" and line["task"] == "animals#judge"
+            for line in lines
+        )
+        == 4
+    )

@@ -34,7 +34,17 @@ def test_the_letter_an_answer_settles_on(answer, letter, rule):
 
 
 @pytest.mark.parametrize(
-    "answer", ["B是错误的", "A和B都可以", "应该选择A或者B", "Apple and Banana", "不知道", "", "答案不是A", "A不正确"]
+    "answer",
+    [
+        "B是错误的",
+        "A和B都可以",
+        "应该选择A或者B",
+        "Apple and Banana",
+        "不知道",
+        "",
+        "答案不是A",
+        "A不正确",
+    ],
 )
 def test_no_letter_is_invented(answer):
     assert read_choice(answer, "下列说法正确的是").letter is None
@@ -42,7 +52,13 @@ def test_no_letter_is_invented(answer):
 
 @pytest.mark.parametrize(
     ("answer", "letter"),
-    [("B是错误的", "B"), ("错误的说法是D", "D"), ("A正确，C不正确", "C"), ("答案是A", "A"), ("所以不符合的是B", "B")],
+    [
+        ("B是错误的", "B"),
+        ("错误的说法是D", "D"),
+        ("A正确，C不正确", "C"),
+        ("答案是A", "A"),
+        ("所以不符合的是B", "B"),
+    ],
 )
 def test_a_question_for_the_wrong_statement_turns_the_verdict_round(answer, letter):
     assert read_choice(answer, WRONG).letter == letter
@@ -61,7 +77,10 @@ def test_the_score_says_whether_an_option_was_read_and_whether_it_is_right():
 
     assert right.value == {"correct": 1.0, "cover": 1.0}
     assert wrong.value == {"correct": 0.0, "cover": 1.0}
-    assert (unread.value, unread.outcome) == ({"correct": 0.0, "cover": 0.0}, Outcome.UNPARSED)
+    assert (unread.value, unread.outcome) == (
+        {"correct": 0.0, "cover": 0.0},
+        Outcome.UNPARSED,
+    )
 
 
 def test_a_question_that_is_only_heard_is_read_from_its_column():
@@ -74,17 +93,28 @@ def test_a_question_that_is_only_heard_is_read_from_its_column():
 
 
 def test_a_target_outside_the_letters_is_a_fault_of_the_data():
-    assert SingleChoiceZh()(Sample(id="a", target="E"), Output.of("E")).outcome is Outcome.DATA_ERROR
+    assert (
+        SingleChoiceZh()(Sample(id="a", target="E"), Output.of("E")).outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 def test_silence_cut_by_the_limit_is_truncated():
-    score = SingleChoiceZh()(Sample(id="a", target="A"), Output((Candidate((), "length"),)))
+    score = SingleChoiceZh()(
+        Sample(id="a", target="A"), Output((Candidate((), "length"),))
+    )
 
     assert score.outcome is Outcome.TRUNCATED
 
 
 @pytest.mark.parametrize(
-    "question", ["哪个选项的内容不符合题意？", "以下不属于哺乳动物的是", "下面哪种动物不是哺乳动物", "错误的一项是（）"]
+    "question",
+    [
+        "哪个选项的内容不符合题意？",
+        "以下不属于哺乳动物的是",
+        "下面哪种动物不是哺乳动物",
+        "错误的一项是（）",
+    ],
 )
 def test_ways_to_ask_for_the_wrong_one(question):
     assert read_choice("B不符合", question).letter == "B"
@@ -96,7 +126,14 @@ def test_a_plain_question_does_not_ask_for_the_wrong_one():
 
 @pytest.mark.parametrize(
     ("piece", "letter"),
-    [("选 ", None), ("所以", None), ("答案是", None), ("A项", None), (" ", None), ("选A或B。", None)],
+    [
+        ("选 ", None),
+        ("所以", None),
+        ("答案是", None),
+        ("A项", None),
+        (" ", None),
+        ("选A或B。", None),
+    ],
 )
 def test_a_megabyte_of_cues_is_read_to_its_end(piece, letter):
     text = piece * (1_000_000 // len(piece))

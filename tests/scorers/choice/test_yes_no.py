@@ -32,7 +32,12 @@ def test_each_rule_reads_in_its_own_way(text, words, pope, mme):
 
 @pytest.mark.parametrize(
     ("gold", "answer", "value", "cell"),
-    [("Yes", "yes", 1.0, 0), ("no", "Yes.", 0.0, 1), ("yes", "no", 0.0, 2), ("No", "no", 1.0, 3)],
+    [
+        ("Yes", "yes", 1.0, 0),
+        ("no", "Yes.", 0.0, 1),
+        ("yes", "no", 0.0, 2),
+        ("No", "no", 1.0, 3),
+    ],
 )
 def test_the_answer_falls_into_one_cell_of_the_table(gold, answer, value, cell):
     score = YesNo()(Sample(id="a", target=gold), Output.of(answer))
@@ -49,7 +54,9 @@ def test_an_answer_with_neither_is_unparsed_and_still_counted():
 
 
 def test_silence_at_the_token_limit_is_no_yes_even_for_a_rule_that_never_abstains():
-    score = YesNo("pope_official")(Sample(id="a", target="yes"), Output((Candidate((), "length"),)))
+    score = YesNo("pope_official")(
+        Sample(id="a", target="yes"), Output((Candidate((), "length"),))
+    )
 
     assert (score.outcome, score.value) == (Outcome.TRUNCATED, 0.0)
 

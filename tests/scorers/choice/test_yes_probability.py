@@ -13,7 +13,11 @@ def output(text, *tokens):
 
 
 def token(text, chance, **others):
-    return Token(text, math.log(chance), tuple((name.replace("_", " "), math.log(p)) for name, p in others.items()))
+    return Token(
+        text,
+        math.log(chance),
+        tuple((name.replace("_", " "), math.log(p)) for name, p in others.items()),
+    )
 
 
 def test_yes_is_weighed_against_no_in_every_spelling_of_the_first_token():
@@ -23,10 +27,14 @@ def test_yes_is_weighed_against_no_in_every_spelling_of_the_first_token():
 
 
 def test_the_token_that_was_taken_counts_once_also_where_it_is_listed_again():
-    assert probability_of_yes(output("Yes", token("Yes", 0.6, Yes=0.6, No=0.2))) == pytest.approx(0.75)
+    assert probability_of_yes(
+        output("Yes", token("Yes", 0.6, Yes=0.6, No=0.2))
+    ) == pytest.approx(0.75)
 
 
-@pytest.mark.parametrize("said", [output("Yes"), output("A dog", token("A", 0.9)), Output()])
+@pytest.mark.parametrize(
+    "said", [output("Yes"), output("A dog", token("A", 0.9)), Output()]
+)
 def test_without_yes_or_no_among_the_alternatives_there_is_none(said):
     assert probability_of_yes(said) is None
 
@@ -37,7 +45,11 @@ def test_the_verdict_is_that_of_yes_no_and_the_probability_stands_beside_it():
     sure = YesProbability()(sample, output("No.", token("No", 0.6, Yes=0.4)))
     plain = YesProbability()(sample, Output.of("Yes."))
 
-    assert (sure.value, sure.answer, sure.details["score"]) == (0.0, "no", pytest.approx(0.4))
+    assert (sure.value, sure.answer, sure.details["score"]) == (
+        0.0,
+        "no",
+        pytest.approx(0.4),
+    )
     assert (plain.value, plain.answer, "score" in plain.details) == (1.0, "yes", False)
 
 

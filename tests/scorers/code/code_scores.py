@@ -25,4 +25,8 @@ class AskedSandbox:
 def score(scorer: Any, text: str, fails: bool = False, **fields: Any) -> Score:
     """What a scorer says of an answer to a row."""
     sample = Sample("a", input=fields.get("prompt", ""), fields=fields)
-    return asyncio.run(replace(scorer, models={"sandbox": AskedSandbox(fails)})(sample, Output.of(text)))
+    return asyncio.run(
+        replace(scorer, models={"sandbox": AskedSandbox(fails)})(
+            sample, Output.of(text)
+        )
+    )

@@ -23,7 +23,10 @@ def scored(scorer, text):
 
 
 def test_a_sandbox_is_needed_unless_there_are_verdicts(tmp_path):
-    file = written(tmp_path / "r.jsonl", {"task_id": "HumanEval/0", "completion": "x", "passed": True})
+    file = written(
+        tmp_path / "r.jsonl",
+        {"task_id": "HumanEval/0", "completion": "x", "passed": True},
+    )
 
     assert (HumanEval().needs, HumanEval(verdicts=file).needs) == (("sandbox",), ())
 
@@ -41,7 +44,10 @@ def test_a_verdict_is_found_by_task_and_completion(tmp_path):
 
 
 def test_a_completion_without_a_verdict_is_unresolved_rather_than_wrong(tmp_path):
-    file = written(tmp_path / "r.jsonl", {"task_id": "HumanEval/0", "completion": "x", "passed": True})
+    file = written(
+        tmp_path / "r.jsonl",
+        {"task_id": "HumanEval/0", "completion": "x", "passed": True},
+    )
 
     score = scored(HumanEval(verdicts=file), "y")
 
@@ -52,12 +58,21 @@ def test_verdicts_that_contradict_each_other_are_an_error(tmp_path):
     row = {"task_id": "HumanEval/0", "completion": "x", "passed": True}
     file = written(tmp_path / "r.jsonl", row, {**row, "passed": False})
 
-    with pytest.raises(DataError, match=r"r\.jsonl:2:passed: a completion of HumanEval/0 has passed and failed"):
+    with pytest.raises(
+        DataError,
+        match=r"r\.jsonl:2:passed: a completion of HumanEval/0 has passed and failed",
+    ):
         HumanEval(verdicts=file)
 
 
 @pytest.mark.parametrize(
-    "line", ["{", '{"task_id": "a"}', "[]", '{"task_id": "a", "completion": "x", "passed": "yes"}']
+    "line",
+    [
+        "{",
+        '{"task_id": "a"}',
+        "[]",
+        '{"task_id": "a", "completion": "x", "passed": "yes"}',
+    ],
 )
 def test_a_line_that_is_no_verdict_is_named(tmp_path, line):
     file = written(tmp_path / "r.jsonl", line)
@@ -95,10 +110,15 @@ def test_a_completion_must_parse_and_define_the_function(completion, value):
 
 
 def test_an_empty_completion_is_no_function_although_signature_and_docstring_parse():
-    sample = Sample("a", fields={"prompt": 'def f():\n    """One."""\n', "entry_point": "f"})
+    sample = Sample(
+        "a", fields={"prompt": 'def f():\n    """One."""\n', "entry_point": "f"}
+    )
 
     assert PythonSyntax()(sample, Output.of("  \n")).value == 0.0
-    assert PythonSyntax()(sample, Output.of("", stop_reason="length")).outcome == Outcome.TRUNCATED
+    assert (
+        PythonSyntax()(sample, Output.of("", stop_reason="length")).outcome
+        == Outcome.TRUNCATED
+    )
 
 
 def test_the_body_ends_at_the_first_stop():

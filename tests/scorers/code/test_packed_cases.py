@@ -31,12 +31,19 @@ class Attack:
 
 
 @pytest.mark.parametrize(
-    "value", [Attack(), ["a"], {"a": 1}, b"a", 1, None, ("a", "b")], ids=lambda value: type(value).__name__
+    "value",
+    [Attack(), ["a"], {"a": 1}, b"a", 1, None, ("a", "b")],
+    ids=lambda value: type(value).__name__,
 )
-def test_a_pickle_of_anything_else_is_refused_and_nothing_is_called(value, tmp_path, monkeypatch):
+def test_a_pickle_of_anything_else_is_refused_and_nothing_is_called(
+    value, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(ValueError, match="a pickle of something else than one text, which is not loaded"):
+    with pytest.raises(
+        ValueError,
+        match="a pickle of something else than one text, which is not loaded",
+    ):
         unpacked(packed(value))
 
     assert not list(tmp_path.iterdir())
@@ -47,8 +54,14 @@ def test_a_pickle_of_anything_else_is_refused_and_nothing_is_called(value, tmp_p
     [
         ("not packed!", "neither JSON nor packed by base64"),
         (base64.b64encode(b"plain").decode(), "not packed by zlib"),
-        (base64.b64encode(zlib.compress(pickle.dumps(CASES))[:-9]).decode(), "cut short"),
-        (base64.b64encode(zlib.compress(pickle.dumps(CASES)[:-9])).decode(), "cut short|something else"),
+        (
+            base64.b64encode(zlib.compress(pickle.dumps(CASES))[:-9]).decode(),
+            "cut short",
+        ),
+        (
+            base64.b64encode(zlib.compress(pickle.dumps(CASES)[:-9])).decode(),
+            "cut short|something else",
+        ),
         (base64.b64encode(zlib.compress(b"")).decode(), "cut short"),
     ],
 )

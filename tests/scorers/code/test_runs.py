@@ -12,21 +12,33 @@ from assay.scorers.code.humaneval import HumanEval
 from assay.scorers.code.livecodebench import LiveCodeBench
 from assay.scorers.code.runs import Runs
 
-pytestmark = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
+pytestmark = pytest.mark.skipif(
+    choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}"
+)
 
 
 @pytest.mark.parametrize(
     ("answer", "value", "rule"),
     [
         ("def add(a, b):\n    return a + b", 1.0, "text"),
-        ("Here you are:\n```python\ndef add(a, b):\n    return a + b\n```\nIt adds.", 1.0, "fence"),
-        ("First\n```\nadd = 1\n```\nno, better:\n```py\ndef add(a, b): return a + b\n```", 1.0, "fence"),
+        (
+            "Here you are:\n```python\ndef add(a, b):\n    return a + b\n```\nIt adds.",
+            1.0,
+            "fence",
+        ),
+        (
+            "First\n```\nadd = 1\n```\nno, better:\n```py\ndef add(a, b): return a + b\n```",
+            1.0,
+            "fence",
+        ),
         ("```python\ndef add(a, b):\n    return a + b", 1.0, "fence"),
         ("def add(a, b):\n    return a - b", 0.0, "text"),
         ("I cannot write that.", 0.0, "text"),
     ],
 )
-def test_the_program_of_an_answer_is_run_against_the_tests_of_its_column(answer, value, rule):
+def test_the_program_of_an_answer_is_run_against_the_tests_of_its_column(
+    answer, value, rule
+):
     found = score(Runs(), answer, tests="assert add(1, 2) == 3\nassert add(-1, 1) == 0")
 
     assert (found.value, found.details["rule"]) == (value, rule)
@@ -35,8 +47,16 @@ def test_the_program_of_an_answer_is_run_against_the_tests_of_its_column(answer,
 def test_tests_may_be_a_list_of_lines_or_stand_in_the_task():
     right = "def add(a, b): return a + b"
 
-    assert score(Runs(column="test_list"), right, test_list=["assert add(1, 2) == 3"]).value == 1.0
-    assert score(Runs(tests="assert add(1, 2) == four", setup="four = 3"), right).value == 1.0
+    assert (
+        score(
+            Runs(column="test_list"), right, test_list=["assert add(1, 2) == 3"]
+        ).value
+        == 1.0
+    )
+    assert (
+        score(Runs(tests="assert add(1, 2) == four", setup="four = 3"), right).value
+        == 1.0
+    )
 
 
 def test_a_program_tested_by_its_functions_is_not_main_and_one_tested_by_cases_is():
@@ -48,23 +68,48 @@ def test_a_program_tested_by_its_functions_is_not_main_and_one_tested_by_cases_i
 
 def test_setup_code_of_a_column_may_use_the_program_and_more_tests_must_hold_too():
     program = "class Node:\n    def __init__(self, value):\n        self.value, self.after = value, None\n"
-    program += "def total(node): return 0 if node is None else node.value + total(node.after)"
-    row = {"tests": ["assert total(first) == 3"], "setup": "first = Node(1)\r\nfirst.after = Node(2)"}
+    program += (
+        "def total(node): return 0 if node is None else node.value + total(node.after)"
+    )
+    row = {
+        "tests": ["assert total(first) == 3"],
+        "setup": "first = Node(1)\r\nfirst.after = Node(2)",
+    }
 
     assert score(Runs(setup_column="setup"), program, **row).value == 1.0
-    assert score(Runs(setup_column="setup", extra="more"), program, **row, more="assert total(None) == 1").value == 0.0
+    assert (
+        score(
+            Runs(setup_column="setup", extra="more"),
+            program,
+            **row,
+            more="assert total(None) == 1",
+        ).value
+        == 0.0
+    )
 
 
 def test_an_answer_ends_where_its_mark_stands():
-    assert score(Runs(until="[DONE]"), "def f(): return 1\n[DONE]\nand so on", tests="assert f() == 1").value == 1.0
+    assert (
+        score(
+            Runs(until="[DONE]"),
+            "def f(): return 1\n[DONE]\nand so on",
+            tests="assert f() == 1",
+        ).value
+        == 1.0
+    )
 
 
 def test_cases_are_read_and_answered():
     cases = [{"input": "1 2\n", "output": "3\n"}, {"input": "5 5", "output": "10.0"}]
 
-    assert score(Runs(), "print(sum(map(int, input().split())))", tests=cases).value == 1.0
+    assert (
+        score(Runs(), "print(sum(map(int, input().split())))", tests=cases).value == 1.0
+    )
     wrong = score(Runs(), "print(3)", tests=json.dumps(cases))
-    assert (wrong.value, wrong.details["reason"]) == (0.0, "case 2: printed something else")
+    assert (wrong.value, wrong.details["reason"]) == (
+        0.0,
+        "case 2: printed something else",
+    )
     assert "ZeroDivisionError" in score(Runs(), "1 / 0", tests=cases).details["reason"]
 
 
@@ -72,25 +117,49 @@ def test_cases_are_read_and_answered():
 def test_another_interpreter_of_the_machine_runs_its_programs():
     cases = [{"input": "world", "output": "hello world"}]
 
-    assert score(Runs(language="bash"), "```bash\nread name; echo hello $name\n```", tests=cases).value == 1.0
-    assert score(Runs(language="bash"), "echo 1", tests="assert f()").outcome is Outcome.DATA_ERROR
+    assert (
+        score(
+            Runs(language="bash"),
+            "```bash\nread name; echo hello $name\n```",
+            tests=cases,
+        ).value
+        == 1.0
+    )
+    assert (
+        score(Runs(language="bash"), "echo 1", tests="assert f()").outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 def test_an_interpreter_that_is_not_there_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="there is no interpreter 'cobolx' on this machine; fix: install cobolx"):
+    with pytest.raises(
+        UsageError,
+        match="there is no interpreter 'cobolx' on this machine; fix: install cobolx",
+    ):
         Runs(language="cobolx")
 
 
-@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "soon"}, {"memory_mb": 1}, {"memory_mb": 2.5}])
+@pytest.mark.parametrize(
+    "options",
+    [{"timeout": 0}, {"timeout": "soon"}, {"memory_mb": 1}, {"memory_mb": 2.5}],
+)
 def test_limits_that_nothing_could_run_in_are_refused(options):
-    with pytest.raises(UsageError, match=r"scorer 'runs': (timeout|memory_mb) .* is not"):
+    with pytest.raises(
+        UsageError, match=r"scorer 'runs': (timeout|memory_mb) .* is not"
+    ):
         Runs(**options)
 
 
 def test_a_sandbox_that_fails_is_no_wrong_answer():
-    found = score(Runs(), "def add(a, b): return a + b", fails=True, tests="assert add(1, 2) == 3")
+    found = score(
+        Runs(), "def add(a, b): return a + b", fails=True, tests="assert add(1, 2) == 3"
+    )
 
-    assert (found.value, found.outcome, found.details["kind"]) == (None, Outcome.JUDGE_ERROR, "sandbox")
+    assert (found.value, found.outcome, found.details["kind"]) == (
+        None,
+        Outcome.JUDGE_ERROR,
+        "sandbox",
+    )
 
 
 @pytest.mark.parametrize("tests", ["assert add(1, 2 == 3", "def check(:"])
@@ -106,18 +175,28 @@ def test_a_setup_that_fails_says_nothing_of_the_answer():
 
     found = score(scorer, "def add(a, b): return a + b", tests="assert add(1, 2) == 3")
 
-    assert found.outcome is Outcome.JUDGE_ERROR and "ModuleNotFoundError" in found.details["reason"]
+    assert (
+        found.outcome is Outcome.JUDGE_ERROR
+        and "ModuleNotFoundError" in found.details["reason"]
+    )
 
 
-@pytest.mark.parametrize("tests", [5, 2.5, {"a": 1}, [1, 2], [{"input": "1"}], b"x"], ids=repr)
+@pytest.mark.parametrize(
+    "tests", [5, 2.5, {"a": 1}, [1, 2], [{"input": "1"}], b"x"], ids=repr
+)
 def test_tests_that_are_neither_code_nor_cases_are_a_fault_of_the_data(tests):
     found = score(Runs(), "x = 1", tests=tests)
 
-    assert found.outcome is Outcome.DATA_ERROR and "neither code nor a list of lines" in found.details["reason"]
+    assert (
+        found.outcome is Outcome.DATA_ERROR
+        and "neither code nor a list of lines" in found.details["reason"]
+    )
 
 
 @pytest.mark.parametrize("text", ["\ud800 = 1", "x = '\0'", "\x00\x01", "\ufeffx = 1"])
-def test_an_answer_that_is_no_text_of_python_is_wrong_and_no_failure_of_the_sandbox(text):
+def test_an_answer_that_is_no_text_of_python_is_wrong_and_no_failure_of_the_sandbox(
+    text,
+):
     assert score(Runs(), text, tests="assert f() == 1").value == 0.0
 
 
@@ -137,7 +216,9 @@ def test_a_sample_without_tests_is_a_fault_of_the_data():
     assert score(Runs(), "x").outcome is Outcome.DATA_ERROR
 
 
-PROMPT = "import math\n\ndef area(r: float) -> float:\n    \"\"\"The area of a circle.\"\"\"\n"
+PROMPT = (
+    'import math\n\ndef area(r: float) -> float:\n    """The area of a circle."""\n'
+)
 CHECK = "def check(candidate):\n    assert abs(candidate(1.0) - 3.14159) < 1e-4\n"
 
 
@@ -145,16 +226,26 @@ CHECK = "def check(candidate):\n    assert abs(candidate(1.0) - 3.14159) < 1e-4\
     ("completion", "value", "rule"),
     [
         ("    return math.pi * r ** 2\n", 1.0, "completion"),
-        ("    return math.pi * r ** 2\n\nprint(area(1))\ndef other(", 1.0, "completion"),
+        (
+            "    return math.pi * r ** 2\n\nprint(area(1))\ndef other(",
+            1.0,
+            "completion",
+        ),
         ("```python\n    return math.pi * r ** 2\n```", 1.0, "fence"),
-        ("Sure:\n```python\ndef area(r):\n    return math.pi * r * r\n```", 1.0, "fence"),
+        (
+            "Sure:\n```python\ndef area(r):\n    return math.pi * r * r\n```",
+            1.0,
+            "fence",
+        ),
         ("return math.pi * r ** 2", 0.0, "completion"),
         ("    return r\n", 0.0, "completion"),
         ("", 0.0, "completion"),
     ],
 )
 def test_humaneval_runs_prompt_and_completion(completion, value, rule):
-    found = score(HumanEval(), completion, prompt=PROMPT, entry_point="area", test=CHECK)
+    found = score(
+        HumanEval(), completion, prompt=PROMPT, entry_point="area", test=CHECK
+    )
 
     assert (found.value, found.details["rule"]) == (value, rule)
 
@@ -166,24 +257,41 @@ def test_humaneval_takes_more_tests_from_another_column():
 
     assert score(HumanEval(), cheat, **row).value == 1.0
     assert score(HumanEval(extra="plus"), cheat, **row, plus=plus).value == 0.0
-    assert score(HumanEval(extra="plus"), "    return math.pi * r ** 2\n", **row, plus=plus).value == 1.0
+    assert (
+        score(
+            HumanEval(extra="plus"), "    return math.pi * r ** 2\n", **row, plus=plus
+        ).value
+        == 1.0
+    )
 
 
 def test_livecodebench_runs_public_and_private_cases():
     row = {
-        "public_test_cases": json.dumps([{"input": "2\n", "output": "4", "testtype": "stdin"}]),
-        "private_test_cases": json.dumps([{"input": "3\n", "output": "6", "testtype": "stdin"}]),
+        "public_test_cases": json.dumps(
+            [{"input": "2\n", "output": "4", "testtype": "stdin"}]
+        ),
+        "private_test_cases": json.dumps(
+            [{"input": "3\n", "output": "6", "testtype": "stdin"}]
+        ),
         "metadata": "{}",
     }
 
-    assert score(LiveCodeBench(), "```python\nprint(2 * int(input()))\n```", **row).value == 1.0
+    assert (
+        score(LiveCodeBench(), "```python\nprint(2 * int(input()))\n```", **row).value
+        == 1.0
+    )
     assert score(LiveCodeBench(), "```python\nprint(4)\n```", **row).value == 0.0
-    assert score(LiveCodeBench(), "print(2 * int(input()))", **row).outcome is Outcome.UNPARSED
+    assert (
+        score(LiveCodeBench(), "print(2 * int(input()))", **row).outcome
+        is Outcome.UNPARSED
+    )
 
 
 def test_livecodebench_calls_the_method_of_a_solution():
     row = {
-        "public_test_cases": json.dumps([{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}]),
+        "public_test_cases": json.dumps(
+            [{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}]
+        ),
         "metadata": json.dumps({"func_name": "shift"}),
     }
     method = "def shift(self, nums: List[int], k: int):\n        return tuple(n + k for n in nums)"

@@ -8,12 +8,19 @@ pytest.importorskip("sklearn", reason="pip install scikit-learn")
 from assay.core import Outcome, Output, Sample
 from assay.media import image_from
 from assay.media.digits import digits
-from assay.scorers.image.digit_accuracy import DARKEST, DigitAccuracy, judge_accuracy, taught
+from assay.scorers.image.digit_accuracy import (
+    DARKEST,
+    DigitAccuracy,
+    judge_accuracy,
+    taught,
+)
 
 
 def real(position: int) -> tuple[Output, str]:
     half = digits().drawing
-    return Output.of(image_from(half.pixels[position].reshape(8, 8))), str(half.labels[position])
+    return Output.of(image_from(half.pixels[position].reshape(8, 8))), str(
+        half.labels[position]
+    )
 
 
 def accuracy(judge) -> float:
@@ -22,7 +29,10 @@ def accuracy(judge) -> float:
 
 
 def test_real_digits_it_was_not_taught_are_recognised():
-    scores = [DigitAccuracy()(Sample("a", target=label), output) for output, label in map(real, range(100))]
+    scores = [
+        DigitAccuracy()(Sample("a", target=label), output)
+        for output, label in map(real, range(100))
+    ]
 
     assert sum(score.value for score in scores) >= 97
     assert judge_accuracy() > 0.97
@@ -63,6 +73,9 @@ def test_noise_is_no_digit_in_particular():
     rng = np.random.default_rng(0)
     outputs = [Output.of(image_from(rng.random((8, 8)))) for _ in range(50)]
 
-    right = sum(DigitAccuracy()(Sample("a", target=str(i % 10)), output).value for i, output in enumerate(outputs))
+    right = sum(
+        DigitAccuracy()(Sample("a", target=str(i % 10)), output).value
+        for i, output in enumerate(outputs)
+    )
 
     assert right < 15

@@ -13,11 +13,17 @@ PARENTS = {1: "0", 2: "1", 3: "0", 4: "3", 5: "4"}
 
 
 def questions(parents, category="entity"):
-    return [{"proposition_id": key, "dependency": value, "category_broad": category} for key, value in parents.items()]
+    return [
+        {"proposition_id": key, "dependency": value, "category_broad": category}
+        for key, value in parents.items()
+    ]
 
 
 def score(answers, parents=PARENTS):
-    return Dpg()(Sample(id="a", fields={"questions": questions(parents)}), Output.of(Json(answers)))
+    return Dpg()(
+        Sample(id="a", fields={"questions": questions(parents)}),
+        Output.of(Json(answers)),
+    )
 
 
 ANSWERS = {1: 1, 2: 1, 3: 0, 4: 1, 5: 1}
@@ -45,11 +51,19 @@ def test_several_views_are_averaged_and_categories_ignore_parents():
 
 
 def test_only_a_plain_yes_is_a_yes():
-    assert score({1: "Yes", 2: "yes, there is", 3: True, 4: "no", 5: 0}).value == pytest.approx(0.4)
+    assert score(
+        {1: "Yes", 2: "yes, there is", 3: True, 4: "no", 5: 0}
+    ).value == pytest.approx(0.4)
 
 
 def test_questions_may_be_json_text():
-    sample = Sample(id="a", fields={"questions": json.dumps(questions({1: [0]})), "answers": '{"1": "yes"}'})
+    sample = Sample(
+        id="a",
+        fields={
+            "questions": json.dumps(questions({1: [0]})),
+            "answers": '{"1": "yes"}',
+        },
+    )
 
     assert Dpg()(sample, Output()).value == 1.0
 
@@ -78,7 +92,10 @@ def test_a_sample_without_propositions_is_a_fault_of_the_data():
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
 def test_settling_takes_away_and_never_adds(answers, data):
     keys = [str(number) for number in range(len(answers))]
-    parents = {key: data.draw(st.lists(st.sampled_from(keys[:at]))) if at else [] for at, key in enumerate(keys)}
+    parents = {
+        key: data.draw(st.lists(st.sampled_from(keys[:at]))) if at else []
+        for at, key in enumerate(keys)
+    }
     given_answers = dict(zip(keys, answers, strict=True))
 
     settled = settle(given_answers, parents)

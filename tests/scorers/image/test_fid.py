@@ -8,7 +8,15 @@ import struct
 import numpy as np
 import pytest
 
-from assay.core import Image, Outcome, Output, Sample, ScoreRecord, SummaryContext, UsageError
+from assay.core import (
+    Image,
+    Outcome,
+    Output,
+    Sample,
+    ScoreRecord,
+    SummaryContext,
+    UsageError,
+)
 from assay.runner.scoring.scoring import Scoring
 from assay.runner.summary.table_rows import checked_result
 from assay.scorers.image.fid import Fid, FrechetSummary, packed, unpacked
@@ -25,7 +33,9 @@ class Eyes:
 
     async def ask(self, prompt, options=None):
         self.asked.append(prompt)
-        return Output.of(json.dumps({"features": self.features[prompt.media[0].digest]}))
+        return Output.of(
+            json.dumps({"features": self.features[prompt.media[0].digest]})
+        )
 
 
 def scored(output, sample=Sample("a", target=WANTED), features=None, **options):
@@ -34,7 +44,10 @@ def scored(output, sample=Sample("a", target=WANTED), features=None, **options):
 
 
 def record(made, reference, id="a"):
-    details = {"made": [packed(list(row)) for row in made], "reference": [packed(list(row)) for row in reference]}
+    details = {
+        "made": [packed(list(row)) for row in made],
+        "reference": [packed(list(row)) for row in reference],
+    }
     return ScoreRecord("t", "m", id, "fid", "", {}, Outcome.SCORED, details=details)
 
 
@@ -48,31 +61,45 @@ def test_features_of_every_image_and_of_the_target_are_kept():
 
     assert [list(unpacked(text)) for text in score.details["made"]] == [[1.0, 2.0]] * 2
     assert [list(unpacked(text)) for text in score.details["reference"]] == [[3.0, 4.0]]
-    assert score.outcome is Outcome.SCORED and score.details["shown"] == [MADE.digest] * 2
+    assert (
+        score.outcome is Outcome.SCORED and score.details["shown"] == [MADE.digest] * 2
+    )
     assert eyes.asked[0].messages[0].parts[1].text == '{"features": true}'
 
 
 def test_the_distance_is_that_of_all_features_together():
     rng = np.random.default_rng(0)
-    made, reference = rng.normal(size=(40, 3)).astype("f4"), rng.normal(1, 2, size=(40, 3)).astype("f4")
+    made, reference = (
+        rng.normal(size=(40, 3)).astype("f4"),
+        rng.normal(1, 2, size=(40, 3)).astype("f4"),
+    )
 
-    (result,) = summed([record(made[n : n + 4], reference[n : n + 4], str(n)) for n in range(0, 40, 4)])
+    (result,) = summed(
+        [record(made[n : n + 4], reference[n : n + 4], str(n)) for n in range(0, 40, 4)]
+    )
 
     assert result.value == pytest.approx(frechet_distance(made, reference, fewest=3)[0])
-    assert (result.n, result.higher_is_better) == (10, False) and result.interval.startswith("none")
+    assert (result.n, result.higher_is_better) == (
+        10,
+        False,
+    ) and result.interval.startswith("none")
     assert result.details == {"pictures": 40, "reference": 40, "features": 3}
     assert any("fewer than 10000" in flag for flag in result.flags)
 
 
 def test_a_set_smaller_than_its_features_is_refused():
-    with pytest.raises(UsageError, match="a Fréchet distance of 2 images says more about their number"):
+    with pytest.raises(
+        UsageError, match="a Fréchet distance of 2 images says more about their number"
+    ):
         summed([record([[1, 2, 3], [2, 3, 4]], [[1, 2, 3], [2, 3, 4]])])
 
 
 def test_the_reference_may_be_known_by_its_statistics_alone(tmp_path):
     np.savez(tmp_path / "s.npz", mu=np.zeros(2), sigma=np.eye(2))
     made = np.array([[3, 4], [4, 4], [3, 5], [2, 3]], "f4")
-    score, eyes = scored(Output.of(MADE), Sample("a"), statistics=str(tmp_path / "s.npz"))
+    score, eyes = scored(
+        Output.of(MADE), Sample("a"), statistics=str(tmp_path / "s.npz")
+    )
 
     (result,) = summed([record(made, [])], str(tmp_path / "s.npz"))
 
@@ -107,7 +134,9 @@ NOT_A_NUMBER = base64.b64encode(struct.pack("<f", float("nan"))).decode()
 
 @pytest.mark.parametrize("features", ["???", NOT_A_NUMBER, [], [[1.0]], 7])
 def test_features_that_are_none_are_nobodys_fault(features):
-    score, _ = scored(Output.of(MADE), features={MADE.digest: features, WANTED.digest: [1.0]})
+    score, _ = scored(
+        Output.of(MADE), features={MADE.digest: features, WANTED.digest: [1.0]}
+    )
 
     assert score.outcome is Outcome.JUDGE_ERROR
 
@@ -119,7 +148,10 @@ def test_without_an_image_or_one_to_be_like_there_is_nothing_to_compare():
 
 def test_samples_without_an_image_in_the_set_are_said():
     rng = np.random.default_rng(0)
-    made, reference = rng.normal(size=(8, 2)).astype("f4"), rng.normal(size=(8, 2)).astype("f4")
+    made, reference = (
+        rng.normal(size=(8, 2)).astype("f4"),
+        rng.normal(size=(8, 2)).astype("f4"),
+    )
     lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
     refused = ScoreRecord("t", "m", "refused", "fid", "", {"fid": 0.0}, Outcome.REFUSED)
 
@@ -142,6 +174,10 @@ def test_features_without_a_number_of_their_own_are_scored():
     eyes = Eyes({MADE.digest: [1.0, 2.0], WANTED.digest: [3.0, 4.0]})
     scoring = Scoring.of("fid", Fid(), "t", "m").given({"features": eyes})
 
-    score = asyncio.run(scoring.score_async(Sample("a", target=WANTED), Output.of(MADE)))
+    score = asyncio.run(
+        scoring.score_async(Sample("a", target=WANTED), Output.of(MADE))
+    )
 
-    assert (score.value, score.outcome) == (None, Outcome.SCORED) and score.details["made"]
+    assert (score.value, score.outcome) == (None, Outcome.SCORED) and score.details[
+        "made"
+    ]

@@ -19,8 +19,12 @@ ONE = np.eye(2)
         ((0, 0), np.diag([1.0, 4.0]), (1, 1), np.diag([9.0, 1.0]), 7.0),
     ],
 )
-def test_the_distance_of_two_normal_distributions_is_known(mean1, covariance1, mean2, covariance2, distance):
-    assert distance_of_moments(mean1, covariance1, mean2, covariance2) == pytest.approx(distance, abs=1e-9)
+def test_the_distance_of_two_normal_distributions_is_known(
+    mean1, covariance1, mean2, covariance2, distance
+):
+    assert distance_of_moments(mean1, covariance1, mean2, covariance2) == pytest.approx(
+        distance, abs=1e-9
+    )
 
 
 def test_too_few_images_are_refused():
@@ -56,9 +60,14 @@ def test_tables_of_unlike_width_are_no_features():
 @given(st.integers(0, 2**32 - 1))
 def test_the_distance_is_symmetric_whatever_the_order_of_images(seed):
     rng = np.random.default_rng(seed)
-    one, other = rng.normal(size=(30, 3)), rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
+    one, other = (
+        rng.normal(size=(30, 3)),
+        rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)),
+    )
 
     distance = frechet_distance(one, other, fewest=2)[0]
 
     assert distance >= 0
-    assert distance == pytest.approx(frechet_distance(other, rng.permutation(one), fewest=2)[0], rel=1e-6, abs=1e-9)
+    assert distance == pytest.approx(
+        frechet_distance(other, rng.permutation(one), fewest=2)[0], rel=1e-6, abs=1e-9
+    )

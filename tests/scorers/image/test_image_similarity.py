@@ -16,7 +16,9 @@ from assay.scorers.image.image_similarity import ImageSimilarity, psnr, ssim
 
 RAMP = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (64, 1))
 BRIGHTER = np.clip(RAMP.astype(int) + 10, 0, 255).astype(np.uint8)
-NOISY = np.clip(RAMP.astype(int) + np.random.RandomState(0).randint(-20, 21, RAMP.shape), 0, 255).astype(np.uint8)
+NOISY = np.clip(
+    RAMP.astype(int) + np.random.RandomState(0).randint(-20, 21, RAMP.shape), 0, 255
+).astype(np.uint8)
 
 
 def picture(pixels):
@@ -44,13 +46,23 @@ def test_ssim_has_the_known_values_of_torchmetrics_and_piq_up_to_their_single_pr
 def test_piq_averages_large_images_first_and_a_mask_with_them():
     noise = np.random.RandomState(1)
     large = noise.randint(0, 256, (400, 420)).astype(np.uint8)
-    other = np.clip(large.astype(int) + noise.randint(-30, 31, large.shape), 0, 255).astype(np.uint8)
+    other = np.clip(
+        large.astype(int) + noise.randint(-30, 31, large.shape), 0, 255
+    ).astype(np.uint8)
     everywhere = np.ones(large.shape, bool)
 
-    assert ssim(large, other, window="piq") == pytest.approx(0.9724945336855851, abs=1e-9)  # piq 0.8.0, float64
-    assert ssim(large, other, window="torchmetrics") == pytest.approx(0.9725514956530209, abs=1e-9)  # 1.9.0, float64
-    assert ssim(large, other, window="piq", mask=everywhere) == pytest.approx(0.9724945336855851, abs=1e-9)
-    assert ssim(large, other, window="torchmetrics", mask=everywhere) == pytest.approx(0.9725514956530209, abs=1e-9)
+    assert ssim(large, other, window="piq") == pytest.approx(
+        0.9724945336855851, abs=1e-9
+    )  # piq 0.8.0, float64
+    assert ssim(large, other, window="torchmetrics") == pytest.approx(
+        0.9725514956530209, abs=1e-9
+    )  # 1.9.0, float64
+    assert ssim(large, other, window="piq", mask=everywhere) == pytest.approx(
+        0.9724945336855851, abs=1e-9
+    )
+    assert ssim(large, other, window="torchmetrics", mask=everywhere) == pytest.approx(
+        0.9725514956530209, abs=1e-9
+    )
 
 
 def test_a_rotated_photo_is_compared_as_it_is_seen():
@@ -60,25 +72,37 @@ def test_a_rotated_photo_is_compared_as_it_is_seen():
     Pillow.fromarray(np.dstack([RAMP[:32]] * 3)).save(buffer, format="PNG", exif=exif)
     upright = np.rot90(np.dstack([RAMP[:32]] * 3), 3)
 
-    score = ImageSimilarity()(Sample("a", target=picture(upright)), Output.of(Image(buffer.getvalue())))
+    score = ImageSimilarity()(
+        Sample("a", target=picture(upright)), Output.of(Image(buffer.getvalue()))
+    )
 
     assert score.value["psnr"] == 100.0
 
 
 def test_an_image_that_is_a_bomb_is_refused_before_it_is_unpacked():
     head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    chunk = struct.pack(">I", 13) + b"IHDR" + head + struct.pack(">I", crc32(b"IHDR" + head))
+    chunk = (
+        struct.pack(">I", 13)
+        + b"IHDR"
+        + head
+        + struct.pack(">I", crc32(b"IHDR" + head))
+    )
     bomb = Image(b"\x89PNG\r\n\x1a\n" + chunk + b"\0\0\0\0IEND\xaeB`\x82")
 
     score = ImageSimilarity()(Sample("a", target=picture(RAMP)), Output.of(bomb))
 
-    assert score.outcome is Outcome.UNPARSED and "60,000 x 60,000" in score.details["reason"]
+    assert (
+        score.outcome is Outcome.UNPARSED
+        and "60,000 x 60,000" in score.details["reason"]
+    )
     with pytest.raises(DataError, match="60,000 x 60,000"):
         ImageSimilarity()(Sample("a", target=bomb), Output.of(picture(RAMP)))
 
 
 def test_a_wrong_range_gives_another_value():
-    assert ssim(RAMP / 255, NOISY / 255, 2.0, window="skimage") == pytest.approx(0.716690, abs=1e-6)
+    assert ssim(RAMP / 255, NOISY / 255, 2.0, window="skimage") == pytest.approx(
+        0.716690, abs=1e-6
+    )
     assert ssim(RAMP / 255, NOISY / 255, 1.0) == pytest.approx(ssim(RAMP, NOISY))
 
 
@@ -106,7 +130,9 @@ def test_channels_are_averaged():
 
 
 def test_the_same_image_is_capped_so_that_means_stay_finite():
-    score = ImageSimilarity()(Sample(id="a", target=picture(RAMP)), Output.of(picture(RAMP)))
+    score = ImageSimilarity()(
+        Sample(id="a", target=picture(RAMP)), Output.of(picture(RAMP))
+    )
 
     assert score.value == {"psnr": 100.0, "ssim": pytest.approx(1.0)}
     assert score.details["identical"]
@@ -125,7 +151,10 @@ def test_only_the_pixels_to_keep_count():
 
 
 def test_an_image_of_another_size_is_compared_only_when_asked():
-    sample, output = Sample(id="a", target=picture(RAMP)), Output.of(picture(np.repeat(RAMP, 2, axis=0)))
+    sample, output = (
+        Sample(id="a", target=picture(RAMP)),
+        Output.of(picture(np.repeat(RAMP, 2, axis=0))),
+    )
 
     refused = ImageSimilarity()(sample, output)
 
@@ -135,11 +164,17 @@ def test_an_image_of_another_size_is_compared_only_when_asked():
 
 
 def test_no_image_is_unparsed():
-    assert ImageSimilarity()(Sample(id="a", target=picture(RAMP)), Output.of("no")).outcome is Outcome.UNPARSED
+    assert (
+        ImageSimilarity()(Sample(id="a", target=picture(RAMP)), Output.of("no")).outcome
+        is Outcome.UNPARSED
+    )
 
 
 def test_nothing_to_compare_with_is_a_fault_of_the_data():
-    assert ImageSimilarity()(Sample(id="a"), Output.of(picture(RAMP))).outcome is Outcome.DATA_ERROR
+    assert (
+        ImageSimilarity()(Sample(id="a"), Output.of(picture(RAMP))).outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 def test_an_unknown_window_is_refused():
@@ -150,8 +185,12 @@ def test_an_unknown_window_is_refused():
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["wang", "skimage"]))
 def test_ssim_is_symmetric_and_highest_for_the_same_image(seed, window):
-    one, other = np.random.default_rng(seed).integers(0, 256, (2, 16, 13)).astype(np.uint8)
+    one, other = (
+        np.random.default_rng(seed).integers(0, 256, (2, 16, 13)).astype(np.uint8)
+    )
 
     assert ssim(one, one, window=window) == pytest.approx(1.0)
     assert -1.0 <= ssim(one, other, window=window) <= 1.0
-    assert ssim(one, other, window=window) == pytest.approx(ssim(other, one, window=window))
+    assert ssim(one, other, window=window) == pytest.approx(
+        ssim(other, one, window=window)
+    )

@@ -26,7 +26,10 @@ def test_a_word_seen_once_does_not_count_twice():
     assert score("bye", "bye bye").value["word_accuracy"] == 0.5
 
 
-@pytest.mark.parametrize("recognised", [Json({"recognised": "open"}), Json({"recognised": ["open"]}), Json(["open"])])
+@pytest.mark.parametrize(
+    "recognised",
+    [Json({"recognised": "open"}), Json({"recognised": ["open"]}), Json(["open"])],
+)
 def test_the_recognisers_answer_is_used_when_it_was_saved(recognised):
     assert score(recognised, "open").value["line_match"] == 1.0
 
@@ -42,10 +45,16 @@ def test_a_sample_without_target_is_a_fault_of_the_data():
 @settings(deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_values_stay_in_range(recognised, target):
-    assert all(0.0 <= value <= 1.0 for value in score(recognised, target).value.values())
+    assert all(
+        0.0 <= value <= 1.0 for value in score(recognised, target).value.values()
+    )
 
 
 @settings(deadline=None)
 @given(st.text(max_size=30))
 def test_the_target_itself_is_perfect(text):
-    assert score(text, text).value == {"word_accuracy": 1.0, "ned": 1.0, "line_match": 1.0}
+    assert score(text, text).value == {
+        "word_accuracy": 1.0,
+        "ned": 1.0,
+        "line_match": 1.0,
+    }

@@ -67,8 +67,12 @@ def test_boxes_that_overlap_count_less():
         ({"cup": [[*RIGHT, 0.3], [*LEFT, 0.9]], "clock": [[*RIGHT, 0.9]]}, 0.45 + 0.5),
     ],
 )
-def test_a_spatial_value_is_two_quarters_of_sureness_and_half_a_place(detections, expected):
-    assert spatial_score("a cup on the left of a clock", "cup", "clock", detections) == pytest.approx(expected)
+def test_a_spatial_value_is_two_quarters_of_sureness_and_half_a_place(
+    detections, expected
+):
+    assert spatial_score(
+        "a cup on the left of a clock", "cup", "clock", detections
+    ) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +80,14 @@ def test_a_spatial_value_is_two_quarters_of_sureness_and_half_a_place(detections
     [
         ("a red ball and a blue box", ["a red ball", "a blue box"]),
         ("rubber sole shoes and fluffy clouds", ["rubber sole shoes", "fluffy clouds"]),
-        ("a black bathroom with a white curtain", ["a black bathroom", "a white curtain"]),
-        ("The red hat was on the top of the brown rack.", ["The red hat", "the brown rack"]),
+        (
+            "a black bathroom with a white curtain",
+            ["a black bathroom", "a white curtain"],
+        ),
+        (
+            "The red hat was on the top of the brown rack.",
+            ["The red hat", "the brown rack"],
+        ),
         ("sandy hills", ["sandy hills"]),
     ],
 )
@@ -111,16 +121,24 @@ def test_the_kind_of_a_prompt_says_who_is_asked(row, parts):
 
 
 def judged(category, prompt, vqa=None, detector=None, clip=None, output=None):
-    models = {"vqa": Specialist(vqa), "detector": Specialist(detector), "clip": Specialist(clip)}
+    models = {
+        "vqa": Specialist(vqa),
+        "detector": Specialist(detector),
+        "clip": Specialist(clip),
+    }
     sample = Sample(id="a", input=prompt, fields={"category": category})
     made = output or Output.of(Image(b"\x89PNG one"))
     return asyncio.run(T2ICompBench(models=models)(sample, made)), models
 
 
 def test_attributes_are_the_product_of_the_phrases():
-    score, models = judged("color", "a red ball and a blue box", vqa={"yes": {"1": 0.5, "2": 0.4}})
+    score, models = judged(
+        "color", "a red ball and a blue box", vqa={"yes": {"1": 0.5, "2": 0.4}}
+    )
 
-    assert score.value == pytest.approx(0.2) and score.details["parts"] == {"vqa": pytest.approx(0.2)}
+    assert score.value == pytest.approx(0.2) and score.details["parts"] == {
+        "vqa": pytest.approx(0.2)
+    }
     asked = json.loads(models["vqa"].asked[0].messages[0].parts[1].text)
     assert asked == {"questions": {"1": "a red ball?", "2": "a blue box?"}}
     assert not models["detector"].asked and not models["clip"].asked
@@ -130,7 +148,11 @@ def test_a_complex_prompt_is_the_mean_of_its_three_parts():
     boxes = {"detections": {"ball": [[*LEFT, 1.0]], "box": [[*RIGHT, 1.0]]}}
 
     score, _ = judged(
-        "complex", "a ball on the left of a box", vqa={"yes": {"1": 1, "2": 0.5}}, detector=boxes, clip={"cosine": 0.3}
+        "complex",
+        "a ball on the left of a box",
+        vqa={"yes": {"1": 1, "2": 0.5}},
+        detector=boxes,
+        clip={"cosine": 0.3},
     )
 
     assert score.value == pytest.approx((0.5 + 1.0 + 0.3) / 3)
@@ -149,9 +171,16 @@ def test_a_complex_prompt_is_the_mean_of_its_three_parts():
 def test_a_reply_that_cannot_be_used_is_nobodys_wrong_answer(category, replies, reason):
     score, _ = judged(category, "a red ball and a blue box", **replies)
 
-    assert score.outcome is Outcome.JUDGE_ERROR and score.value is None and reason in score.details["reason"]
+    assert (
+        score.outcome is Outcome.JUDGE_ERROR
+        and score.value is None
+        and reason in score.details["reason"]
+    )
 
 
 def test_no_image_is_nothing_and_an_unknown_kind_is_a_fault_of_the_data():
-    assert judged("color", "a ball", output=Output.of("words"))[0].outcome is Outcome.UNPARSED
+    assert (
+        judged("color", "a ball", output=Output.of("words"))[0].outcome
+        is Outcome.UNPARSED
+    )
     assert judged("numeracy", "two balls")[0].outcome is Outcome.DATA_ERROR

@@ -48,13 +48,17 @@ def test_a_judge_that_fails_once_leaves_no_value():
 
 
 def test_no_image_is_no_edit():
-    score = asyncio.run(VieScore(models={"judge": Judge()})(SAMPLE, Output.of("I drew it.")))
+    score = asyncio.run(
+        VieScore(models={"judge": Judge()})(SAMPLE, Output.of("I drew it."))
+    )
 
     assert (score.value["overall"], score.outcome) == (0.0, Outcome.UNPARSED)
 
 
 def test_ratings_above_the_first_are_held_to_it():
-    ratings = JudgeRatings({"first": "a", "second": "b"}, lowest=1, highest=5, capped_by="first")
+    ratings = JudgeRatings(
+        {"first": "a", "second": "b"}, lowest=1, highest=5, capped_by="first"
+    )
     reply = json.dumps({"first": 2, "second": 5})
 
     assert ratings.read(reply, ()) == {"first": 2.0, "second": 2.0}

@@ -41,21 +41,34 @@ def test_ratings_that_are_missing_or_off_the_scale_are_no_verdict(rating):
 
 @pytest.mark.parametrize(
     ("verdict", "value"),
-    [(Json({"score": 1}), 1.0), (Json(0), 0.0), ("Score: 1", 1.0), ("0", 0.0), (Json({"score": True}), 1.0)],
+    [
+        (Json({"score": 1}), 1.0),
+        (Json(0), 0.0),
+        ("Score: 1", 1.0),
+        ("0", 0.0),
+        (Json({"score": True}), 1.0),
+    ],
 )
 def test_the_verified_version_is_right_or_wrong(verdict, value):
     assert WiseVerified()(Sample(id="a"), Output.of(verdict)).value == value
 
 
-@pytest.mark.parametrize("verdict", ["2", "perhaps", "10", "-1", "Score: -1", Json({"score": 0.5})])
+@pytest.mark.parametrize(
+    "verdict", ["2", "perhaps", "10", "-1", "Score: -1", Json({"score": 0.5})]
+)
 def test_anything_but_0_and_1_is_no_verdict(verdict):
-    assert WiseVerified()(Sample(id="a"), Output.of(verdict)).outcome is Outcome.JUDGE_ERROR
+    assert (
+        WiseVerified()(Sample(id="a"), Output.of(verdict)).outcome
+        is Outcome.JUDGE_ERROR
+    )
 
 
 @settings(deadline=None)
 @given(*[st.integers(0, 2)] * 3)
 def test_the_score_is_highest_for_the_highest_ratings(consistency, realism, aesthetic):
-    value = legacy(Json({"consistency": consistency, "realism": realism, "aesthetic": aesthetic})).value
+    value = legacy(
+        Json({"consistency": consistency, "realism": realism, "aesthetic": aesthetic})
+    ).value
 
     assert 0.0 <= value <= 1.0 + 1e-12
     assert (value == pytest.approx(1.0)) == (consistency == realism == aesthetic == 2)

@@ -12,7 +12,11 @@ from assay.scorers.judge.judge import Judge
 from assay.scorers.judge.judge_pairs import PairwiseJudge
 from assay.store import RunReader
 
-ROW = {"id": "d", "turns": ["Name a river.", "And its length?"], "references": ["The Rhine.", "1,230 km"]}
+ROW = {
+    "id": "d",
+    "turns": ["Name a river.", "And its length?"],
+    "references": ["The Rhine.", "1,230 km"],
+}
 SAMPLE = Sample("d", "Name a river.", fields=ROW, turns=("And its length?",))
 
 
@@ -21,7 +25,11 @@ def dialogue(*answers: str, opening: str = "Name a river.") -> Output:
     asked, rounds = [("user", opening)], []
     for number, answer in enumerate(answers):
         if number:
-            asked = [*asked, ("assistant", answers[number - 1]), ("user", "And its length?")]
+            asked = [
+                *asked,
+                ("assistant", answers[number - 1]),
+                ("user", "And its length?"),
+            ]
         rounds.append(Round(tuple(asked), Output.of(answer)))
     return Output(rounds[-1].output.candidates, rounds=tuple(rounds))
 
@@ -46,8 +54,16 @@ def judged(scorer, output, sample=SAMPLE, **reply):
 def test_the_last_answer_stands_in_its_whole_conversation():
     (last,) = exchanges(SAMPLE, dialogue("The Elbe.", "1,094 km"))
 
-    assert last.turns == (("user", "Name a river."), ("assistant", "The Elbe."), ("user", "And its length?"))
-    assert (last.output.text, last.number, last.reference) == ("1,094 km", 2, "1,230 km")
+    assert last.turns == (
+        ("user", "Name a river."),
+        ("assistant", "The Elbe."),
+        ("user", "And its length?"),
+    )
+    assert (last.output.text, last.number, last.reference) == (
+        "1,094 km",
+        2,
+        "1,230 km",
+    )
 
 
 def test_all_rounds_have_what_came_before_each():
@@ -56,11 +72,15 @@ def test_all_rounds_have_what_came_before_each():
     assert first.turns == (("user", "Name a river."),)
     assert (first.output.text, first.reference) == ("The Elbe.", "The Rhine.")
     assert second.references == ("The Rhine.", "1,230 km")
-    assert [second.turns[place] for place in second.answer_places] == [("assistant", "The Elbe.")]
+    assert [second.turns[place] for place in second.answer_places] == [
+        ("assistant", "The Elbe.")
+    ]
 
 
 def test_what_a_template_puts_before_the_first_question_is_not_part_of_the_conversation():
-    output = dialogue("The Elbe.", "1,094 km", opening="Answer in one line.\n\nName a river.")
+    output = dialogue(
+        "The Elbe.", "1,094 km", opening="Answer in one line.\n\nName a river."
+    )
 
     (last,) = exchanges(SAMPLE, output)
 
@@ -68,9 +88,15 @@ def test_what_a_template_puts_before_the_first_question_is_not_part_of_the_conve
 
 
 def test_a_judge_of_a_dialogue_is_shown_every_turn_apart_and_told_to_grade_the_last_answer():
-    _, (prompt,) = judged(lambda judge: Judge(models={"judge": judge}), dialogue("The Elbe.", "1,094 km"))
+    _, (prompt,) = judged(
+        lambda judge: Judge(models={"judge": judge}), dialogue("The Elbe.", "1,094 km")
+    )
 
-    for piece in ("TURN 1, user\nName a river.", "TURN 2, assistant\nThe Elbe.", "TURN 3, user\nAnd its length?"):
+    for piece in (
+        "TURN 1, user\nName a river.",
+        "TURN 2, assistant\nThe Elbe.",
+        "TURN 3, user\nAnd its length?",
+    ):
         assert piece in prompt
     assert "ANSWER\n1,094 km" in prompt
 
@@ -109,14 +135,23 @@ def test_a_round_in_which_nothing_was_said_counts_as_the_lowest_mark():
 
 def test_auto_shows_a_reference_where_there_is_one():
     def prompt_for(sample):
-        return judged(lambda judge: Judge(models={"judge": judge}, template="auto"), Output.of("x"), sample)[1][0]
+        return judged(
+            lambda judge: Judge(models={"judge": judge}, template="auto"),
+            Output.of("x"),
+            sample,
+        )[1][0]
 
     assert "REFERENCE\nt" in prompt_for(Sample("a", "q", "t"))
     assert "REFERENCE" not in prompt_for(Sample("a", "q"))
 
 
 def test_a_pair_of_dialogues_shows_each_with_its_own_answers():
-    sample = Sample("d", "Name a river.", fields={"other": ["The Po.", "652 km"]}, turns=("And its length?",))
+    sample = Sample(
+        "d",
+        "Name a river.",
+        fields={"other": ["The Po.", "652 km"]},
+        turns=("And its length?",),
+    )
     _, prompts = judged(
         lambda judge: PairwiseJudge(against="other", models={"judge": judge}),
         dialogue("The Elbe.", "1,094 km"),
@@ -137,27 +172,43 @@ def test_media_of_later_turns_belong_to_the_question():
 
 
 def test_rounds_are_last_or_all():
-    with pytest.raises(UsageError, match="does not know rounds='some'; fix: rounds: one of last, all"):
+    with pytest.raises(
+        UsageError, match="does not know rounds='some'; fix: rounds: one of last, all"
+    ):
         Judge(rounds="some")
 
 
 @pytest.mark.parametrize("history", ["model", "reference"])
-def test_a_run_shows_its_judge_the_conversation_the_model_saw_also_when_it_is_scored_again(tmp_path, history):
+def test_a_run_shows_its_judge_the_conversation_the_model_saw_also_when_it_is_scored_again(
+    tmp_path, history
+):
     (tmp_path / "ask.py").write_text(
         "def model(messages):\n    return f'answer {len(messages)}'\n"
         "def judge(messages):\n    return '{\"score\": 4}'\n"
     )
     task = assay.Task("rivers", dataset=[ROW], scorers=("judge",), history=history)
     judge, folder = f"{tmp_path / 'ask.py'}:judge", tmp_path / "run"
-    assay.run(task, f"{tmp_path / 'ask.py'}:model", judges={"judge": judge}, output=str(folder))
+    assay.run(
+        task,
+        f"{tmp_path / 'ask.py'}:model",
+        judges={"judge": judge},
+        output=str(folder),
+    )
     asked = _asked_of_the_judge(folder)
 
     again = task.but(scorers=({"name": "judge", "scale": "1-10"},))
-    assay.run(again, f"{tmp_path / 'ask.py'}:model", judges={"judge": judge}, output=str(folder))
+    assay.run(
+        again,
+        f"{tmp_path / 'ask.py'}:model",
+        judges={"judge": judge},
+        output=str(folder),
+    )
 
     earlier = "answer 1" if history == "model" else "The Rhine."
     for prompt in (asked[0], _asked_of_the_judge(folder)[-1]):
-        assert f"TURN 2, assistant\n{earlier}" in prompt and "ANSWER\nanswer 3" in prompt
+        assert (
+            f"TURN 2, assistant\n{earlier}" in prompt and "ANSWER\nanswer 3" in prompt
+        )
 
 
 def _asked_of_the_judge(folder):
@@ -166,17 +217,34 @@ def _asked_of_the_judge(folder):
 
 
 def test_messages_are_a_conversation_too():
-    sample = Sample("m", (Message.of("user", "Hi."), Message.of("assistant", "Hello."), Message.of("user", "Why?")))
+    sample = Sample(
+        "m",
+        (
+            Message.of("user", "Hi."),
+            Message.of("assistant", "Hello."),
+            Message.of("user", "Why?"),
+        ),
+    )
 
     (only,) = exchanges(sample, Output.of("Because."))
 
-    assert only.is_dialogue and only.question == "user: Hi.\nassistant: Hello.\nuser: Why?"
+    assert (
+        only.is_dialogue and only.question == "user: Hi.\nassistant: Hello.\nuser: Why?"
+    )
 
 
 def test_a_list_that_is_too_short_for_the_dialogue_says_which_round_it_lacks():
-    sample = Sample("d", "Name a river.", fields={"rival": ["The Elbe."]}, turns=("And its length?",))
+    sample = Sample(
+        "d",
+        "Name a river.",
+        fields={"rival": ["The Elbe."]},
+        turns=("And its length?",),
+    )
     scorer = PairwiseJudge(against="rival", models={"judge": Listening()})
 
     score = asyncio.run(scorer(sample, dialogue("The Rhine.", "1,230 km")))
 
-    assert score.details["reason"] == "sample 'd' has no text or medium for round 2 in column 'rival'"
+    assert (
+        score.details["reason"]
+        == "sample 'd' has no text or medium for round 2 in column 'rival'"
+    )

@@ -42,7 +42,9 @@ def rate(reply, output=None, **options):
 def test_aspects_are_combined_on_their_own_scale(options, overall):
     score, _ = rate('{"success": 9, "quality": 4, "reason": "blue enough"}', **options)
 
-    assert score.value == pytest.approx({"success": 9.0, "quality": 4.0, "overall": overall})
+    assert score.value == pytest.approx(
+        {"success": 9.0, "quality": 4.0, "overall": overall}
+    )
 
 
 def test_the_judge_sees_the_image_that_was_made_and_the_given_one_if_asked_to():
@@ -85,7 +87,10 @@ def test_ratings_that_the_candidate_wrote_itself_are_refused():
 
     score, judge = rate(ratings, boast)
 
-    assert score.outcome is Outcome.JUDGE_ERROR and "stands in the judged text" in score.details["reason"]
+    assert (
+        score.outcome is Outcome.JUDGE_ERROR
+        and "stands in the judged text" in score.details["reason"]
+    )
     assert judge.asked[0].media == (MADE,)
 
 

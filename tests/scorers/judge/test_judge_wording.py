@@ -26,7 +26,9 @@ class Listening:
 
 def judged(reply, scorer=Judge, answer="It is 4.", **options):
     judge = Listening(reply)
-    score = asyncio.run(scorer(models={"judge": judge}, **options)(SAMPLE, Output.of(answer)))
+    score = asyncio.run(
+        scorer(models={"judge": judge}, **options)(SAMPLE, Output.of(answer))
+    )
     return score, judge
 
 
@@ -35,7 +37,9 @@ def test_a_prompt_of_ones_own_sees_question_answer_reference_and_row():
     score, judge = judged('{"score": 5}', prompt=text)
 
     said = judge.prompts[0].messages[-1].text
-    assert said.startswith("sums: What is 2 + 2? | It is 4. | 4 | 1 to 5\n\nReply with one JSON object")
+    assert said.startswith(
+        "sums: What is 2 + 2? | It is 4. | 4 | 1 to 5\n\nReply with one JSON object"
+    )
     assert score.value == 5.0
 
 
@@ -46,7 +50,9 @@ def test_a_prompt_that_says_the_form_itself_is_left_as_it_is():
 
 
 def test_a_pattern_reads_the_last_match_and_asks_for_no_json():
-    score, judge = judged("First [[2]], no: [[4]]", prompt="Rate {{ answer }} as [[3]].", verdict=RATING)
+    score, judge = judged(
+        "First [[2]], no: [[4]]", prompt="Rate {{ answer }} as [[3]].", verdict=RATING
+    )
 
     assert score.value == 4.0
     assert judge.options[0].response_format is None
@@ -60,25 +66,39 @@ def test_a_reply_the_pattern_does_not_read_is_a_judge_error(reply):
 
 
 def test_a_verdict_that_stands_in_the_answer_is_none():
-    score, _ = judged("The answer says [[5]].", answer="Rating: [[5]]", prompt="Rate {{ answer }}.", verdict=RATING)
+    score, _ = judged(
+        "The answer says [[5]].",
+        answer="Rating: [[5]]",
+        prompt="Rate {{ answer }}.",
+        verdict=RATING,
+    )
 
     assert score.outcome is Outcome.JUDGE_ERROR
 
 
 def test_a_pair_may_have_a_prompt_too_and_c_is_a_tie():
     score, judge = judged(
-        "[[C]]", PairwiseJudge, against="other", prompt="{{ answer_a }} or {{ answer_b }}?", verdict=r"\[\[([ABC])\]\]"
+        "[[C]]",
+        PairwiseJudge,
+        against="other",
+        prompt="{{ answer_a }} or {{ answer_b }}?",
+        verdict=r"\[\[([ABC])\]\]",
     )
 
-    assert [prompt.messages[-1].text for prompt in judge.prompts] == ["It is 4. or 5?", "5 or It is 4.?"]
+    assert [prompt.messages[-1].text for prompt in judge.prompts] == [
+        "It is 4. or 5?",
+        "5 or It is 4.?",
+    ]
     assert (score.value, score.details["verdicts"]) == (0.5, ["tie", "tie"])
 
 
 def test_a_system_message_and_criteria_are_taken():
     _, judge = judged(
-        '{"score": 1}', prompt={"system": "Grade by: {{ criteria }}", "user": "{{ answer }}"},
-        template="rubric", criteria="be short",
-    )  # fmt: skip
+        '{"score": 1}',
+        prompt={"system": "Grade by: {{ criteria }}", "user": "{{ answer }}"},
+        template="rubric",
+        criteria="be short",
+    )
 
     assert [message.role for message in judge.prompts[0].messages] == ["system", "user"]
     assert judge.prompts[0].messages[0].text == "Grade by: be short"
@@ -102,7 +122,10 @@ def test_a_file_holds_the_prompt(tmp_path):
         ({"prompt": "missing.txt"}, "cannot read its prompt file: No such file"),
         ({"prompt": "{{ answer }}", "verdict": "("}, "cannot be read"),
         ({"prompt": "{{ answer }}", "verdict": "x"}, "has 0 groups"),
-        ({"verdict": RATING}, "reads verdicts by a pattern that its prompt does not ask for"),
+        (
+            {"verdict": RATING},
+            "reads verdicts by a pattern that its prompt does not ask for",
+        ),
         ({"template": "rubric"}, "needs criteria"),
     ],
 )
@@ -112,7 +135,12 @@ def test_what_cannot_be_asked_or_read_is_refused_before_the_run(options, message
 
 
 @pytest.mark.parametrize(
-    "text", ["{{ row.__class__ }}", "{{ answer.__init__.__globals__ }}", "{{ ''.__class__.mro() }}"]
+    "text",
+    [
+        "{{ row.__class__ }}",
+        "{{ answer.__init__.__globals__ }}",
+        "{{ ''.__class__.mro() }}",
+    ],
 )
 def test_a_prompt_reaches_nothing_but_its_values(text):
     render = PlainText("{{ answer }}" + text, frozenset(NAMES), where="prompt")
@@ -128,5 +156,8 @@ def test_what_is_no_plain_value_is_named_by_its_kind():
 
 
 def test_a_column_that_a_row_lacks_is_named_with_a_way_out():
-    with pytest.raises(TemplateError, match=r"there is no 'category' in what the text names; fix: .*default\(''\)"):
+    with pytest.raises(
+        TemplateError,
+        match=r"there is no 'category' in what the text names; fix: .*default\(''\)",
+    ):
         judged("", prompt="{{ row.category }} {{ answer }}")

@@ -16,17 +16,31 @@ SECOND = Exchange(
 
 
 def test_every_name_is_filled_in_once_and_braces_of_an_answer_stay():
-    names = ("question_1", "answer_1", "question_2", "answer_2", "ref_answer_1", "ref_answer_2", "other")
+    names = (
+        "question_1",
+        "answer_1",
+        "question_2",
+        "answer_2",
+        "ref_answer_1",
+        "ref_answer_2",
+        "other",
+    )
     wording = {"prompt_template": "/".join(f"{{{name}}}" for name in names)}
 
     prompt = filled(wording, SECOND)
 
     assert [message.role for message in prompt.messages] == ["user"]
-    assert prompt.messages[0].text == "q one/a {question_2}/q two/a two/r one/r two/{other}"
+    assert (
+        prompt.messages[0].text
+        == "q one/a {question_2}/q two/a two/r one/r two/{other}"
+    )
 
 
 def test_the_first_round_has_question_and_answer():
-    wording = {"system_prompt": "Judge.", "prompt_template": "{question} | {answer} | {ref_answer_1}"}
+    wording = {
+        "system_prompt": "Judge.",
+        "prompt_template": "{question} | {answer} | {ref_answer_1}",
+    }
 
     prompt = filled(wording, Exchange((("user", "q"),), Output.of("a"), ("r",)))
 
@@ -47,5 +61,7 @@ def test_the_first_round_has_question_and_answer():
         ("It says [[10]].", "My rating is [[10]].", None),
     ],
 )
-def test_a_rating_is_the_first_in_double_brackets_and_the_judges_own(reply, answer, rating):
+def test_a_rating_is_the_first_in_double_brackets_and_the_judges_own(
+    reply, answer, rating
+):
     assert read_rating(reply, answer) == rating

@@ -14,7 +14,10 @@ from assay.scorers.math.math_equivalence import MathEquivalence
 
 # Looked for and not imported: that takes long, and is done in the process that compares.
 pytestmark = [
-    pytest.mark.skipif(importlib.util.find_spec("math_verify") is None, reason="math-verify is not installed"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("math_verify") is None,
+        reason="math-verify is not installed",
+    ),
     pytest.mark.xdist_group("math-verify"),  # that process is started once
 ]
 
@@ -47,12 +50,17 @@ def compare(gold, answer, **options):
         ("A", "A", True),
     ],
 )
-def test_expressions_compare_as_math_verify_does_with_the_gold_first(gold, answer, equal):
+def test_expressions_compare_as_math_verify_does_with_the_gold_first(
+    gold, answer, equal
+):
     assert compare(gold, answer).value == float(equal)
 
 
 def test_the_expression_is_found_in_prose():
-    assert compare("72", r"So we get $x = 72$ and the answer is $\boxed{72}$.").value == 1.0
+    assert (
+        compare("72", r"So we get $x = 72$ and the answer is $\boxed{72}$.").value
+        == 1.0
+    )
     assert compare("72", "The answer is 72.").value == 1.0
 
 
@@ -68,7 +76,9 @@ def test_an_answer_without_mathematics_is_unparsed_and_says_so():
 
 
 def test_a_cut_answer_without_mathematics_is_truncated():
-    score = MathEquivalence()(Sample(id="a", target="5"), Output.of("Let us think", stop_reason="length"))
+    score = MathEquivalence()(
+        Sample(id="a", target="5"), Output.of("Let us think", stop_reason="length")
+    )
 
     assert score.outcome is Outcome.TRUNCATED
 
@@ -79,7 +89,11 @@ def test_a_power_tower_is_killed_in_time_and_the_next_answer_still_scored():
     hung = compare("1", "$9^{9^{9^9}}$", seconds=0.8)
     after = compare("1/2", "0.5", seconds=0.8)
 
-    assert (hung.value, hung.outcome, hung.details["reason"]) == (0.0, Outcome.UNPARSED, "timeout")
+    assert (hung.value, hung.outcome, hung.details["reason"]) == (
+        0.0,
+        Outcome.UNPARSED,
+        "timeout",
+    )
     assert after.value == 1.0
     assert time.monotonic() - started < 30
 
@@ -107,7 +121,14 @@ def test_no_answer_is_ever_executed(attack, tmp_path):
 
 @pytest.mark.parametrize(
     "answer",
-    ["{" * 10_000, "\\frac{" * 3000, "$" * 20_000, "\ud800\x00‮🙂", "(" * 5000 + "1" + ")" * 5000, "1" * 1_000_000],
+    [
+        "{" * 10_000,
+        "\\frac{" * 3000,
+        "$" * 20_000,
+        "\ud800\x00‮🙂",
+        "(" * 5000 + "1" + ")" * 5000,
+        "1" * 1_000_000,
+    ],
 )
 def test_hostile_answers_end_in_time_and_are_not_right(answer):
     started = time.monotonic()
@@ -126,12 +147,18 @@ def test_a_comparison_gets_no_more_memory_than_it_was_given():
 
     pid = math_equivalence._worker(5.0, 512 << 20)._process.pid
 
-    space = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if "address space" in line)
+    space = next(
+        line
+        for line in Path(f"/proc/{pid}/limits").read_text().splitlines()
+        if "address space" in line
+    )
     assert space.split()[3:5] == [str(512 << 20)] * 2
 
 
 @pytest.mark.parametrize("options", [{"seconds": 0}, {"memory_mib": 16}])
-def test_limits_under_which_nothing_could_be_compared_are_refused_before_the_run(options):
+def test_limits_under_which_nothing_could_be_compared_are_refused_before_the_run(
+    options,
+):
     with pytest.raises(UsageError, match="with so little"):
         MathEquivalence(**options)
 
@@ -150,22 +177,45 @@ def test_a_missing_library_is_one_line_with_the_pip_command(tmp_path, monkeypatc
     unready = KillableWorker(script, seconds=1.0, memory_bytes=1 << 30)
     monkeypatch.setattr(math_equivalence, "_worker", lambda *_: unready)
 
-    with pytest.raises(MissingExtra, match=r"math-verify is not installed; fix: pip install 'assay\[metrics\]'"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"math-verify is not installed; fix: pip install 'assay\[metrics\]'",
+    ):
         compare("1", "1")
 
 
 def test_an_empty_cut_answer_never_starts_a_comparison():
-    score = MathEquivalence()(Sample(id="a", target="1"), Output((Candidate((), "length"),)))
+    score = MathEquivalence()(
+        Sample(id="a", target="1"), Output((Candidate((), "length"),))
+    )
 
     assert score.outcome is Outcome.TRUNCATED
 
 
 GOLDS = [
-    r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}", r"\$20", r"\$1{,}000",
-    r"\{1,2,3\}", r"(-\infty, 3]", r"[0,1)\cup(2,3]", r"\text{Monday}", r"\text{(B)}",
-    r"5\text{ cm}", r"50\%", r"90^\circ",
-    "3\\frac{1}{2}", "(1, -2)", r"x \in (1,2)", "x=5", r"2\sqrt{3}+1", "10^{-3}", r"1:2", "P, Q", r"\emptyset", "1,000",
-]  # fmt: skip
+    r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}",
+    r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}",
+    r"\$20",
+    r"\$1{,}000",
+    r"\{1,2,3\}",
+    r"(-\infty, 3]",
+    r"[0,1)\cup(2,3]",
+    r"\text{Monday}",
+    r"\text{(B)}",
+    r"5\text{ cm}",
+    r"50\%",
+    r"90^\circ",
+    "3\\frac{1}{2}",
+    "(1, -2)",
+    r"x \in (1,2)",
+    "x=5",
+    r"2\sqrt{3}+1",
+    "10^{-3}",
+    r"1:2",
+    "P, Q",
+    r"\emptyset",
+    "1,000",
+]
 
 
 @each("gold", GOLDS)
@@ -179,7 +229,10 @@ def test_every_gold_equals_itself_boxed_bare_and_marked(gold, form):
     [
         (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", "7"),
         (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\boxed{1}"),
-        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"The answer is \begin{pmatrix} 1 \\ 8 \end{pmatrix}."),
+        (
+            r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}",
+            r"The answer is \begin{pmatrix} 1 \\ 8 \end{pmatrix}.",
+        ),
         ("7", r"\boxed{\begin{pmatrix} 1 \\ 7 \end{pmatrix}}"),
         (r"\$20", r"\boxed{21}"),
         ("P, Q", r"\boxed{Q}"),

@@ -33,14 +33,24 @@ def gsm8k(answer, target="72"):
         ("seventy-two", 0, 0, 1),
     ],
 )
-def test_gsm8k_agrees_with_the_published_filters_and_compares_numbers_beside(answer, strict, flexible, numeric):
-    assert gsm8k(answer).value == {"strict": strict, "flexible": flexible, "numeric": numeric}
+def test_gsm8k_agrees_with_the_published_filters_and_compares_numbers_beside(
+    answer, strict, flexible, numeric
+):
+    assert gsm8k(answer).value == {
+        "strict": strict,
+        "flexible": flexible,
+        "numeric": numeric,
+    }
 
 
 def test_the_gold_may_be_the_whole_solution_as_the_dataset_has_it():
     solution = "Natalia sold 48/2 = <<48/2=24>>24 clips in May.\n#### 1,072"
 
-    assert gsm8k("#### 1072", solution).value == {"strict": 1.0, "flexible": 1.0, "numeric": 1.0}
+    assert gsm8k("#### 1072", solution).value == {
+        "strict": 1.0,
+        "flexible": 1.0,
+        "numeric": 1.0,
+    }
 
 
 def test_an_answer_without_digits_is_unparsed_and_keeps_all_three_names():
@@ -53,7 +63,12 @@ def test_an_answer_without_digits_is_unparsed_and_keeps_all_three_names():
 def test_what_each_filter_took_is_kept():
     score = gsm8k("#### 72 #### 73")
 
-    assert score.details == {"strict": "72", "flexible": "73", "numeric": "73", "span": [5, 7]}
+    assert score.details == {
+        "strict": "72",
+        "flexible": "73",
+        "numeric": "73",
+        "span": [5, 7],
+    }
 
 
 @pytest.mark.parametrize(
@@ -79,7 +94,9 @@ def test_what_each_filter_took_is_kept():
     ],
 )
 def test_numbers_are_compared_by_value(answer, target, equal):
-    assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    assert (
+        NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    )
 
 
 def test_a_tolerance_is_a_share_of_the_target():
@@ -95,28 +112,59 @@ def test_a_tolerance_outside_its_range_is_refused_before_the_run():
 
 
 def test_a_target_that_is_no_number_is_a_fault_of_the_data():
-    assert NumberMatch()(Sample(id="a", target="red"), Output.of("5")).outcome is Outcome.DATA_ERROR
+    assert (
+        NumberMatch()(Sample(id="a", target="red"), Output.of("5")).outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 @each(
     ("answer", "target", "equal"),
     [
-        ("3 1/2", "3 1/2", 1.0), ("5 1/2", "3 1/2", 0.0), ("3.5", "3 1/2", 1.0), ("-2 1/4", "-2.25", 1.0),
-        ("12,50", "12,50", 1.0), ("99,50", "12,50", 0.0), ("It costs 12.5", "12,50", 1.0), ("12,50 €", "12.5", 1.0),
-        ("10 000", "10 000", 1.0), ("70 000", "10 000", 0.0), ("10,000", "10 000", 1.0), ("0", "10 000", 0.0),
-        ("10\u202f000", "10000", 1.0), ("1.234,56", "1234.56", 1.0), ("10 000,50", "10000.5", 1.0),
-        ("0,125", "1/8", 1.0), ("2,5", "2.5", 1.0), ("2,5", "5", 1.0), ("between 1 and 2,5", "2,5", 1.0),
-        ("1,234", "1234", 1.0), ("the primes 2,3,5", "5", 1.0), ("the point (3,45)", "45", 1.0),
-        ("In 2020 100 people", "100", 1.0), ("from 2 to 3, so 3", "3", 1.0), ("0.5 (50%)", "50%", 1.0),
+        ("3 1/2", "3 1/2", 1.0),
+        ("5 1/2", "3 1/2", 0.0),
+        ("3.5", "3 1/2", 1.0),
+        ("-2 1/4", "-2.25", 1.0),
+        ("12,50", "12,50", 1.0),
+        ("99,50", "12,50", 0.0),
+        ("It costs 12.5", "12,50", 1.0),
+        ("12,50 €", "12.5", 1.0),
+        ("10 000", "10 000", 1.0),
+        ("70 000", "10 000", 0.0),
+        ("10,000", "10 000", 1.0),
+        ("0", "10 000", 0.0),
+        ("10\u202f000", "10000", 1.0),
+        ("1.234,56", "1234.56", 1.0),
+        ("10 000,50", "10000.5", 1.0),
+        ("0,125", "1/8", 1.0),
+        ("2,5", "2.5", 1.0),
+        ("2,5", "5", 1.0),
+        ("between 1 and 2,5", "2,5", 1.0),
+        ("1,234", "1234", 1.0),
+        ("the primes 2,3,5", "5", 1.0),
+        ("the point (3,45)", "45", 1.0),
+        ("In 2020 100 people", "100", 1.0),
+        ("from 2 to 3, so 3", "3", 1.0),
+        ("0.5 (50%)", "50%", 1.0),
     ],
-)  # fmt: skip
-def test_mixed_fractions_decimal_commas_and_spaced_thousands_are_read_whole(answer, target, equal):
-    assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+)
+def test_mixed_fractions_decimal_commas_and_spaced_thousands_are_read_whole(
+    answer, target, equal
+):
+    assert (
+        NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "number"),
-    [("96 98 100", 100), ("Scores: 90 100 110", 110), ("3 250 g packs", 250), ("The roots are 2,5", 5), ("10,20", 20)],
+    [
+        ("96 98 100", 100),
+        ("Scores: 90 100 110", 110),
+        ("3 250 g packs", 250),
+        ("The roots are 2,5", 5),
+        ("10,20", 20),
+    ],
 )
 def test_what_may_be_a_list_is_read_as_one(answer, number):
     assert final_number(answer).value == number
@@ -125,16 +173,34 @@ def test_what_may_be_a_list_is_read_as_one(answer, number):
 @pytest.mark.parametrize(
     ("answer", "target", "equal"),
     [
-        ("10,20", "20", 1.0), ("The roots are 2,5", "5", 1.0), ("96 98 100", "100", 1.0), ("96 98 100", "98100", 0.0),
-        ("90 100 110", "110", 1.0), ("3 250 g packs", "250", 1.0), ("3 250 g packs", "3250", 0.0),
-        ("It costs 12,50", "12.5", 0.0), ("It costs 12,50", "12,50", 1.0), ("It costs 2,50", "12,50", 0.0),
-        ("There are 10 000", "10 000", 1.0), ("There are 10 000", "10000", 0.0), ("10 000", "10000", 1.0),
-        ("10 000 km/h.", "10000", 1.0), ("€ 12,50", "12.5", 1.0), ("$10 000", "10000", 1.0), ("20 000", "10000", 0.0),
-        ("2,5 m/s^2", "2.5", 1.0), ("10 000 €", "10\u202f000", 1.0), ("90 100 and 110", "12,50", 0.0),
+        ("10,20", "20", 1.0),
+        ("The roots are 2,5", "5", 1.0),
+        ("96 98 100", "100", 1.0),
+        ("96 98 100", "98100", 0.0),
+        ("90 100 110", "110", 1.0),
+        ("3 250 g packs", "250", 1.0),
+        ("3 250 g packs", "3250", 0.0),
+        ("It costs 12,50", "12.5", 0.0),
+        ("It costs 12,50", "12,50", 1.0),
+        ("It costs 2,50", "12,50", 0.0),
+        ("There are 10 000", "10 000", 1.0),
+        ("There are 10 000", "10000", 0.0),
+        ("10 000", "10000", 1.0),
+        ("10 000 km/h.", "10000", 1.0),
+        ("€ 12,50", "12.5", 1.0),
+        ("$10 000", "10000", 1.0),
+        ("20 000", "10000", 0.0),
+        ("2,5 m/s^2", "2.5", 1.0),
+        ("10 000 €", "10\u202f000", 1.0),
+        ("90 100 and 110", "12,50", 0.0),
     ],
-)  # fmt: skip
-def test_blanks_and_commas_join_digits_where_the_gold_or_a_lone_number_shows_it(answer, target, equal):
-    assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+)
+def test_blanks_and_commas_join_digits_where_the_gold_or_a_lone_number_shows_it(
+    answer, target, equal
+):
+    assert (
+        NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    )
 
 
 def test_a_lone_number_is_read_as_its_gold_in_gsm8k_too():
@@ -146,20 +212,42 @@ def test_a_lone_number_is_read_as_its_gold_in_gsm8k_too():
 @pytest.mark.parametrize(
     ("answer", "target", "equal"),
     [
-        ("9.8 m/s^2", "9.8 m/s^2", 1.0), ("It is 9.8", "9.8 m/s^2", 1.0), ("2", "9.8 m/s^2", 0.0),
-        ("25 cm^{3}", "25 cm^3", 1.0), ("25", "25 \\text{cm}^3", 1.0), ("3", "25 cm^3", 0.0), ("25 cm³", "25 cm3", 1.0),
-        ("so 5 m s^-1", "5 m s-1", 1.0), ("6.5 L/100 km", "6.5 L/100km", 1.0), ("100", "6.5 L/100km", 0.0),
-        ("16 oz", "16 oz (1 lb)", 1.0), ("1 lb", "16 oz (1 lb)", 1.0), ("16 oz (1 lb)", "16 oz (1 lb)", 1.0),
-        ("15 oz", "16 oz (1 lb)", 0.0), ("答案是**72**", "72", 1.0), ("10^5", "100000", 1.0),
+        ("9.8 m/s^2", "9.8 m/s^2", 1.0),
+        ("It is 9.8", "9.8 m/s^2", 1.0),
+        ("2", "9.8 m/s^2", 0.0),
+        ("25 cm^{3}", "25 cm^3", 1.0),
+        ("25", "25 \\text{cm}^3", 1.0),
+        ("3", "25 cm^3", 0.0),
+        ("25 cm³", "25 cm3", 1.0),
+        ("so 5 m s^-1", "5 m s-1", 1.0),
+        ("6.5 L/100 km", "6.5 L/100km", 1.0),
+        ("100", "6.5 L/100km", 0.0),
+        ("16 oz", "16 oz (1 lb)", 1.0),
+        ("1 lb", "16 oz (1 lb)", 1.0),
+        ("16 oz (1 lb)", "16 oz (1 lb)", 1.0),
+        ("15 oz", "16 oz (1 lb)", 0.0),
+        ("答案是**72**", "72", 1.0),
+        ("10^5", "100000", 1.0),
     ],
-)  # fmt: skip
+)
 def test_exponents_and_digits_of_units_are_no_numbers(answer, target, equal):
-    assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    assert (
+        NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
+    )
 
 
 @pytest.mark.parametrize(
     "target",
-    ["3 of 10", "5-7", "12 cm by 5 cm", "2,3,5", "96 98 100", "3 (10)", "3 (of 10)", "5 cm (10)"],
+    [
+        "3 of 10",
+        "5-7",
+        "12 cm by 5 cm",
+        "2,3,5",
+        "96 98 100",
+        "3 (10)",
+        "3 (of 10)",
+        "5 cm (10)",
+    ],
 )
 def test_a_target_of_several_numbers_is_a_fault_of_the_data(target):
     score = NumberMatch()(Sample(id="a", target=target), Output.of("5"))
@@ -168,13 +256,18 @@ def test_a_target_of_several_numbers_is_a_fault_of_the_data(target):
     assert score.details["reason"] == f"target {target!r} has several numbers"
 
 
-@pytest.mark.parametrize("target", ["6 x 7, answer: 42", "#### 42", "42 (42.0)", "2 and 40 make \\boxed{42}"])
+@pytest.mark.parametrize(
+    "target", ["6 x 7, answer: 42", "#### 42", "42 (42.0)", "2 and 40 make \\boxed{42}"]
+)
 def test_a_target_that_says_which_of_its_numbers_is_meant_is_read(target):
     assert NumberMatch()(Sample(id="a", target=target), Output.of("42")).value == 1.0
 
 
 def test_an_answer_without_a_number_is_unparsed():
-    assert NumberMatch()(Sample(id="a", target="5"), Output.of("none")).outcome is Outcome.UNPARSED
+    assert (
+        NumberMatch()(Sample(id="a", target="5"), Output.of("none")).outcome
+        is Outcome.UNPARSED
+    )
 
 
 def test_digits_without_end_are_not_a_number():
@@ -189,21 +282,35 @@ def test_every_published_gsm8k_solution_is_right_by_all_three_readings():
     file = Path(__file__).parents[3].parent / "shared" / "data" / "gsm8k" / "test.jsonl"
     if not file.exists():
         pytest.skip("the shared GSM8K data is not here")
-    solutions = [json.loads(line)["answer"] for line in file.read_text("utf-8").splitlines()]
+    solutions = [
+        json.loads(line)["answer"] for line in file.read_text("utf-8").splitlines()
+    ]
 
     values = [gsm8k(solution, solution).value for solution in solutions]
 
     assert len(values) > 100
-    assert all(value == {"strict": 1.0, "flexible": 1.0, "numeric": 1.0} for value in values)
+    assert all(
+        value == {"strict": 1.0, "flexible": 1.0, "numeric": 1.0} for value in values
+    )
 
 
 def test_eight_hundred_real_solutions_are_judged_as_their_publishers_judged_them():
-    file = Path(__file__).parents[3].parent / "shared" / "data" / "gsm8k" / "example_model_solutions_first200.jsonl"
+    file = (
+        Path(__file__).parents[3].parent
+        / "shared"
+        / "data"
+        / "gsm8k"
+        / "example_model_solutions_first200.jsonl"
+    )
     if not file.exists():
         pytest.skip("the shared GSM8K solutions are not here")
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     judged = [
-        (row["ground_truth"].rpartition("A:")[2].strip(), model["solution"], model["is_correct"])
+        (
+            row["ground_truth"].rpartition("A:")[2].strip(),
+            model["solution"],
+            model["is_correct"],
+        )
         for row in rows
         for model in row.values()
         if isinstance(model, dict)
@@ -212,121 +319,157 @@ def test_eight_hundred_real_solutions_are_judged_as_their_publishers_judged_them
     values = [gsm8k(solution, gold).value for gold, solution, _ in judged]
 
     assert len(judged) == 800
-    assert [value["flexible"] for value in values] == [float(right) for _, _, right in judged]
-    assert [value["numeric"] for value in values] == [float(right) for _, _, right in judged]
+    assert [value["flexible"] for value in values] == [
+        float(right) for _, _, right in judged
+    ]
+    assert [value["numeric"] for value in values] == [
+        float(right) for _, _, right in judged
+    ]
 
 
 @each(
     ("answer", "target"),
     [
-        ('The answer is 5 + 10 = 15.', '15'),
-        ('Answer: 20 x 2 = 40', '40'),
-        ('答案是3', '3'),
-        ('一共有12个苹果', '12'),
-        ('答えは12です', '12'),
-        ('1 234 567', '1234567'),
-        ('The total is $1,234.50.', '1234.5'),
-        ('−5', '-5'),
-        ('1.5e3', '1500'),
-        ('1.5 × 10^3', '1500'),
-        ('1.5 x 10^-3', '0.0015'),
-        ('3/4', '0.75'),
-        ('2 1/2', '2.5'),
-        ('½', '0.5'),
-        ('2½', '2.5'),
-        ('２３', '23'),
-        ('٣', '3'),
-        ('१२', '12'),
-        ('第3个', '3'),
-        ('정답은 12입니다', '12'),
-        ('공 12개', '12'),
-        ('La respuesta es 12.', '12'),
-        ('Die Antwort ist 1.234,5', '1234.5'),
-        ('La réponse est 3,5', '3.5'),
-        ('Ответ: 12', '12'),
-        ('The answer is 12 apples and 3 pears left over', '12'),
-        ('\\boxed{\\frac{3}{4}}', '0.75'),
-        ('\\boxed{3\\frac{1}{4}}', '3.25'),
-        ('\\boxed{1{,}234}', '1234'),
-        ('The answer is -3.', '-3'),
-        ('The answer is (−3).', '-3'),
-        ('5×3=15', '15'),
-        ('12 ÷ 4 = 3', '3'),
-        ('so x = 3, the answer is 3*4 = 12 dollars', '12'),
-        ('Answer: 50%', '50%'),
-        ('answer: 1,000,000', '1000000'),
-        ('共3.5米', '3.5'),
-        ('約１２人', '12'),
-        ('6.02×10²³', '6.02e23'),
-        ('\\(1.2\\times 10^{4}\\)', '12000'),
-        ('答案为：$12$', '12'),
-        ('A: 18', '18'),
-        ('#### 18 apples', '18'),
-        ('The answer is 7 (not 8).', '7'),
-        ('The answer is 15 = 5 + 10', '15'),
-        ('answer is x = 4', '4'),
-        ('The answer is 3.', '3'),
-        ('$-5$', '-5'),
-        ('₹1,23,456', '123456'),
-        ('12,345,678.9', '12345678.9'),
-        ('The answer is 2 + 3 = 5 apples.', '5'),
-        ('Answer: 5 apples + 10 apples = 15 apples', '15'),
-        ('The answer is 10 - 4 = 6, so 6.', '6'),
-        ('The answer is 1 + 2 + 3 = 3 + 3 = 6', '6'),
-        ('答案是5+10=15。', '15'),
-        ('The answer is 7 because 3 + 5 = 8 is too large.', '7'),
-        ('The answer is 4 since 2 * 2 = 4.', '4'),
-        ('Answer: 24/2 = 12', '12'),
-        ('The answer is $3 \\times 4 = 12$.', '12'),
-        ('area = 12 m²', '12'),
-        ('5 m/s^2', '5'),
-        ('The answer is 10^3', '1000'),
-        ('答案：３／４', '0.75'),
-        ('The answer is 3 (2+1=3).', '3'),
-        ('The answer is 42. Check: 40 + 2 = 42', '42'),
-        ('The answer is 42.\nCheck: 40 + 3 = 43', '42'),
-        ('总共是 5+7＝12 个', '12'),
-        ('答えは 3 × 4 = 12 個です', '12'),
-        ('A resposta é 12,5.', '12.5'),
-        ('La respuesta correcta es 7.', '7'),
-        ('Réponse : 1 234', '1234'),
-        ('The answer is 18% of 50 = 9', '9'),
+        ("The answer is 5 + 10 = 15.", "15"),
+        ("Answer: 20 x 2 = 40", "40"),
+        ("答案是3", "3"),
+        ("一共有12个苹果", "12"),
+        ("答えは12です", "12"),
+        ("1 234 567", "1234567"),
+        ("The total is $1,234.50.", "1234.5"),
+        ("−5", "-5"),
+        ("1.5e3", "1500"),
+        ("1.5 × 10^3", "1500"),
+        ("1.5 x 10^-3", "0.0015"),
+        ("3/4", "0.75"),
+        ("2 1/2", "2.5"),
+        ("½", "0.5"),
+        ("2½", "2.5"),
+        ("２３", "23"),
+        ("٣", "3"),
+        ("१२", "12"),
+        ("第3个", "3"),
+        ("정답은 12입니다", "12"),
+        ("공 12개", "12"),
+        ("La respuesta es 12.", "12"),
+        ("Die Antwort ist 1.234,5", "1234.5"),
+        ("La réponse est 3,5", "3.5"),
+        ("Ответ: 12", "12"),
+        ("The answer is 12 apples and 3 pears left over", "12"),
+        ("\\boxed{\\frac{3}{4}}", "0.75"),
+        ("\\boxed{3\\frac{1}{4}}", "3.25"),
+        ("\\boxed{1{,}234}", "1234"),
+        ("The answer is -3.", "-3"),
+        ("The answer is (−3).", "-3"),
+        ("5×3=15", "15"),
+        ("12 ÷ 4 = 3", "3"),
+        ("so x = 3, the answer is 3*4 = 12 dollars", "12"),
+        ("Answer: 50%", "50%"),
+        ("answer: 1,000,000", "1000000"),
+        ("共3.5米", "3.5"),
+        ("約１２人", "12"),
+        ("6.02×10²³", "6.02e23"),
+        ("\\(1.2\\times 10^{4}\\)", "12000"),
+        ("答案为：$12$", "12"),
+        ("A: 18", "18"),
+        ("#### 18 apples", "18"),
+        ("The answer is 7 (not 8).", "7"),
+        ("The answer is 15 = 5 + 10", "15"),
+        ("answer is x = 4", "4"),
+        ("The answer is 3.", "3"),
+        ("$-5$", "-5"),
+        ("₹1,23,456", "123456"),
+        ("12,345,678.9", "12345678.9"),
+        ("The answer is 2 + 3 = 5 apples.", "5"),
+        ("Answer: 5 apples + 10 apples = 15 apples", "15"),
+        ("The answer is 10 - 4 = 6, so 6.", "6"),
+        ("The answer is 1 + 2 + 3 = 3 + 3 = 6", "6"),
+        ("答案是5+10=15。", "15"),
+        ("The answer is 7 because 3 + 5 = 8 is too large.", "7"),
+        ("The answer is 4 since 2 * 2 = 4.", "4"),
+        ("Answer: 24/2 = 12", "12"),
+        ("The answer is $3 \\times 4 = 12$.", "12"),
+        ("area = 12 m²", "12"),
+        ("5 m/s^2", "5"),
+        ("The answer is 10^3", "1000"),
+        ("答案：３／４", "0.75"),
+        ("The answer is 3 (2+1=3).", "3"),
+        ("The answer is 42. Check: 40 + 2 = 42", "42"),
+        ("The answer is 42.\nCheck: 40 + 3 = 43", "42"),
+        ("总共是 5+7＝12 个", "12"),
+        ("答えは 3 × 4 = 12 個です", "12"),
+        ("A resposta é 12,5.", "12.5"),
+        ("La respuesta correcta es 7.", "7"),
+        ("Réponse : 1 234", "1234"),
+        ("The answer is 18% of 50 = 9", "9"),
     ],
-)  # fmt: skip
+)
 def test_results_of_equations_scripts_units_and_spellings_are_read(answer, target):
     assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == 1.0
 
 
-CUES = ["The answer is {}.", "Answer: {}", "#### {}", "答案是{}。", "答えは{}です", "정답은 {}입니다",
-        "La respuesta es {}.",
-        "Die Antwort ist {}.", "Réponse : {}", "Ответ: {}", "共{}个", "\\boxed{{{}}}", "{}"]  # fmt: skip
+CUES = [
+    "The answer is {}.",
+    "Answer: {}",
+    "#### {}",
+    "答案是{}。",
+    "答えは{}です",
+    "정답은 {}입니다",
+    "La respuesta es {}.",
+    "Die Antwort ist {}.",
+    "Réponse : {}",
+    "Ответ: {}",
+    "共{}个",
+    "\\boxed{{{}}}",
+    "{}",
+]
 SPELLINGS = [
-    str, lambda n: f"{n:,}", lambda n: f"{n}.0",
+    str,
+    lambda n: f"{n:,}",
+    lambda n: f"{n}.0",
     lambda n: str(n).translate(str.maketrans("0123456789", "０１２３４５６７８９")),
-    lambda n: f"${n}", lambda n: f"{n} kg", lambda n: f"{n - 1} + 1 = {n}", lambda n: f"{2 * n} ÷ 2 = {n}",
-]  # fmt: skip
+    lambda n: f"${n}",
+    lambda n: f"{n} kg",
+    lambda n: f"{n - 1} + 1 = {n}",
+    lambda n: f"{2 * n} ÷ 2 = {n}",
+]
 
 
 @settings(max_examples=300, deadline=None)
-@given(number=st.integers(1, 10**7), cue=st.sampled_from(CUES), spelling=st.sampled_from(SPELLINGS))
-def test_a_declared_number_is_read_in_every_language_and_spelling(number, cue, spelling):
+@given(
+    number=st.integers(1, 10**7),
+    cue=st.sampled_from(CUES),
+    spelling=st.sampled_from(SPELLINGS),
+)
+def test_a_declared_number_is_read_in_every_language_and_spelling(
+    number, cue, spelling
+):
     text = cue.format(spelling(number))
-    is_comma_language = any(word in cue for word in ("respuesta", "Antwort", "Réponse", "Ответ"))
+    is_comma_language = any(
+        word in cue for word in ("respuesta", "Antwort", "Réponse", "Ответ")
+    )
     target = str(number)
     if is_comma_language and "," in text and number < 10**6:
         return  # 1,234 is 1.234 there, or a list of thousands: nobody can tell
 
-    assert NumberMatch()(Sample(id="a", target=target), Output.of(text)).value == 1.0, text
+    assert NumberMatch()(Sample(id="a", target=target), Output.of(text)).value == 1.0, (
+        text
+    )
 
 
 @settings(max_examples=200, deadline=None)
 @given(left=st.integers(-999, 999), right=st.integers(1, 999), wrong=st.integers(1, 5))
-def test_the_result_of_a_declared_equation_is_the_answer_and_no_other_is(left, right, wrong):
+def test_the_result_of_a_declared_equation_is_the_answer_and_no_other_is(
+    left, right, wrong
+):
     score = NumberMatch()
     text = f"The answer is {left} + {right} = {left + right}."
 
     assert score(Sample(id="a", target=str(left + right)), Output.of(text)).value == 1.0
-    assert score(Sample(id="a", target=str(left + right + wrong)), Output.of(text)).value == 0.0
+    assert (
+        score(Sample(id="a", target=str(left + right + wrong)), Output.of(text)).value
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -382,10 +525,20 @@ NUMBERS = [json.loads(line) for line in CORPUS.read_text("utf-8").split("\n") if
 def test_every_hostile_answer_gives_its_number():
     scorer = NumberMatch()
 
-    found = [(row, scorer(Sample("a", "q", row["expected"] or "1"), Output.of(row["output"]))) for row in NUMBERS]
+    found = [
+        (
+            row,
+            scorer(Sample("a", "q", row["expected"] or "1"), Output.of(row["output"])),
+        )
+        for row in NUMBERS
+    ]
 
     takes_one = [(row, score) for row, score in found if row["expected"]]
-    wrong = [row["output"] for row, score in takes_one if score.answer is not None and score.value != 1.0]
+    wrong = [
+        row["output"]
+        for row, score in takes_one
+        if score.answer is not None and score.value != 1.0
+    ]
     assert all(score.answer is None for row, score in found if row["expected"] is None)
     assert [row["output"] for row, score in takes_one if score.answer is None] == []
     assert wrong == []
@@ -394,12 +547,19 @@ def test_every_hostile_answer_gives_its_number():
 @pytest.mark.parametrize(
     ("answer", "target", "equal"),
     [
-        ("5 out of 10", "5", True), ("5 out of 10", "10", False), ("3:45", "3:45", True), ("3:45", "4:45", False),
-        ("twenty-one", "21", True), ("twenty", "21", False), ("一百零五", "105", True),
-        ("This one is hard", "1", False), ("一共", "1", False), ("The ratio is 3:4", "3", False),
+        ("5 out of 10", "5", True),
+        ("5 out of 10", "10", False),
+        ("3:45", "3:45", True),
+        ("3:45", "4:45", False),
+        ("twenty-one", "21", True),
+        ("twenty", "21", False),
+        ("一百零五", "105", True),
+        ("This one is hard", "1", False),
+        ("一共", "1", False),
+        ("The ratio is 3:4", "3", False),
         ("The answer is 7, no, 8", "8", True),
     ],
-)  # fmt: skip
+)
 def test_words_times_and_parts_of_a_whole_are_read(answer, target, equal):
     score = NumberMatch()(Sample("a", "q", target), Output.of(answer))
 

@@ -6,7 +6,13 @@ import pytest
 
 from assay.core import MissingExtra
 from assay.scorers.speech import chinese_text
-from assay.scorers.speech.chinese_text import normalize_chinese, normalize_mixed, simplify, spoken_numbers, strip_marks
+from assay.scorers.speech.chinese_text import (
+    normalize_chinese,
+    normalize_mixed,
+    simplify,
+    spoken_numbers,
+    strip_marks,
+)
 
 
 def test_marks_and_blanks_of_every_script_go():
@@ -23,11 +29,16 @@ def test_numbers_are_spelled_as_they_are_read_out():
 
     spoken = spoken_numbers(written)
 
-    assert spoken == "我有二点五亿元，二零二四年三月五日，电话幺三八零零幺三八零零零，占百分之五十"
+    assert (
+        spoken
+        == "我有二点五亿元，二零二四年三月五日，电话幺三八零零幺三八零零零，占百分之五十"
+    )
 
 
 def test_plain_han_text_needs_no_grammar(monkeypatch):
-    monkeypatch.setattr(chinese_text, "_speller", lambda: pytest.fail("the grammar was loaded"))
+    monkeypatch.setattr(
+        chinese_text, "_speller", lambda: pytest.fail("the grammar was loaded")
+    )
 
     assert spoken_numbers("今天，天气很好。") == "今天，天气很好。"
 
@@ -46,8 +57,13 @@ def test_both_recipes_unify_width_and_case():
     assert normalize_mixed("ＡＢ ｃ，好") == "ab c 好"
 
 
-@pytest.mark.parametrize(("module", "function", "text"), [("opencc", "_converter", "漢"), ("wetext", "_speller", "1")])
-def test_a_missing_library_is_one_line_with_the_command(monkeypatch, module, function, text):
+@pytest.mark.parametrize(
+    ("module", "function", "text"),
+    [("opencc", "_converter", "漢"), ("wetext", "_speller", "1")],
+)
+def test_a_missing_library_is_one_line_with_the_command(
+    monkeypatch, module, function, text
+):
     monkeypatch.setitem(sys.modules, module, None)
     getattr(chinese_text, function).cache_clear()
 

@@ -28,19 +28,28 @@ def spoken(text, audio=b"RIFFsound"):
 
 
 def score(heard, output, **options):
-    return asyncio.run(SpeechConsistency(models={"asr": Recognizer(heard)}, **options)(SAMPLE, output))
+    return asyncio.run(
+        SpeechConsistency(models={"asr": Recognizer(heard)}, **options)(SAMPLE, output)
+    )
 
 
 def test_the_models_own_text_is_the_reference():
     ours = score("the cat sit on mat", spoken("the cat sat on the mat"))
 
     assert ours.value == pytest.approx(2 / 6)
-    assert {name: ours.details[name] for name in "SDIN"} == {"S": 1, "D": 1, "I": 0, "N": 6}
+    assert {name: ours.details[name] for name in "SDIN"} == {
+        "S": 1,
+        "D": 1,
+        "I": 0,
+        "N": 6,
+    }
     assert ours.answer == "the cat sit on mat"
 
 
 def test_characters_are_compared_where_asked():
-    assert score("今天天汽好", spoken("今天天气很好"), unit="characters").value == pytest.approx(1 / 3)
+    assert score(
+        "今天天汽好", spoken("今天天气很好"), unit="characters"
+    ).value == pytest.approx(1 / 3)
 
 
 def test_the_metric_names_unit_and_normalizer():

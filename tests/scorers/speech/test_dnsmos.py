@@ -12,7 +12,9 @@ from assay.scorers.speech import dnsmos
 from assay.scorers.speech.dnsmos import Dnsmos, calibrate, rate_speech
 
 TIME = np.arange(160_000) / 16_000
-TONE = (0.3 * np.sin(2 * np.pi * 220 * TIME) * (1 + 0.5 * np.sin(2 * np.pi * 3 * TIME))).astype(np.float32)
+TONE = (
+    0.3 * np.sin(2 * np.pi * 220 * TIME) * (1 + 0.5 * np.sin(2 * np.pi * 3 * TIME))
+).astype(np.float32)
 SAMPLE = Sample(id="a")
 
 
@@ -23,7 +25,9 @@ def networks():
         pytest.skip("speechmos is not installed")
 
 
-@pytest.mark.parametrize(("name", "value"), [("sig", 2.912007), ("bak", 3.246400), ("ovrl", 2.783454)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("sig", 2.912007), ("bak", 3.246400), ("ovrl", 2.783454)]
+)
 def test_the_calibration_of_a_rating_of_three(name, value):
     assert calibrate(name, 3.0) == pytest.approx(value, abs=1e-6)
 
@@ -34,7 +38,9 @@ def test_stereo_at_another_rate_is_mixed_and_resampled_and_the_record_says_so(ne
 
     mixed, raised = (Dnsmos()(SAMPLE, Output.of(made)) for made in (stereo, slow))
 
-    assert mixed.value == pytest.approx({"ovrl": 1.1894, "sig": 1.6201, "bak": 1.5511, "p808": 2.2628}, abs=5e-3)
+    assert mixed.value == pytest.approx(
+        {"ovrl": 1.1894, "sig": 1.6201, "bak": 1.5511, "p808": 2.2628}, abs=5e-3
+    )
     assert mixed.details["conversions"] == ["mixed 2 channels to 1"]
     assert raised.value["ovrl"] == pytest.approx(1.1894, abs=0.1)
     assert raised.details["conversions"] == ["resampled 8000 Hz to 16000 Hz"]
@@ -47,7 +53,9 @@ def test_samples_beyond_one_are_cut_and_counted(networks):
 
 
 @pytest.mark.parametrize(
-    "made", ["only text", audio_from(np.zeros(16_000, np.float32), 16_000)], ids=["none", "silent"]
+    "made",
+    ["only text", audio_from(np.zeros(16_000, np.float32), 16_000)],
+    ids=["none", "silent"],
 )
 def test_no_rating_is_invented_for_silence(made):
     score = Dnsmos()(SAMPLE, Output.of(made))
@@ -64,7 +72,9 @@ def test_an_empty_file_is_refused_and_not_repeated_for_ever():
         Dnsmos()(SAMPLE, Output.of(empty))
 
 
-@pytest.mark.parametrize("samples", [np.zeros(0), np.zeros((10, 2)), np.full(10, np.nan), np.full(10, 2.0)])
+@pytest.mark.parametrize(
+    "samples", [np.zeros(0), np.zeros((10, 2)), np.full(10, np.nan), np.full(10, 2.0)]
+)
 def test_arrays_it_cannot_rate_are_refused(samples):
     with pytest.raises(ValueError, match="DNSMOS rates"):
         rate_speech(samples)

@@ -57,13 +57,17 @@ def test_a_reference_without_words_is_a_fault_of_the_data_and_matches_nothing(ta
 
 
 def test_the_references_found_are_the_answer():
-    score = ExistsMatch()(Sample(id="a", target=AllOf(("cat", "dog"))), Output.of("dog, cat"))
+    score = ExistsMatch()(
+        Sample(id="a", target=AllOf(("cat", "dog"))), Output.of("dog, cat")
+    )
 
     assert score.answer == "cat … dog"
 
 
 def test_silence_cut_by_the_limit_is_truncated():
-    score = ExistsMatch()(Sample(id="a", target="x"), Output((Candidate((), "length"),)))
+    score = ExistsMatch()(
+        Sample(id="a", target="x"), Output((Candidate((), "length"),))
+    )
 
     assert score.outcome is Outcome.TRUNCATED
 
@@ -73,10 +77,22 @@ def test_a_sample_without_reference_is_a_fault_of_the_data():
 
 
 def test_each_chinese_character_and_each_sign_is_a_token():
-    assert spoken_tokens("用Python3写，a+b=日本") == ["用", "python3", "写", "a", "+", "b", "=", "日", "本"]
+    assert spoken_tokens("用Python3写，a+b=日本") == [
+        "用",
+        "python3",
+        "写",
+        "a",
+        "+",
+        "b",
+        "=",
+        "日",
+        "本",
+    ]
 
 
-@pytest.mark.parametrize("target", [{"text": "none"}, (None,), AllOf(("x", ("y", None)))])
+@pytest.mark.parametrize(
+    "target", [{"text": "none"}, (None,), AllOf(("x", ("y", None)))]
+)
 def test_a_reference_that_is_no_text_is_a_fault_of_the_data(target):
     score = ExistsMatch()(Sample(id="a", target=target), Output.of("none and text"))
 

@@ -35,7 +35,9 @@ class TestSpokenWer:
 
         score = judged(scorer, Sample("a", target="the cat sat down"), SPEECH)
 
-        assert score.value == 0.25 and score.details["S"] == 1 and score.details["N"] == 4
+        assert (
+            score.value == 0.25 and score.details["S"] == 1 and score.details["N"] == 4
+        )
 
     def test_the_recogniser_gets_the_very_sound(self):
         asr = Heard(Output.of("yes"))
@@ -45,7 +47,11 @@ class TestSpokenWer:
         assert asr.prompts[0].media == SPEECH.media
 
     def test_silence_counts_every_word_as_left_out(self):
-        score = judged(SpokenWer(models={"asr": Heard(Output.of("x"))}), Sample("a", target="one two"), Output.of(""))
+        score = judged(
+            SpokenWer(models={"asr": Heard(Output.of("x"))}),
+            Sample("a", target="one two"),
+            Output.of(""),
+        )
 
         assert score.outcome is Outcome.UNPARSED and score.details["D"] == 2
 
@@ -57,7 +63,9 @@ class TestSpokenWer:
         assert score.value is None and score.outcome is Outcome.JUDGE_ERROR
 
     def test_an_unknown_normalizer_is_refused_before_the_run(self):
-        with pytest.raises(UsageError, match="scorer 'spoken_wer' has no normalizer 'klingon'"):
+        with pytest.raises(
+            UsageError, match="scorer 'spoken_wer' has no normalizer 'klingon'"
+        ):
             SpokenWer(normalize="klingon")
 
     def test_without_a_recogniser_it_says_how_to_name_one(self):
@@ -81,14 +89,24 @@ class TestRenderedText:
         assert score.value["exact"] == 0.0 and score.value["ned"] == pytest.approx(0.9)
 
     def test_no_image_counts_as_zero(self):
-        score = judged(RenderedText(models={"ocr": Heard(IMAGE)}), Sample("a", target="x"), Output.of("x"))
+        score = judged(
+            RenderedText(models={"ocr": Heard(IMAGE)}),
+            Sample("a", target="x"),
+            Output.of("x"),
+        )
 
-        assert score.outcome is Outcome.UNPARSED and score.value == {"exact": 0.0, "ned": 0.0}
+        assert score.outcome is Outcome.UNPARSED and score.value == {
+            "exact": 0.0,
+            "ned": 0.0,
+        }
 
     def test_a_reader_that_fails_is_no_error_of_the_image(self):
         scorer = RenderedText(models={"ocr": Heard(Output.failed("oom", "too large"))})
 
-        assert judged(scorer, Sample("a", target="x"), IMAGE).outcome is Outcome.JUDGE_ERROR
+        assert (
+            judged(scorer, Sample("a", target="x"), IMAGE).outcome
+            is Outcome.JUDGE_ERROR
+        )
 
     def test_without_a_reader_it_says_how_to_name_one(self):
         with pytest.raises(UsageError, match="--judge ocr=MODEL"):
@@ -97,7 +115,9 @@ class TestRenderedText:
 
 class TestReadText:
     def test_the_nearest_target_counts(self):
-        score = ReadText()(Sample("a", target=("Exit", "Way out")), Output.of("WAY\nOUT"))
+        score = ReadText()(
+            Sample("a", target=("Exit", "Way out")), Output.of("WAY\nOUT")
+        )
 
         assert score.value == {"exact": 1.0, "ned": 1.0}
 

@@ -9,13 +9,19 @@ from assay.scorers.speech.mel import _bank, mel_spectrogram, power_to_db
 def test_a_tone_is_loudest_in_the_band_around_its_frequency():
     tone = np.sin(2 * np.pi * 1000 * np.arange(16_000) / 16_000)
 
-    loudest = mel_spectrogram(tone, 16_000, window=400, hop=160, bands=40)[:, 20:80].mean(axis=1).argmax()
+    loudest = (
+        mel_spectrogram(tone, 16_000, window=400, hop=160, bands=40)[:, 20:80]
+        .mean(axis=1)
+        .argmax()
+    )
 
     assert loudest == pytest.approx(40 * 15.0 / 45.25, abs=1)
 
 
 def test_there_is_a_frame_for_every_hop_of_the_padded_sound():
-    assert mel_spectrogram(np.zeros(1600), 16_000, window=320, hop=160, bands=8).shape == (8, 11)
+    assert mel_spectrogram(
+        np.zeros(1600), 16_000, window=320, hop=160, bands=8
+    ).shape == (8, 11)
 
 
 def test_every_band_has_the_same_area():
@@ -25,4 +31,6 @@ def test_every_band_has_the_same_area():
 
 
 def test_decibels_are_below_the_loudest_and_bounded():
-    assert power_to_db(np.array([[1.0, 0.1, 1e-30]])) == pytest.approx(np.array([[0.0, -10.0, -80.0]]))
+    assert power_to_db(np.array([[1.0, 0.1, 1e-30]])) == pytest.approx(
+        np.array([[0.0, -10.0, -80.0]])
+    )

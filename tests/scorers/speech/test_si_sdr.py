@@ -21,7 +21,9 @@ def score(reference, made):
 
 
 def test_the_published_vector():
-    assert si_sdr(np.array([3, -0.5, 2, 7]), np.array([2.5, 0.0, 2, 8])) == pytest.approx(18.402992, abs=1e-6)
+    assert si_sdr(
+        np.array([3, -0.5, 2, 7]), np.array([2.5, 0.0, 2, 8])
+    ) == pytest.approx(18.402992, abs=1e-6)
 
 
 def test_loudness_does_not_matter():
@@ -38,12 +40,16 @@ def test_a_perfect_copy_is_cut_at_the_most():
 def test_less_noise_is_better():
     noise = np.random.RandomState(0).randn(1600)
 
-    quiet, loud = (score(sound(TONE), sound(TONE + gain * noise)).value for gain in (0.01, 0.1))
+    quiet, loud = (
+        score(sound(TONE), sound(TONE + gain * noise)).value for gain in (0.01, 0.1)
+    )
 
     assert quiet > loud
 
 
-@pytest.mark.parametrize("made", [sound(TONE[:-1]), sound(TONE, 8000), sound(0 * TONE), "no sound"])
+@pytest.mark.parametrize(
+    "made", [sound(TONE[:-1]), sound(TONE, 8000), sound(0 * TONE), "no sound"]
+)
 def test_an_output_that_cannot_be_held_against_the_reference_is_unparsed(made):
     assert score(sound(TONE), made).outcome is Outcome.UNPARSED
 

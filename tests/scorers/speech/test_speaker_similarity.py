@@ -8,7 +8,12 @@ from assay.core import Audio, Json, Outcome, Output, Sample, UsageError
 from assay.scorers.speech.speaker_similarity import SpeakerSimilarity
 
 ONE, OTHER = Audio(b"one"), Audio(b"other")
-VOICES = {b"one": [1.0, 0.0], b"other": [3.0, 4.0], b"zero": [0.0, 0.0], b"long": [1.0, 2.0, 3.0]}
+VOICES = {
+    b"one": [1.0, 0.0],
+    b"other": [3.0, 4.0],
+    b"zero": [0.0, 0.0],
+    b"long": [1.0, 2.0, 3.0],
+}
 
 
 class Encoder:
@@ -20,8 +25,15 @@ class Encoder:
 
 
 def score(target, made, encoder=None, **options):
-    scorer = SpeakerSimilarity("toy", models={"speaker": encoder or Encoder()}, **options)
-    return asyncio.run(scorer(Sample(id="a", target=target, media=(OTHER,), fields={"voice": ONE}), Output.of(made)))
+    scorer = SpeakerSimilarity(
+        "toy", models={"speaker": encoder or Encoder()}, **options
+    )
+    return asyncio.run(
+        scorer(
+            Sample(id="a", target=target, media=(OTHER,), fields={"voice": ONE}),
+            Output.of(made),
+        )
+    )
 
 
 def test_the_same_voice_is_one():
@@ -32,17 +44,24 @@ def test_the_cosine_of_two_voices():
     assert score(ONE, OTHER).value == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(("reference", "value"), [("target", 1.0), ("input", 0.6), ("voice", 1.0)])
+@pytest.mark.parametrize(
+    ("reference", "value"), [("target", 1.0), ("input", 0.6), ("voice", 1.0)]
+)
 def test_the_reference_may_be_target_question_or_column(reference, value):
     assert score(ONE, ONE, reference=reference).value == pytest.approx(value)
 
 
 def test_an_embedding_may_stand_in_a_dictionary():
-    assert score(ONE, OTHER, Encoder(lambda voice: {"embedding": voice})).value == pytest.approx(0.6)
+    assert score(
+        ONE, OTHER, Encoder(lambda voice: {"embedding": voice})
+    ).value == pytest.approx(0.6)
 
 
 def test_the_encoder_is_part_of_the_metrics_name():
-    assert SpeakerSimilarity("wavlm-large-sv").summarizers[0].options["metric"] == "sim[wavlm-large-sv]"
+    assert (
+        SpeakerSimilarity("wavlm-large-sv").summarizers[0].options["metric"]
+        == "sim[wavlm-large-sv]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,4 +89,6 @@ def test_a_sample_without_reference_recording_is_a_fault_of_the_data():
 
 def test_a_run_without_encoder_is_told_how_to_name_one():
     with pytest.raises(UsageError, match="--judge speaker=MODEL"):
-        asyncio.run(SpeakerSimilarity("toy")(Sample(id="a", target=ONE), Output.of(ONE)))
+        asyncio.run(
+            SpeakerSimilarity("toy")(Sample(id="a", target=ONE), Output.of(ONE))
+        )

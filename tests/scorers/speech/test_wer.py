@@ -26,11 +26,15 @@ def score(scorer, reference, said):
     ],
 )
 def test_the_word_error_rate_of_one_pair(reference, said, value):
-    assert score(WordErrorRate(), reference, said).value == pytest.approx(value, abs=1e-6)
+    assert score(WordErrorRate(), reference, said).value == pytest.approx(
+        value, abs=1e-6
+    )
 
 
 def test_the_counts_are_kept_for_pooling():
-    details = score(WordErrorRate(), "the cat sat on the mat", "the cat sit on mat now ok").details
+    details = score(
+        WordErrorRate(), "the cat sat on the mat", "the cat sit on mat now ok"
+    ).details
 
     assert {name: details[name] for name in "SDIN"} == {"S": 3, "D": 0, "I": 1, "N": 6}
 
@@ -44,7 +48,14 @@ def test_a_corpus_is_pooled_and_not_averaged_under_a_name_that_has_the_normalize
     pairs = [("hello world", "hello word"), ("a b c d", "a b c d")]
     records = [
         ScoreRecord(
-            "asr", "m", str(i), "wer", "", {"wer": 0.0}, "scored", details=score(WordErrorRate(), *pair).details
+            "asr",
+            "m",
+            str(i),
+            "wer",
+            "",
+            {"wer": 0.0},
+            "scored",
+            details=score(WordErrorRate(), *pair).details,
         )
         for i, pair in enumerate(pairs)
     ]
@@ -52,7 +63,9 @@ def test_a_corpus_is_pooled_and_not_averaged_under_a_name_that_has_the_normalize
     results = [
         result
         for spec in WordErrorRate().summarizers
-        for result in registry.construct(_pooled(), spec, kind="summarizer")(records, Context())
+        for result in registry.construct(_pooled(), spec, kind="summarizer")(
+            records, Context()
+        )
     ]
 
     assert results[0].value == pytest.approx(0.166667, abs=1e-6)
@@ -81,12 +94,19 @@ def test_samples_with_more_errors_than_words_are_counted_apart():
     ],
 )
 def test_the_character_error_rate_of_raw_text(reference, said, value):
-    assert score(CharacterErrorRate(), reference, said).value == pytest.approx(value, abs=1e-6)
+    assert score(CharacterErrorRate(), reference, said).value == pytest.approx(
+        value, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize(
     ("reference", "said"),
-    [("今天，天气很好。", "今天天气很好"), ("今天 天气", "今天天气"), ("二零二四年", "2024年"), ("臺灣", "台湾")],
+    [
+        ("今天，天气很好。", "今天天气很好"),
+        ("今天 天气", "今天天气"),
+        ("二零二四年", "2024年"),
+        ("臺灣", "台湾"),
+    ],
 )
 def test_the_chinese_normalizer_leaves_only_what_was_said(reference, said):
     pytest.importorskip("opencc", reason="OpenCC is not installed")
@@ -105,15 +125,23 @@ def test_the_chinese_normalizer_keeps_foreign_words_apart_in_mixed_text():
     pytest.importorskip("opencc", reason="OpenCC is not installed")
     pytest.importorskip("wetext", reason="wetext is not installed")
 
-    ours = score(MixedErrorRate(normalize="zh"), "他说 Hello, World！", "他說hello world")
+    ours = score(
+        MixedErrorRate(normalize="zh"), "他说 Hello, World！", "他說hello world"
+    )
 
     assert (ours.value, ours.details["N"]) == (0.0, 4)
 
 
 def test_english_transcripts_are_normalized_alike_on_both_sides():
-    pytest.importorskip("whisper_normalizer", reason="whisper-normalizer is not installed")
+    pytest.importorskip(
+        "whisper_normalizer", reason="whisper-normalizer is not installed"
+    )
 
-    ours = score(WordErrorRate(normalize="whisper-en"), "Mr. Smith won't pay", "mister smith will not pay")
+    ours = score(
+        WordErrorRate(normalize="whisper-en"),
+        "Mr. Smith won't pay",
+        "mister smith will not pay",
+    )
 
     assert (ours.value, ours.details["metric"]) == (0.0, "wer[whisper-en]")
 
@@ -125,9 +153,15 @@ def test_the_nearest_of_several_references_counts():
 
 
 def test_a_transcript_cut_before_its_first_word_keeps_its_words_as_deletions():
-    ours = WordErrorRate()(Sample(id="a", target="one two"), Output((Candidate((), "length"),)))
+    ours = WordErrorRate()(
+        Sample(id="a", target="one two"), Output((Candidate((), "length"),))
+    )
 
-    assert (ours.outcome, ours.details["D"], ours.details["N"]) == (Outcome.TRUNCATED, 2, 2)
+    assert (ours.outcome, ours.details["D"], ours.details["N"]) == (
+        Outcome.TRUNCATED,
+        2,
+        2,
+    )
 
 
 @pytest.mark.parametrize("reference", ["नमस्ते दुनिया", "สวัสดี"])
@@ -137,9 +171,13 @@ def test_whisper_basic_is_refused_where_it_would_delete_vowels(reference):
 
 
 def test_whisper_basic_may_be_forced_to_reproduce_a_published_number():
-    pytest.importorskip("whisper_normalizer", reason="whisper-normalizer is not installed")
+    pytest.importorskip(
+        "whisper_normalizer", reason="whisper-normalizer is not installed"
+    )
 
-    ours = score(WordErrorRate(normalize="whisper-basic", any_script=True), "นมัสเต", "นมัสเต")
+    ours = score(
+        WordErrorRate(normalize="whisper-basic", any_script=True), "นมัสเต", "นมัสเต"
+    )
 
     assert ours.value == 0.0
 
@@ -158,7 +196,9 @@ def test_a_sample_without_reference_is_a_fault_of_the_data():
 @each("normalize", ["none", "whisper-en", "whisper-basic", "zh"])
 def test_odd_text_equals_itself_under_every_normalizer(odd, normalize):
     if normalize != "none":
-        pytest.importorskip("whisper_normalizer", reason="whisper-normalizer is not installed")
+        pytest.importorskip(
+            "whisper_normalizer", reason="whisper-normalizer is not installed"
+        )
         pytest.importorskip("wetext", reason="wetext is not installed")
 
     assert score(WordErrorRate(normalize=normalize), odd, odd).value == 0.0

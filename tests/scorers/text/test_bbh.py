@@ -27,15 +27,22 @@ def test_the_first_declared_answer_is_compared(text, target, exact, lenient):
     assert score.value == {"exact": exact, "lenient": lenient}
 
 
-@pytest.mark.parametrize("text", ["I cannot tell.", "So the answer is", "So the answer is ."])
+@pytest.mark.parametrize(
+    "text", ["I cannot tell.", "So the answer is", "So the answer is ."]
+)
 def test_an_answer_that_is_not_declared_is_unparsed(text):
     score = Bbh()(Sample("a", target="Yes"), Output.of(text))
 
-    assert (score.outcome, score.value) == (Outcome.UNPARSED, {"exact": 0.0, "lenient": 0.0})
+    assert (score.outcome, score.value) == (
+        Outcome.UNPARSED,
+        {"exact": 0.0, "lenient": 0.0},
+    )
 
 
 def test_without_steps_the_first_line_counts():
-    score = Bbh(answer="first_line")(Sample("a", target="Yes"), Output.of("\nYes.\nBecause …"))
+    score = Bbh(answer="first_line")(
+        Sample("a", target="Yes"), Output.of("\nYes.\nBecause …")
+    )
 
     assert score.value == {"exact": 1.0, "lenient": 1.0}
 

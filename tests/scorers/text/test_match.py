@@ -71,7 +71,9 @@ def test_includes_looks_for_a_target_or_for_all_parts_of_one(answer, target, fou
     assert ask(Includes(), answer, target).value == found
 
 
-@pytest.mark.parametrize("target", ["", " ", ("x", ""), AllOf(("x", "")), AllOf((("x", "\n"),))])
+@pytest.mark.parametrize(
+    "target", ["", " ", ("x", ""), AllOf(("x", "")), AllOf((("x", "\n"),))]
+)
 def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_includes_it(target):
     score = ask(Includes(), "foo bar", target)
 
@@ -79,13 +81,20 @@ def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_includes_it(t
     assert "is empty, so it would stand in every answer" in score.details["reason"]
 
 
-@pytest.mark.parametrize("scorer", [ExactMatch(), QuasiExactMatch(), Includes(), Regex(".+")])
-@pytest.mark.parametrize("target", [{"text": "x"}, b"x", (None,), ({"text": "x"},), (("x", "y"), "z")])
+@pytest.mark.parametrize(
+    "scorer", [ExactMatch(), QuasiExactMatch(), Includes(), Regex(".+")]
+)
+@pytest.mark.parametrize(
+    "target", [{"text": "x"}, b"x", (None,), ({"text": "x"},), (("x", "y"), "z")]
+)
 def test_a_target_that_is_no_text_is_a_fault_of_the_data(scorer, target):
     score = ask(scorer, str(target), target)
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
-    assert score.details["reason"].startswith("the target of sample ") and " is not text: " in score.details["reason"]
+    assert (
+        score.details["reason"].startswith("the target of sample ")
+        and " is not text: " in score.details["reason"]
+    )
 
 
 @pytest.mark.parametrize(("answer", "found"), [("none of it", 0.0), ("an x", 1.0)])
@@ -104,13 +113,19 @@ def test_regex_compares_the_captured_group_of_the_last_match():
 
 
 def test_regex_can_take_the_first_match_and_a_named_group():
-    score = ask(Regex(r"answer: (?P<letter>\w+)", group="letter", match="first"), "answer: B. No, answer: C", "C")
+    score = ask(
+        Regex(r"answer: (?P<letter>\w+)", group="letter", match="first"),
+        "answer: B. No, answer: C",
+        "C",
+    )
 
     assert (score.value, score.answer) == (0.0, "B")
 
 
 def test_regex_that_finds_nothing_is_unparsed_with_a_target_and_zero_without():
-    assert ask(Regex(r"answer: (\w+)"), "I do not know", "C").outcome is Outcome.UNPARSED
+    assert (
+        ask(Regex(r"answer: (\w+)"), "I do not know", "C").outcome is Outcome.UNPARSED
+    )
     assert ask(Regex(r"\d+"), "no digits", None).outcome is Outcome.SCORED
     assert ask(Regex(r"\d+"), "7", None).value == 1.0
 
@@ -140,17 +155,24 @@ def test_a_sample_without_target_is_a_fault_of_the_data(scorer):
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
 
 
-@pytest.mark.parametrize("scorer", [ExactMatch(), QuasiExactMatch(), Includes(), Regex("x")])
 @pytest.mark.parametrize(
-    ("reason", "outcome"), [("length", Outcome.TRUNCATED), ("content_filter", Outcome.REFUSED)]
+    "scorer", [ExactMatch(), QuasiExactMatch(), Includes(), Regex("x")]
 )
-def test_an_answer_that_was_cut_or_filtered_to_nothing_is_not_a_wrong_answer(scorer, reason, outcome):
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [("length", Outcome.TRUNCATED), ("content_filter", Outcome.REFUSED)],
+)
+def test_an_answer_that_was_cut_or_filtered_to_nothing_is_not_a_wrong_answer(
+    scorer, reason, outcome
+):
     score = scorer(Sample(id="a", target="x"), Output((Candidate((), reason),)))
 
     assert (score.value, score.outcome) == (0.0, outcome)
 
 
 def test_an_answer_that_was_cut_but_can_be_compared_is_scored():
-    score = ExactMatch()(Sample(id="a", target="x"), Output.of("x", stop_reason="length"))
+    score = ExactMatch()(
+        Sample(id="a", target="x"), Output.of("x", stop_reason="length")
+    )
 
     assert (score.value, score.outcome) == (1.0, Outcome.SCORED)

@@ -35,11 +35,15 @@ def java(tmp_path, monkeypatch):
 
 
 def test_a_caption_gets_the_segment_score_and_its_counts(java):
-    score = Meteor(jar=java)(Sample(id="a", target=("a dog", "the dog")), Output.of("A dog."))
+    score = Meteor(jar=java)(
+        Sample(id="a", target=("a dog", "the dog")), Output.of("A dog.")
+    )
 
     assert score.value == 0.75 and score.details["references"] == 2
     assert len(score.details["stats"]) == meteor.SIZE
-    assert score.details["stats"][meteor._CHUNKS] == 0.0, "one unbroken piece counts as none in a corpus"
+    assert score.details["stats"][meteor._CHUNKS] == 0.0, (
+        "one unbroken piece counts as none in a corpus"
+    )
 
 
 def test_a_sample_without_a_target_is_a_fault_of_the_data(java):
@@ -61,7 +65,9 @@ def test_a_program_that_ended_is_said(java, tmp_path):
 def test_without_java_it_is_refused_before_the_run(monkeypatch):
     monkeypatch.setenv("PATH", "")
 
-    with pytest.raises(UsageError, match="needs Java, and there is no `java` on the PATH"):
+    with pytest.raises(
+        UsageError, match="needs Java, and there is no `java` on the PATH"
+    ):
         Meteor()
 
 

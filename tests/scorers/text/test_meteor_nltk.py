@@ -16,7 +16,9 @@ def test_without_wordnet_it_is_refused_before_the_run(monkeypatch):
     with pytest.raises(UsageError, match="WordNet data of nltk") as error:
         MeteorNltk()
 
-    assert "nltk.downloader wordnet" in str(error.value) and "'meteor'" in str(error.value)
+    assert "nltk.downloader wordnet" in str(error.value) and "'meteor'" in str(
+        error.value
+    )
 
 
 def test_without_nltk_it_says_what_to_install(monkeypatch):
@@ -27,7 +29,9 @@ def test_without_nltk_it_says_what_to_install(monkeypatch):
 
 
 def test_equal_texts_have_the_known_value(monkeypatch):
-    monkeypatch.setattr(nltk.data, "find", lambda name: name)  # equal words are matched before WordNet is asked
+    monkeypatch.setattr(
+        nltk.data, "find", lambda name: name
+    )  # equal words are matched before WordNet is asked
 
     score = MeteorNltk()(Sample("a", target="a cat"), Output.of("a cat"))
 

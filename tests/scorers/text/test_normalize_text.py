@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 from assay.scorers.text.normalize_text import ascii_words, cjk_words, squad_words
 
-texts = st.text(st.one_of(st.characters(max_codepoint=127), st.sampled_from("aAnThe .,\n\x1céK中，")))
+texts = st.text(
+    st.one_of(
+        st.characters(max_codepoint=127), st.sampled_from("aAnThe .,\n\x1céK中，")
+    )
+)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ def test_the_text_may_stand_in_a_column_or_in_messages():
     assert Perplexity()(in_messages, weighed(-1.0)).details["words"] == 3
 
 
-@pytest.mark.parametrize("output", [Output(), weighed(-math.inf), weighed(math.nan), Output.of("text")])
+@pytest.mark.parametrize(
+    "output", [Output(), weighed(-math.inf), weighed(math.nan), Output.of("text")]
+)
 @pytest.mark.parametrize("scorer", [Perplexity(), LastWord()])
 def test_a_text_that_was_not_weighed_is_a_fault_of_the_model(scorer, output):
     score = scorer(Sample(id="a", input="text"), output)
@@ -36,7 +38,10 @@ def test_a_text_that_was_not_weighed_is_a_fault_of_the_model(scorer, output):
 
 
 def test_an_empty_text_is_a_fault_of_the_data():
-    assert Perplexity(column="page")(Sample(id="a", input="x"), weighed(-1.0)).outcome is Outcome.DATA_ERROR
+    assert (
+        Perplexity(column="page")(Sample(id="a", input="x"), weighed(-1.0)).outcome
+        is Outcome.DATA_ERROR
+    )
 
 
 def test_the_last_word_is_right_when_greedy_decoding_writes_it():

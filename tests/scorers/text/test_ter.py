@@ -10,11 +10,16 @@ sacrebleu = pytest.importorskip("sacrebleu")
 
 
 def test_a_moved_block_is_one_edit():
-    score = Ter()(Sample(id="a", target="in the morning we sail"), Output.of("we sail in the morning"))
+    score = Ter()(
+        Sample(id="a", target="in the morning we sail"),
+        Output.of("we sail in the morning"),
+    )
 
     assert score.value == pytest.approx(100 * 1 / 5)
     assert score.details["stats"] == [1.0, 5.0]
-    assert score.details["signature"].startswith("case:lc|tok:none|punct:yes|asian:no|version:")
+    assert score.details["signature"].startswith(
+        "case:lc|tok:none|punct:yes|asian:no|version:"
+    )
 
 
 def test_lower_is_better_and_it_may_exceed_100():
@@ -29,7 +34,9 @@ def test_a_sample_without_a_reference_is_a_fault_of_the_data():
 def test_the_corpus_rate_is_all_edits_over_all_words():
     import numpy as np
 
-    assert corpus_ter_from(np.array([[3.0, 12.0], [2.0, 0.0], [0.0, 0.0]])).tolist() == [25.0, 100.0, 0.0]
+    assert corpus_ter_from(
+        np.array([[3.0, 12.0], [2.0, 0.0], [0.0, 0.0]])
+    ).tolist() == [25.0, 100.0, 0.0]
 
 
 def test_a_long_text_without_a_common_word_has_the_rate_that_sacrebleu_gives():

@@ -38,7 +38,9 @@ def test_the_best_of_several_targets_counts():
 
 def test_cjk_text_is_compared_by_character_and_latin_words_whole():
     assert f1("巴黎", "巴黎。", tokens="cjk") == 1.0
-    assert f1("我用python写", "我用Python写代码", tokens="cjk") == pytest.approx(2 * 4 / (4 + 6))
+    assert f1("我用python写", "我用Python写代码", tokens="cjk") == pytest.approx(
+        2 * 4 / (4 + 6)
+    )
 
 
 def test_full_width_letters_equal_plain_ones_in_cjk_text():

@@ -31,7 +31,10 @@ def test_common_ways_to_write_a_box_are_read(text):
     assert find_box(text) == (10, 20, 30, 40)
 
 
-@pytest.mark.parametrize("text", ["", "no box", "[1, 2, 3]", "10 20 30 40 dogs", "at 10, 20 and 30, 40 in 2024"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "no box", "[1, 2, 3]", "10 20 30 40 dogs", "at 10, 20 and 30, 40 in 2024"],
+)
 def test_a_text_without_a_box_has_none(text):
     assert find_box(text) is None
 
@@ -42,22 +45,33 @@ def test_half_an_overlap_is_enough_by_default():
     assert score.value == {"acc@0.5": 1.0, "iou": 0.5}
 
 
-@pytest.mark.parametrize(("scale", "answer"), [("unit", "[0.1, 0.1, 0.5, 0.5]"), ("thousand", "[100, 100, 500, 500]")])
+@pytest.mark.parametrize(
+    ("scale", "answer"),
+    [("unit", "[0.1, 0.1, 0.5, 0.5]"), ("thousand", "[100, 100, 500, 500]")],
+)
 def test_shares_are_compared_with_pixels_through_the_size_of_the_image(scale, answer):
-    sample = Sample(id="a", target="[64, 48, 320, 240]", fields={"width": 640, "height": 480})
+    sample = Sample(
+        id="a", target="[64, 48, 320, 240]", fields={"width": 640, "height": 480}
+    )
 
-    assert BoxIou(scale=scale)(sample, Output.of(answer)).value["iou"] == pytest.approx(1.0)
+    assert BoxIou(scale=scale)(sample, Output.of(answer)).value["iou"] == pytest.approx(
+        1.0
+    )
 
 
 def test_unlike_scales_without_the_size_of_the_image_are_a_fault_of_the_data():
-    score = BoxIou(scale="unit")(Sample(id="a", target=(0, 0, 10, 10)), Output.of("[0, 0, 1, 1]"))
+    score = BoxIou(scale="unit")(
+        Sample(id="a", target=(0, 0, 10, 10)), Output.of("[0, 0, 1, 1]")
+    )
 
     assert score.outcome is Outcome.DATA_ERROR
     assert "width and height" in score.details["reason"]
 
 
 def test_a_target_may_be_given_by_corner_and_size():
-    score = BoxIou(target_corners="xywh")(Sample(id="a", target=[10, 10, 5, 5]), Output.of(Json([10, 10, 15, 15])))
+    score = BoxIou(target_corners="xywh")(
+        Sample(id="a", target=[10, 10, 5, 5]), Output.of(Json([10, 10, 15, 15]))
+    )
 
     assert score.value["iou"] == 1.0
 
@@ -65,14 +79,22 @@ def test_a_target_may_be_given_by_corner_and_size():
 def test_an_answer_without_a_box_is_unparsed():
     score = BoxIou()(Sample(id="a", target=(0, 0, 10, 10)), Output.of("on the left"))
 
-    assert (score.outcome, score.value) == (Outcome.UNPARSED, {"acc@0.5": 0.0, "iou": 0.0})
+    assert (score.outcome, score.value) == (
+        Outcome.UNPARSED,
+        {"acc@0.5": 0.0, "iou": 0.0},
+    )
 
 
 def test_a_sample_without_a_box_is_a_fault_of_the_data():
-    assert BoxIou()(Sample(id="a", target="left"), Output.of("[0,0,1,1]")).outcome is Outcome.DATA_ERROR
+    assert (
+        BoxIou()(Sample(id="a", target="left"), Output.of("[0,0,1,1]")).outcome
+        is Outcome.DATA_ERROR
+    )
 
 
-@pytest.mark.parametrize("option", ["scale", "target_scale", "corners", "target_corners"])
+@pytest.mark.parametrize(
+    "option", ["scale", "target_scale", "corners", "target_corners"]
+)
 def test_an_unknown_way_to_measure_is_refused(option):
     with pytest.raises(UsageError, match=f"does not know {option}='inches'"):
         BoxIou(**{option: "inches"})

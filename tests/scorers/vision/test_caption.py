@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from assay.core import Candidate, Outcome, Output, Sample, UsageError
 from assay.scorers.vision.caption import Caption, bleu_counts, rouge_l
 
-WORDS = st.lists(st.sampled_from(["a", "man", "rides", "the", "horse", "on", "beach"]), max_size=8)
+WORDS = st.lists(
+    st.sampled_from(["a", "man", "rides", "the", "horse", "on", "beach"]), max_size=8
+)
 
 
 @pytest.mark.parametrize(
@@ -15,10 +17,17 @@ WORDS = st.lists(st.sampled_from(["a", "man", "rides", "the", "horse", "on", "be
     [
         (
             "a man rides a horse on the beach",
-            ["a man riding a horse on the beach", "a person rides a horse near the ocean"],
+            [
+                "a man riding a horse on the beach",
+                "a person rides a horse near the ocean",
+            ],
             0.875,
         ),
-        ("a cat sitting on a chair", ["a cat sits on a red chair", "the cat is sitting on the chair"], 0.758706),
+        (
+            "a cat sitting on a chair",
+            ["a cat sits on a red chair", "the cat is sitting on the chair"],
+            0.758706,
+        ),
         (
             "two dogs are playing in the snow",
             ["two dogs play in the snow", "a pair of dogs playing outside in snow"],
@@ -27,19 +36,25 @@ WORDS = st.lists(st.sampled_from(["a", "man", "rides", "the", "horse", "on", "be
     ],
 )
 def test_rouge_l_of_one_caption_is_that_of_coco_caption(said, references, value):
-    score = Caption()(Sample(id="a", target=tuple(references)), Output.of(said.capitalize() + "."))
+    score = Caption()(
+        Sample(id="a", target=tuple(references)), Output.of(said.capitalize() + ".")
+    )
 
     assert score.value["rouge_l"] == pytest.approx(value, abs=1e-6)
 
 
 def test_bleu_counts_are_clipped_by_the_reference_that_has_most():
-    counts = bleu_counts(["the", "the", "the"], [["the", "cat"], ["the", "the", "dog", "sat"]])
+    counts = bleu_counts(
+        ["the", "the", "the"], [["the", "cat"], ["the", "the", "dog", "sat"]]
+    )
 
     assert counts == [3, 2, 3, 2, 1, 0, 2, 1, 0, 0]
 
 
 def test_a_missing_caption_keeps_its_counts():
-    score = Caption()(Sample(id="a", target="a cat"), Output((Candidate((), "length"),)))
+    score = Caption()(
+        Sample(id="a", target="a cat"), Output((Candidate((), "length"),))
+    )
 
     assert score.outcome is Outcome.TRUNCATED
     assert score.details["bleu"][:2] == [0, 2]

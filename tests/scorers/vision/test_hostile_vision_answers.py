@@ -38,7 +38,25 @@ NASTY = [
     *("", " ", "\x00", "\ud800", "‮אבג", "🙂👩‍👩‍👧‍👦", "!?.,;:", "nan", "inf", "-inf"),
     *("1e999", "%", "[", "{", "[nan,1,2,3]", "'", '"'),
 ]
-LONG = ["a", "9", "+", "-", ".", " ", "[", "{", "(", "1,", "[1 ", "a+", "'s", "consistency", "<a", "[[1,", "yes "]
+LONG = [
+    "a",
+    "9",
+    "+",
+    "-",
+    ".",
+    " ",
+    "[",
+    "{",
+    "(",
+    "1,",
+    "[1 ",
+    "a+",
+    "'s",
+    "consistency",
+    "<a",
+    "[[1,",
+    "yes ",
+]
 
 
 def label(case):
@@ -49,7 +67,9 @@ def check(case, answer):
     scorer, target = case
     score = scorer(Sample(id="a", target=target), Output.of(answer))
     values = score.value.values() if isinstance(score.value, dict) else [score.value]
-    assert all(value is None or (math.isfinite(value) and 0 <= value <= 1) for value in values)
+    assert all(
+        value is None or (math.isfinite(value) and 0 <= value <= 1) for value in values
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=label)
@@ -71,4 +91,6 @@ def test_a_long_hostile_answer_is_scored_in_seconds(case):
     for piece in LONG:
         started = time.process_time()
         check(case, piece * (COUNTS.hostile_characters // 2 // len(piece)))
-        assert time.process_time() - started < 0.25 + COUNTS.hostile_characters / 100_000, piece
+        assert (
+            time.process_time() - started < 0.25 + COUNTS.hostile_characters / 100_000
+        ), piece

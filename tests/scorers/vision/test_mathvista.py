@@ -7,7 +7,12 @@ from assay.scorers.vision.mathvista import MathVista
 
 
 def free_form(kind: str, answer: str, precision: float | None = None) -> Sample:
-    fields = {"answer": answer, "answer_type": kind, "question_type": "free_form", "precision": precision}
+    fields = {
+        "answer": answer,
+        "answer_type": kind,
+        "question_type": "free_form",
+        "precision": precision,
+    }
     return Sample("1", "q", answer, fields=fields)
 
 
@@ -16,10 +21,20 @@ def free_form(kind: str, answer: str, precision: float | None = None) -> Sample:
     [
         (free_form("integer", "14"), "The missing number is 14.", 1.0, Outcome.SCORED),
         (free_form("integer", "14"), "It is fourteen, I think.", 1.0, Outcome.SCORED),
-        (free_form("integer", "14"), "It is hard to tell, I think.", 0.0, Outcome.UNPARSED),
+        (
+            free_form("integer", "14"),
+            "It is hard to tell, I think.",
+            0.0,
+            Outcome.UNPARSED,
+        ),
         (free_form("float", "1.45", 2.0), "Luca needs $1.45.", 1.0, Outcome.SCORED),
         (free_form("float", "1.45", 2.0), "Luca needs $1.5.", 0.0, Outcome.SCORED),
-        (free_form("list", "[2007, 2008]"), "The peak lies between them: [2007, 2008]", 1.0, Outcome.SCORED),
+        (
+            free_form("list", "[2007, 2008]"),
+            "The peak lies between them: [2007, 2008]",
+            1.0,
+            Outcome.SCORED,
+        ),
         (free_form("list", "[2007, 2008]"), "I cannot see it.", 0.0, Outcome.UNPARSED),
         (free_form("text", "Yes"), "yes.", 1.0, Outcome.SCORED),
         (Sample("2", "q", "B", ("left", "right")), "(B) right", 1.0, Outcome.SCORED),

@@ -9,7 +9,10 @@ OPEN = Sample("1", "What is the sum?", ("50", "fifty"))
 CLOSED = Sample("2", "Which?", "B", ("left", "right"))
 
 
-@pytest.mark.parametrize(("said", "value"), [("So the sum is 50.", 1.0), ("fifty", 1.0), ("It is 60.", 0.0), ("", 0.0)])
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("So the sum is 50.", 1.0), ("fifty", 1.0), ("It is 60.", 0.0), ("", 0.0)],
+)
 def test_an_open_question_is_scored_not_refused(said, value):
     score = Mmmu()(OPEN, Output.of(said))
 
@@ -17,7 +20,10 @@ def test_an_open_question_is_scored_not_refused(said, value):
 
 
 def test_a_question_with_options_goes_by_its_letter_and_none_is_drawn():
-    right, unread = Mmmu()(CLOSED, Output.of("The answer is B.")), Mmmu()(CLOSED, Output.of("No idea at all"))
+    right, unread = (
+        Mmmu()(CLOSED, Output.of("The answer is B.")),
+        Mmmu()(CLOSED, Output.of("No idea at all")),
+    )
 
     assert (right.value, right.answer) == (1.0, "B")
     assert unread.outcome is Outcome.UNPARSED

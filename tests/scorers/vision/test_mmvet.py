@@ -23,7 +23,9 @@ class GivenJudge:
 
 def graded(*replies, target="red<AND>round"):
     judge = GivenJudge(list(replies))
-    score = asyncio.run(MmVet(models={"judge": judge})(Sample("a", "Which?", target), Output.of("red")))
+    score = asyncio.run(
+        MmVet(models={"judge": judge})(Sample("a", "Which?", target), Output.of("red"))
+    )
     return score, judge.temperatures
 
 
@@ -68,7 +70,9 @@ def test_a_reply_without_a_grade_is_asked_for_again_at_a_higher_temperature():
 def test_five_replies_without_a_grade_are_a_judge_error_and_not_a_zero():
     score, temperatures = graded(*[Output.of("no idea")] * 5)
 
-    assert (score.value, score.outcome) == (None, "judge_error") and len(temperatures) == 5
+    assert (score.value, score.outcome) == (None, "judge_error") and len(
+        temperatures
+    ) == 5
 
 
 def test_a_judge_that_fails_is_a_judge_error():

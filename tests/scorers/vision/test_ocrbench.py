@@ -7,10 +7,21 @@ from assay.scorers.vision.ocrbench import FORMULAS, OcrBench
 
 
 @pytest.mark.parametrize(
-    ("answer", "value"), [("The sign says CENTRE.", 1.0), ("it says cen tre", 0.0), ("centre\n", 1.0), ("", 0.0)]
+    ("answer", "value"),
+    [
+        ("The sign says CENTRE.", 1.0),
+        ("it says cen tre", 0.0),
+        ("centre\n", 1.0),
+        ("", 0.0),
+    ],
 )
 def test_a_target_anywhere_in_the_answer_is_right(answer, value):
-    assert OcrBench()(Sample(id="a", target=("centre", "center street")), Output.of(answer)).value == value
+    assert (
+        OcrBench()(
+            Sample(id="a", target=("centre", "center street")), Output.of(answer)
+        ).value
+        == value
+    )
 
 
 def test_blanks_do_not_count_in_formulas_but_case_does():

@@ -33,7 +33,9 @@ def test_any_target_will_do():
 
 
 def test_a_sample_without_target_is_a_fault_of_the_data():
-    assert RelaxedAccuracy()(Sample(id="a"), Output.of("1")).outcome is Outcome.DATA_ERROR
+    assert (
+        RelaxedAccuracy()(Sample(id="a"), Output.of("1")).outcome is Outcome.DATA_ERROR
+    )
 
 
 def test_a_negative_tolerance_is_refused():
@@ -42,6 +44,10 @@ def test_a_negative_tolerance_is_refused():
 
 
 @settings(deadline=None)
-@given(st.one_of(st.text(max_size=20), st.floats(allow_nan=False, allow_infinity=False).map(str)))
+@given(
+    st.one_of(
+        st.text(max_size=20), st.floats(allow_nan=False, allow_infinity=False).map(str)
+    )
+)
 def test_the_target_itself_is_right(answer):
     assert relaxed_equal(answer, answer)

@@ -37,7 +37,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_mean_over_all_captions_is_given_and_kinds_nobody_speaks_of_are_left_out(place: Path) -> None:
+def test_the_mean_over_all_captions_is_given_and_kinds_nobody_speaks_of_are_left_out(
+    place: Path,
+) -> None:
     rows = [
         (Sample("a", target=("a dog", "the dog")), Output.of("a dog")),
         (Sample("b", target="a cat"), Output.of("a dog")),
@@ -49,7 +51,9 @@ def test_the_mean_over_all_captions_is_given_and_kinds_nobody_speaks_of_are_left
 
 def test_a_program_that_fails_is_said_with_its_last_words(place: Path) -> None:
     with pytest.raises(ScorerError, match="SPICE ended with code 1: no memory"):
-        Spice(folder=str(place)).score_all([(Sample("a", target="x"), Output.of("fail"))])
+        Spice(folder=str(place)).score_all(
+            [(Sample("a", target="x"), Output.of("fail"))]
+        )
 
 
 @pytest.mark.parametrize("name", PARSER)
@@ -76,12 +80,23 @@ def test_a_missing_program_and_a_missing_java_are_named(
         Spice(folder=str(place))
 
 
-def test_a_run_reports_the_number_under_the_scorers_name(place: Path, tmp_path: Path) -> None:
+def test_a_run_reports_the_number_under_the_scorers_name(
+    place: Path, tmp_path: Path
+) -> None:
     data = tmp_path / "captions.jsonl"
-    data.write_text(json.dumps({"id": "a", "question": "Describe it.", "answer": ["a dog"]}) + "\n")
+    data.write_text(
+        json.dumps({"id": "a", "question": "Describe it.", "answer": ["a dog"]}) + "\n"
+    )
     (tmp_path / "out").mkdir()
-    task = assay.Task("captions", dataset=data, scorers=({"name": "spice", "folder": str(place)},))
+    task = assay.Task(
+        "captions", dataset=data, scorers=({"name": "spice", "folder": str(place)},)
+    )
 
-    result = assay.run(task, "scripted", model_args={"answers": "a dog"}, output=str(tmp_path / "out" / "run"))
+    result = assay.run(
+        task,
+        "scripted",
+        model_args={"answers": "a dog"},
+        output=str(tmp_path / "out" / "run"),
+    )
 
     assert [(one.metric, one.value) for one in result] == [("spice", 1.0)]

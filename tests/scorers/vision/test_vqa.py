@@ -15,7 +15,9 @@ def nine(answer):
     return [answer] * 9 + ["no"]
 
 
-@pytest.mark.parametrize(("agreeing", "percent"), [(0, 0), (1, 30), (2, 60), (3, 90), (4, 100), (10, 100)])
+@pytest.mark.parametrize(
+    ("agreeing", "percent"), [(0, 0), (1, 30), (2, 60), (3, 90), (4, 100), (10, 100)]
+)
 @pytest.mark.parametrize("v", ["always", "a013f00"])
 def test_each_annotator_who_agrees_is_worth_up_to_thirty_percent(agreeing, percent, v):
     answers = ["red"] * agreeing + ["blue"] * (10 - agreeing)
@@ -23,8 +25,12 @@ def test_each_annotator_who_agrees_is_worth_up_to_thirty_percent(agreeing, perce
     assert 100 * vqa_accuracy("red", answers, v) == pytest.approx(percent)
 
 
-@pytest.mark.parametrize(("gold", "said"), [("yes", "Yes"), ("yes", "yes."), ("2", "two")])
-def test_the_last_official_revision_does_not_normalize_where_annotators_agree(gold, said):
+@pytest.mark.parametrize(
+    ("gold", "said"), [("yes", "Yes"), ("yes", "yes."), ("2", "two")]
+)
+def test_the_last_official_revision_does_not_normalize_where_annotators_agree(
+    gold, said
+):
     assert vqa_accuracy(said, [gold] * 10, "a013f00") == 0.0
     assert vqa_accuracy(said, [gold] * 10, "always") == 1.0
 
@@ -46,7 +52,11 @@ def test_both_behaviours_normalize_where_annotators_disagree(gold, said, v):
 
 
 def test_fewer_annotators_give_the_value_icltestbed_documents():
-    rows = [("yes", ["yes", "yeah", "yep"]), ("2", ["2", "two"]), ("blue", ["blue", "bluish"])]
+    rows = [
+        ("yes", ["yes", "yeah", "yep"]),
+        ("2", ["2", "two"]),
+        ("blue", ["blue", "bluish"]),
+    ]
 
     values = [vqa_accuracy(said, answers) for said, answers in rows]
 
@@ -95,7 +105,10 @@ def test_without_answers_there_is_nothing_to_compare():
 def test_silence_at_the_token_limit_is_truncated():
     output = Output((Candidate((), "length"),))
 
-    assert VqaAccuracy()(Sample(id="a", target=("red", "blue")), output).outcome is Outcome.TRUNCATED
+    assert (
+        VqaAccuracy()(Sample(id="a", target=("red", "blue")), output).outcome
+        is Outcome.TRUNCATED
+    )
 
 
 def test_an_unknown_behaviour_is_refused_before_the_run():

@@ -19,13 +19,17 @@ def test_cohens_kappa_matches_the_published_vectors():
     first, second = [1, 1, 0, 1, 0, 0, 1, 0, 1, 1], [1, 1, 0, 0, 0, 1, 1, 0, 1, 1]
 
     assert cohens_kappa(first, second) == pytest.approx(0.583333, abs=1e-6)
-    assert cohens_kappa([1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3], "quadratic") == pytest.approx(0.888889, abs=1e-6)
+    assert cohens_kappa(
+        [1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3], "quadratic"
+    ) == pytest.approx(0.888889, abs=1e-6)
 
 
 def test_linear_weights_lie_between_none_and_quadratic_here():
     first, second = [1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3]
 
-    plain, linear, quadratic = (cohens_kappa(first, second, w) for w in ("none", "linear", "quadratic"))
+    plain, linear, quadratic = (
+        cohens_kappa(first, second, w) for w in ("none", "linear", "quadratic")
+    )
 
     assert plain < linear < quadratic
 
@@ -42,7 +46,9 @@ def test_krippendorffs_alpha_matches_his_textbook_matrix():
 def test_the_order_of_raters_and_of_samples_does_not_matter():
     turned = [row[::-1] for row in TEXTBOOK[::-1]]
 
-    assert krippendorff_nominal(turned) == pytest.approx(krippendorff_nominal(TEXTBOOK), abs=1e-12)
+    assert krippendorff_nominal(turned) == pytest.approx(
+        krippendorff_nominal(TEXTBOOK), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +58,10 @@ def test_the_order_of_raters_and_of_samples_does_not_matter():
         (lambda: cohens_kappa([], []), "no ratings"),
         (lambda: cohens_kappa([1, 1], [1, 1]), "kappa is undefined"),
         (lambda: krippendorff_nominal([[1, 2], [1]]), "use None"),
-        (lambda: krippendorff_nominal([[1, None], [None, 2]]), "no sample was rated twice"),
+        (
+            lambda: krippendorff_nominal([[1, None], [None, 2]]),
+            "no sample was rated twice",
+        ),
         (lambda: krippendorff_nominal([[1, 1], [1, 1]]), "alpha is undefined"),
         (lambda: fold_verdicts([]), "nothing to fold"),
         (lambda: fold_verdicts([("A", "C")]), "pair 0 is"),
@@ -64,7 +73,9 @@ def test_ratings_without_an_answer_are_refused(call, message):
 
 
 def test_weights_need_numbers():
-    with pytest.raises(TypeError, match="quadratic weights need ratings that are numbers"):
+    with pytest.raises(
+        TypeError, match="quadratic weights need ratings that are numbers"
+    ):
         cohens_kappa(["a", "b"], ["b", "a"], "quadratic")
 
 
@@ -81,4 +92,8 @@ def test_verdicts_in_both_orders_match_the_published_vector():
 def test_ties_alone_say_nothing_about_position():
     fold = fold_verdicts([("tie", "tie")])
 
-    assert (fold.win_rate, fold.position_consistency, fold.first_position_share) == (0.5, 1.0, None)
+    assert (fold.win_rate, fold.position_consistency, fold.first_position_share) == (
+        0.5,
+        1.0,
+        None,
+    )

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from assay.summarizers.statistics import BettingSequence, StoppingRule, estimate_mean, wilson
+from assay.summarizers.statistics import (
+    BettingSequence,
+    StoppingRule,
+    estimate_mean,
+    wilson,
+)
 
 
 def betting_sequence(values, **options):
@@ -51,7 +56,9 @@ def test_other_bounds_only_rescale():
     rating = betting_sequence([1.0, 3.0, 5.0, 5.0] * 10, minimum=1, maximum=5)
 
     assert rating.value == pytest.approx(1 + 4 * unit.value)
-    assert (rating.low, rating.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
+    assert (rating.low, rating.high) == pytest.approx(
+        (1 + 4 * unit.low, 1 + 4 * unit.high)
+    )
     assert rating.stderr == pytest.approx(4 * unit.stderr)
 
 

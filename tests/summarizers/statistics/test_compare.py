@@ -57,16 +57,25 @@ def test_swapping_the_models_only_turns_the_sign():
 
 def test_the_order_of_records_does_not_matter():
     draw = random.Random(1)
-    a, b = scores([draw.random() for _ in range(60)]), scores([draw.random() for _ in range(60)])
+    a, b = (
+        scores([draw.random() for _ in range(60)]),
+        scores([draw.random() for _ in range(60)]),
+    )
 
     assert compare_paired(dict(reversed(a.items())), b) == compare_paired(a, b)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=80),
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])),
+        min_size=2,
+        max_size=80,
+    ),
     st.sampled_from([0, 3, 7]),
 )
-def test_the_interval_of_right_or_wrong_scores_excludes_0_exactly_where_p_is_small(pairs, size):
+def test_the_interval_of_right_or_wrong_scores_excludes_0_exactly_where_p_is_small(
+    pairs, size
+):
     a, b = scores(x for x, _ in pairs), scores(y for _, y in pairs)
     clusters = {key: index // size for index, key in enumerate(a)} if size else None
 
@@ -74,7 +83,13 @@ def test_the_interval_of_right_or_wrong_scores_excludes_0_exactly_where_p_is_sma
 
     if result.difference.low is not None:
         assert excludes_zero(result.difference) == (result.p < 0.05)
-        assert -1 <= result.difference.low <= result.difference.value <= result.difference.high <= 1
+        assert (
+            -1
+            <= result.difference.low
+            <= result.difference.value
+            <= result.difference.high
+            <= 1
+        )
 
 
 @given(
@@ -82,7 +97,9 @@ def test_the_interval_of_right_or_wrong_scores_excludes_0_exactly_where_p_is_sma
     st.sampled_from([0, 2, 5]),
     st.sampled_from([None, (0.0, 8.0)]),
 )
-def test_the_interval_of_graded_scores_excludes_0_exactly_where_p_is_small(pairs, size, bounds):
+def test_the_interval_of_graded_scores_excludes_0_exactly_where_p_is_small(
+    pairs, size, bounds
+):
     a, b = scores(x for x, _ in pairs), scores(y for _, y in pairs)
     clusters = {key: index // size for index, key in enumerate(a)} if size else None
 
@@ -92,7 +109,9 @@ def test_the_interval_of_graded_scores_excludes_0_exactly_where_p_is_small(pairs
         assert excludes_zero(result.difference) == (result.p < 0.05)
 
 
-@pytest.mark.parametrize(("n", "level"), [(2, 0.95), (9, 0.8), (20, 0.9), (41, 0.95), (60, 0.99)])
+@pytest.mark.parametrize(
+    ("n", "level"), [(2, 0.95), (9, 0.8), (20, 0.9), (41, 0.95), (60, 0.99)]
+)
 def test_the_agreement_holds_at_every_level_and_for_every_outcome(n, level):
     for wins in range(n + 1):
         for losses in range(0, n + 1 - wins, 3):
@@ -128,7 +147,10 @@ def test_a_missing_cluster_key_names_the_sample():
 def test_too_little_overlap_is_refused_unless_forced():
     part = {key: B[key] for key in list(B)[:18]}
 
-    with pytest.raises(ValueError, match=r"only 18 of 20 samples are in both \(2 only in the first, 0 only in"):
+    with pytest.raises(
+        ValueError,
+        match=r"only 18 of 20 samples are in both \(2 only in the first, 0 only in",
+    ):
         compare_paired(A, part)
 
     forced = compare_paired(A, part, force=True)
@@ -161,15 +183,25 @@ def test_equal_models_differ_by_chance():
 def test_differences_that_are_all_equal_are_not_certain():
     same = compare_paired(A, A).difference
     gap = compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3]))
-    grouped = compare_paired(A, A, {key: number // 4 for number, key in enumerate(A)}).difference
+    grouped = compare_paired(
+        A, A, {key: number // 4 for number, key in enumerate(A)}
+    ).difference
     rated = compare_paired(scores([3] * 20), scores([2] * 20), bounds=(1.0, 5.0))
 
     assert same.low < 0 < same.high
-    assert (gap.difference.value, gap.difference.low, gap.difference.high) == (0.5, None, None)
+    assert (gap.difference.value, gap.difference.low, gap.difference.high) == (
+        0.5,
+        None,
+        None,
+    )
     # Three differences of one sign: a quarter of all signs is as extreme.
     assert gap.p == 0.25
-    assert (grouped.low, grouped.high) == pytest.approx(unseen_spread(0.0, 5, (-1.0, 1.0)))
-    assert (rated.difference.low, rated.difference.high) == pytest.approx(unseen_spread(1.0, 20, (-4.0, 4.0)))
+    assert (grouped.low, grouped.high) == pytest.approx(
+        unseen_spread(0.0, 5, (-1.0, 1.0))
+    )
+    assert (rated.difference.low, rated.difference.high) == pytest.approx(
+        unseen_spread(1.0, 20, (-4.0, 4.0))
+    )
     assert excludes_zero(rated.difference) and rated.p == pytest.approx(2 * 0.8**20)
 
 
@@ -195,7 +227,9 @@ def test_equal_models_are_called_different_at_most_as_often_as_promised(kind):
 
 
 def test_few_samples_that_differ_do_not_make_a_difference_certain():
-    moved = compare_paired(scores([0.5] * 4 + [0.0] * 196), scores([0.0] * 200), bounds=(0.0, 1.0))
+    moved = compare_paired(
+        scores([0.5] * 4 + [0.0] * 196), scores([0.0] * 200), bounds=(0.0, 1.0)
+    )
 
     # The plain t says 0.045; of four differences of one sign an eighth is as extreme.
     assert moved.p > 0.05 and moved.difference.low < 0
@@ -203,21 +237,34 @@ def test_few_samples_that_differ_do_not_make_a_difference_certain():
 
 def test_a_difference_cannot_be_wider_than_its_scale():
     two = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0})
-    clustered = compare_paired(scores("1100"), scores("0011"), {"s0": "x", "s1": "x", "s2": "y", "s3": "y"})
-    rated = compare_paired({"a": 5.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0))
+    clustered = compare_paired(
+        scores("1100"), scores("0011"), {"s0": "x", "s1": "x", "s2": "y", "s3": "y"}
+    )
+    rated = compare_paired(
+        {"a": 5.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0)
+    )
 
     assert -1.0 <= two.difference.low < two.difference.high <= 1.0
     assert (clustered.difference.low, clustered.difference.high) == (-1.0, 1.0)
     assert (rated.difference.low, rated.difference.high) == (-4.0, 4.0)
-    assert clustered.difference.method == "t on clusters, cut to bounds" and two.p == 1.0
+    assert (
+        clustered.difference.method == "t on clusters, cut to bounds" and two.p == 1.0
+    )
 
 
 def test_a_scale_that_is_not_known_cuts_nothing():
     open_scale = compare_paired({"a": 0.5, "b": 0.25}, {"a": 0.25, "b": 0.5})
-    outside = compare_paired({"a": 7.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0))
+    outside = compare_paired(
+        {"a": 7.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0)
+    )
 
     assert open_scale.difference.low < -1 and outside.difference.high > 4
 
 
 def test_ratings_that_are_all_one_are_not_right_or_wrong():
-    assert compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, bounds=(1.0, 5.0)).test == "paired t"
+    assert (
+        compare_paired(
+            {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, bounds=(1.0, 5.0)
+        ).test
+        == "paired t"
+    )

@@ -17,7 +17,10 @@ def table(rows):
 
 
 def test_the_difference_is_that_of_the_two_rates_with_an_interval_around_it():
-    a, b = table([(3, 10), (1, 20), (4, 15), (2, 12)] * 5), table([(1, 10), (1, 20), (2, 15), (0, 12)] * 5)
+    a, b = (
+        table([(3, 10), (1, 20), (4, 15), (2, 12)] * 5),
+        table([(1, 10), (1, 20), (2, 15), (0, 12)] * 5),
+    )
 
     found = compare_corpus(a, b, RATE)
 
@@ -67,7 +70,11 @@ def test_bleu_of_two_systems_can_be_compared():
 
     def system(quality):
         matches = [rng.binomial(lengths - k, quality ** (k + 1)) for k in range(4)]
-        return table(np.column_stack([lengths, lengths, *matches, *(lengths - k for k in range(4))]))
+        return table(
+            np.column_stack(
+                [lengths, lengths, *matches, *(lengths - k for k in range(4))]
+            )
+        )
 
     found = compare_corpus(system(0.8), system(0.6), BLEU)
 
@@ -90,13 +97,21 @@ def test_the_paired_bootstrap_of_the_two_turned_round_is_the_same_with_the_other
     def rate(sums):
         return sums[:, 0] / sums[:, 1]
 
-    one, other = compare_corpus(a, b, rate).bootstrap, compare_corpus(b, a, rate).bootstrap
+    one, other = (
+        compare_corpus(a, b, rate).bootstrap,
+        compare_corpus(b, a, rate).bootstrap,
+    )
 
-    assert one.p == other.p and (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    assert one.p == other.p and (one.low, one.high) == pytest.approx(
+        (-other.high, -other.low)
+    )
     assert one.low < compare_corpus(a, b, rate).difference.value < one.high
 
 
 def test_a_difference_that_no_draw_changes_has_no_bootstrap():
     counts = {str(i): [1.0, 10.0] for i in range(20)}
 
-    assert compare_corpus(counts, counts, lambda sums: sums[:, 0] / sums[:, 1]).bootstrap is None
+    assert (
+        compare_corpus(counts, counts, lambda sums: sums[:, 0] / sums[:, 1]).bootstrap
+        is None
+    )

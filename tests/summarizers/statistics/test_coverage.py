@@ -46,7 +46,11 @@ CHOSEN = (
     "graded, 3 % differ, n=300",
     "WER, n=20",
 )
-CASES = {f"{case.family}: {case.name}": case for case in COVERAGE.cases() if case.name in CHOSEN}
+CASES = {
+    f"{case.family}: {case.name}": case
+    for case in COVERAGE.cases()
+    if case.name in CHOSEN
+}
 
 
 @pytest.mark.faults
@@ -57,10 +61,14 @@ def test_the_interval_covers_the_truth(name):
     assert tally.coverage >= LEAST
     assert tally.given >= 0.9 * RUNS
     # A row is flagged where chance gave one sample a third of an error rate, never most rows of a case that covers.
-    assert tally.flagged <= (0.55 * tally.given if name.startswith("WER: 2 %") else 0.15 * tally.given)
+    assert tally.flagged <= (
+        0.55 * tally.given if name.startswith("WER: 2 %") else 0.15 * tally.given
+    )
 
 
-@pytest.mark.parametrize("name", ["5 of 20, p=0.9, icc=0.3", "10 %, 5 speakers", "5 %, n=10"])
+@pytest.mark.parametrize(
+    "name", ["5 of 20, p=0.9, icc=0.3", "10 %, 5 speakers", "5 %, n=10"]
+)
 def test_an_interval_that_rests_on_too_little_says_so(name):
     (case,) = (case for case in COVERAGE.cases() if case.name == name)
 
@@ -70,7 +78,9 @@ def test_an_interval_that_rests_on_too_little_says_so(name):
 
 
 def test_rare_loops_that_the_interval_does_not_cover_are_flagged():
-    (case,) = (case for case in COVERAGE.cases() if case.name == "5 %, loops in 1 %, n=150")
+    (case,) = (
+        case for case in COVERAGE.cases() if case.name == "5 %, loops in 1 %, n=150"
+    )
 
     tally = COVERAGE.measure(case, 200)
 
@@ -78,7 +88,11 @@ def test_rare_loops_that_the_interval_does_not_cover_are_flagged():
 
 
 def test_nothing_with_200_samples_in_30_clusters_is_flagged():
-    large = [case for case in COVERAGE.clustered() if case.name.startswith(("30 of 7", "50 of", "200 of"))]
+    large = [
+        case
+        for case in COVERAGE.clustered()
+        if case.name.startswith(("30 of 7", "50 of", "200 of"))
+    ]
 
     assert len(large) > 20
     assert not any(COVERAGE.measure(case, 10).flagged for case in large)
@@ -86,8 +100,15 @@ def test_nothing_with_200_samples_in_30_clusters_is_flagged():
 
 def test_a_rule_that_stops_early_errs_as_seldom_as_it_says():
     decisions = sys.modules["decisions"]
-    covers = decisions.Decisions("stopping", "half", 95.0, decisions._covers(0.5, decisions._binary(0.5), "ci=0.12"))
-    undecided = decisions.Decisions("stopping", "equal", 95.0, decisions._undecided(0.2, 300))
+    covers = decisions.Decisions(
+        "stopping",
+        "half",
+        95.0,
+        decisions._covers(0.5, decisions._binary(0.5), "ci=0.12"),
+    )
+    undecided = decisions.Decisions(
+        "stopping", "equal", 95.0, decisions._undecided(0.2, 300)
+    )
 
     # 40 runs that must be right in 95 %: three standard errors below it.
     assert covers.measure(40) >= 84 and undecided.measure(40) >= 84
@@ -96,5 +117,8 @@ def test_a_rule_that_stops_early_errs_as_seldom_as_it_says():
 def test_a_gate_errs_as_seldom_as_it_says():
     rows = {one.name: one for one in sys.modules["decisions"].all_decisions("gate")}
 
-    for name in ("worse by the limit, 20% differ, n=200: no pass", "worse by the limit, 20% differ, n=200: no fail"):
+    for name in (
+        "worse by the limit, 20% differ, n=200: no pass",
+        "worse by the limit, 20% differ, n=200: no fail",
+    ):
         assert rows[name].measure(400) >= 94.5, name

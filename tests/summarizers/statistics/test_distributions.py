@@ -32,7 +32,9 @@ def test_the_incomplete_beta_has_its_closed_form_for_small_parameters(x):
 
 def test_t_quantile_undoes_the_tails_on_both_sides():
     for p in (0.001, 0.025, 0.4, 0.6, 0.99):
-        assert t_two_sided(t_quantile(p, 7), 7) == pytest.approx(2 * min(p, 1 - p), abs=1e-12)
+        assert t_two_sided(t_quantile(p, 7), 7) == pytest.approx(
+            2 * min(p, 1 - p), abs=1e-12
+        )
 
 
 def test_quantiles_and_tails_agree_with_scipy():
@@ -44,7 +46,9 @@ def test_quantiles_and_tails_agree_with_scipy():
         assert t_two_sided(2.5, df) == pytest.approx(2 * stats.t.sf(2.5, df), rel=1e-9)
     for a, b in ((0.5, 10.5), (7, 4), (500.5, 500.5), (1, 1), (20_000, 3)):
         for p in (0.025, 0.5, 0.975):
-            assert beta_quantile(p, a, b) == pytest.approx(stats.beta.ppf(p, a, b), rel=1e-8)
+            assert beta_quantile(p, a, b) == pytest.approx(
+                stats.beta.ppf(p, a, b), rel=1e-8
+            )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from assay.summarizers.statistics import Estimate, clopper_pearson, estimate_mean, macro, micro
+from assay.summarizers.statistics import (
+    Estimate,
+    clopper_pearson,
+    estimate_mean,
+    macro,
+    micro,
+)
 
 SMALL = Estimate(0.8, 0.04, 0.72, 0.88, 100, None, "t")
 LARGE = Estimate(0.6, 0.02, 0.56, 0.64, 300, None, "t")
@@ -39,7 +45,10 @@ def test_the_interval_is_not_narrower_than_its_own_standard_error():
     both = macro([estimate_mean([0.0, 1.0], binary=True)] * 57)
 
     assert both.stderr == pytest.approx(0.066227, abs=1e-6)
-    assert both.high - both.value > 1.9 * both.stderr and both.value - both.low > 1.9 * both.stderr
+    assert (
+        both.high - both.value > 1.9 * both.stderr
+        and both.value - both.low > 1.9 * both.stderr
+    )
 
 
 def test_a_part_of_one_sample_counts_with_the_widest_spread_its_scale_allows():
@@ -54,7 +63,10 @@ def test_a_part_of_one_sample_counts_with_the_widest_spread_its_scale_allows():
 
 @pytest.mark.parametrize("tiny", [1e-50, 1.9e-110, 1e-160, 5e-324])
 def test_a_spread_whose_square_is_0_as_a_float_is_no_division_by_0(tiny):
-    parts = [estimate_mean([0.0, tiny], ends=(0.0, 1.0)), estimate_mean([0.0], ends=(0.0, 1.0))]
+    parts = [
+        estimate_mean([0.0, tiny], ends=(0.0, 1.0)),
+        estimate_mean([0.0], ends=(0.0, 1.0)),
+    ]
 
     both = macro(parts)
 

@@ -34,7 +34,9 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("k", "n", "by_wald", "by_wilson", "exact"), TABLE)
-def test_proportion_intervals_match_the_published_table(k, n, by_wald, by_wilson, exact):
+def test_proportion_intervals_match_the_published_table(
+    k, n, by_wald, by_wilson, exact
+):
     assert wald(k, n) == pytest.approx(by_wald, abs=1e-6)
     assert wilson(k, n) == pytest.approx(by_wilson, abs=1e-6)
     assert clopper_pearson(k, n) == pytest.approx(exact, abs=1e-6)
@@ -44,8 +46,12 @@ def test_proportion_intervals_agree_with_statsmodels():
     proportions = pytest.importorskip("statsmodels.stats.proportion")
 
     for k, n in ((3, 17), (1, 400), (399, 400), (5000, 10_000)):
-        assert wilson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="wilson"), abs=1e-9)
-        assert clopper_pearson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="beta"), abs=1e-9)
+        assert wilson(k, n) == pytest.approx(
+            proportions.proportion_confint(k, n, method="wilson"), abs=1e-9
+        )
+        assert clopper_pearson(k, n) == pytest.approx(
+            proportions.proportion_confint(k, n, method="beta"), abs=1e-9
+        )
 
 
 def test_the_plain_mean_has_ddof_1_and_a_t_interval_that_may_leave_the_range():
@@ -53,7 +59,9 @@ def test_the_plain_mean_has_ddof_1_and_a_t_interval_that_may_leave_the_range():
 
     assert estimate.value == 0.7
     assert estimate.stderr == pytest.approx(0.152753, abs=1e-6)
-    assert (estimate.low, estimate.high) == pytest.approx((0.354450, 1.045550), abs=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (0.354450, 1.045550), abs=1e-6
+    )
 
 
 def test_a_z_interval_on_the_same_standard_error_is_narrower():
@@ -66,16 +74,24 @@ def test_a_z_interval_on_the_same_standard_error_is_narrower():
 def test_a_binary_mean_is_exact_for_few_samples_and_keeps_the_ddof_1_standard_error():
     estimate = estimate_mean(S)
 
-    assert (estimate.low, estimate.high) == pytest.approx((0.347547, 0.933260), abs=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (0.347547, 0.933260), abs=1e-6
+    )
     assert estimate.stderr == pytest.approx(0.152753, abs=1e-6)
-    assert (estimate.method, estimate.n, estimate.clusters) == ("clopper-pearson", 10, None)
+    assert (estimate.method, estimate.n, estimate.clusters) == (
+        "clopper-pearson",
+        10,
+        None,
+    )
 
 
 def test_a_binary_mean_of_many_samples_gets_wilson():
     estimate = estimate_mean(S * 10)
 
     # Wilson's own upper bound is 0.781051: the exact one that 3.5 % of runs miss lies a little further out.
-    assert (estimate.low, estimate.high) == pytest.approx((0.604151, 0.781758), abs=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (0.604151, 0.781758), abs=1e-6
+    )
     assert (estimate.method, estimate.n) == ("wilson", 100)
 
 
@@ -101,10 +117,15 @@ def test_the_clustered_standard_error_has_the_small_sample_factor():
 
 
 def test_the_numbers_other_systems_print_follow_from_ours():
-    naive, ours = mean_interval(CLUSTERED).stderr, estimate_mean(CLUSTERED, CLUSTERS).stderr
+    naive, ours = (
+        mean_interval(CLUSTERED).stderr,
+        estimate_mean(CLUSTERED, CLUSTERS).stderr,
+    )
 
     # The Bernoulli formula divides by n instead of n - 1.
-    assert mean_interval(S).stderr * math.sqrt(9 / 10) == pytest.approx(0.144914, abs=1e-6)
+    assert mean_interval(S).stderr * math.sqrt(9 / 10) == pytest.approx(
+        0.144914, abs=1e-6
+    )
     # lmms-eval adds the cross terms of CR0 to a variance with ddof = 1.
     cross_terms = ours**2 * 4 / 5 - naive**2 * 11 / 12
     assert math.sqrt(naive**2 + cross_terms) == pytest.approx(0.197908, abs=1e-6)
@@ -113,12 +134,18 @@ def test_the_numbers_other_systems_print_follow_from_ours():
 def test_a_clustered_binary_mean_stays_within_its_scale_and_is_wider_than_a_share():
     ours = estimate_mean(CLUSTERED, CLUSTERS)
 
-    assert 0.0 < ours.low < clopper_pearson(7, 12)[0] and clopper_pearson(7, 12)[1] < ours.high < 1.0
+    assert (
+        0.0 < ours.low < clopper_pearson(7, 12)[0]
+        and clopper_pearson(7, 12)[1] < ours.high < 1.0
+    )
     assert ours.unreliable == "interval unreliable: 5 clusters"
 
 
 def test_clusters_of_one_size_on_an_open_scale_have_students_t():
-    values, clusters = [3.0, 5.0, 2.0, 7.0, 4.0, 9.0, 1.0, 3.0], [0, 0, 1, 1, 2, 2, 3, 3]
+    values, clusters = (
+        [3.0, 5.0, 2.0, 7.0, 4.0, 9.0, 1.0, 3.0],
+        [0, 0, 1, 1, 2, 2, 3, 3],
+    )
 
     ours = estimate_mean(values, clusters, binary=False)
 
@@ -130,7 +157,9 @@ def test_clusters_of_one_size_on_an_open_scale_have_students_t():
 def test_a_spread_that_one_value_makes_has_few_degrees_of_freedom():
     plain, odd = mean_interval([1.0, 2.0] * 50), mean_interval([1.0] * 99 + [100.0])
 
-    assert (plain.high - plain.value) / plain.stderr == pytest.approx(1.984217, abs=1e-5)
+    assert (plain.high - plain.value) / plain.stderr == pytest.approx(
+        1.984217, abs=1e-5
+    )
     assert (odd.high - odd.value) / odd.stderr > 4
 
 
@@ -143,7 +172,9 @@ def test_clusters_agree_with_statsmodels():
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True}
     )
 
-    assert estimate_mean(scores, groups).stderr == pytest.approx(float(fit.bse[0]), abs=1e-9)
+    assert estimate_mean(scores, groups).stderr == pytest.approx(
+        float(fit.bse[0]), abs=1e-9
+    )
 
 
 def test_clusters_that_all_agree_still_have_a_width():
@@ -165,7 +196,9 @@ def test_equal_values_on_a_scale_with_ends_have_an_interval_towards_both():
     estimate = estimate_mean([4.0] * 9, binary=False, ends=(1.0, 5.0))
 
     # None of 9 differs: Clopper and Pearson's upper bound is 1 - 0.025 ** (1 / 9) = 0.336267 of all others.
-    assert (estimate.low, estimate.high) == pytest.approx((4 - 0.336267 * 3, 4 + 0.336267), abs=1e-6)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (4 - 0.336267 * 3, 4 + 0.336267), abs=1e-6
+    )
     assert (estimate.stderr, estimate.method) == (0.0, "exact, no spread seen")
 
 
@@ -176,7 +209,10 @@ def test_at_an_end_of_the_scale_the_interval_is_clopper_and_pearsons(n):
 
 
 def test_values_that_differ_by_rounding_are_equal():
-    assert estimate_mean([0.1 + 0.2, 0.3, 0.3], ends=(0.0, 1.0)).method == "exact, no spread seen"
+    assert (
+        estimate_mean([0.1 + 0.2, 0.3, 0.3], ends=(0.0, 1.0)).method
+        == "exact, no spread seen"
+    )
 
 
 def test_clusters_that_agree_while_their_samples_differ_have_a_width_too():
@@ -185,7 +221,9 @@ def test_clusters_that_agree_while_their_samples_differ_have_a_width_too():
     estimate = estimate_mean(pairs, clusters)
     graded = estimate_mean([0.4] * 8, clusters, ends=(0.0, 1.0))
 
-    assert (estimate.low, estimate.high) == pytest.approx(unseen_spread(0.5, 4, (0.0, 1.0)))
+    assert (estimate.low, estimate.high) == pytest.approx(
+        unseen_spread(0.5, 4, (0.0, 1.0))
+    )
     assert (graded.low, graded.high) == pytest.approx(unseen_spread(0.4, 4, (0.0, 1.0)))
     assert estimate.method == graded.method == "exact on clusters, no spread seen"
 
@@ -197,15 +235,21 @@ def test_samples_that_all_agree_mislead_in_at_most_5_percent_of_runs(n):
     for first in range(21):
         for second in range(21 - first):
             shares = (first / 20, second / 20, (20 - first - second) / 20)
-            truth = sum(share * value for share, value in zip(shares, scale, strict=True))
+            truth = sum(
+                share * value for share, value in zip(shares, scale, strict=True)
+            )
             intervals = [unseen_spread(value, n, (1.0, 5.0)) for value in scale]
             missed = [not low - 1e-9 <= truth <= high + 1e-9 for low, high in intervals]
-            worst = max(worst, sum(s**n for s, miss in zip(shares, missed, strict=True) if miss))
+            worst = max(
+                worst, sum(s**n for s, miss in zip(shares, missed, strict=True) if miss)
+            )
 
     assert 0 < worst <= 0.05
 
 
-@pytest.mark.parametrize("estimate", [estimate_mean([1]), estimate_mean([0.3]), proportion([0])])
+@pytest.mark.parametrize(
+    "estimate", [estimate_mean([1]), estimate_mean([0.3]), proportion([0])]
+)
 def test_one_sample_has_no_error_rather_than_none(estimate):
     assert (estimate.stderr, estimate.low, estimate.high) == (None, None, None)
     assert estimate.method == "n/a: one sample"
@@ -214,8 +258,16 @@ def test_one_sample_has_no_error_rather_than_none(estimate):
 def test_one_cluster_has_no_error_either():
     estimate = estimate_mean([1, 0, 1], ["p", "p", "p"])
 
-    assert (estimate.value, estimate.stderr, estimate.low) == (pytest.approx(2 / 3), None, None)
-    assert (estimate.n, estimate.clusters, estimate.method) == (3, 1, "n/a: one cluster")
+    assert (estimate.value, estimate.stderr, estimate.low) == (
+        pytest.approx(2 / 3),
+        None,
+        None,
+    )
+    assert (estimate.n, estimate.clusters, estimate.method) == (
+        3,
+        1,
+        "n/a: one cluster",
+    )
 
 
 def test_a_sample_without_its_cluster_key_is_an_error():
@@ -254,16 +306,25 @@ def test_wilson_stays_in_the_unit_interval_and_holds_the_share(counts):
 def test_a_share_of_clusters_of_one_sample_each_is_a_share():
     plain, clustered = estimate_mean(S), estimate_mean(S, range(10))
 
-    assert (clustered.low, clustered.high, clustered.clusters) == (plain.low, plain.high, 10)
+    assert (clustered.low, clustered.high, clustered.clusters) == (
+        plain.low,
+        plain.high,
+        10,
+    )
 
 
 @given(scores)
 def test_singleton_clusters_give_the_plain_standard_error(values):
-    plain, clustered = mean_interval(values), clustered_mean(values, range(len(values)), binary=False)
+    plain, clustered = (
+        mean_interval(values),
+        clustered_mean(values, range(len(values)), binary=False),
+    )
 
     assert clustered.stderr == pytest.approx(plain.stderr, rel=1e-9, abs=1e-12)
     assert (clustered.low is None) == (plain.low is None)
-    assert plain.low is None or clustered.low == pytest.approx(plain.low, rel=1e-9, abs=1e-9)
+    assert plain.low is None or clustered.low == pytest.approx(
+        plain.low, rel=1e-9, abs=1e-9
+    )
 
 
 @given(scores, st.randoms(use_true_random=False))
@@ -273,18 +334,24 @@ def test_the_order_of_samples_does_not_matter(values, shuffler):
     shuffler.shuffle(mixed)
 
     assert estimate_mean([v for v, _ in rows]) == estimate_mean([v for v, _ in mixed])
-    assert clustered_mean(*zip(*rows, strict=True)) == clustered_mean(*zip(*mixed, strict=True))
+    assert clustered_mean(*zip(*rows, strict=True)) == clustered_mean(
+        *zip(*mixed, strict=True)
+    )
 
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.98])
-def test_the_default_binary_interval_covers_the_truth_about_95_percent_of_the_time(n, p):
+def test_the_default_binary_interval_covers_the_truth_about_95_percent_of_the_time(
+    n, p
+):
     numpy = pytest.importorskip("numpy")
     runs = 4000
     # One binomial draw stands for n samples: the interval sees only their sum.
     successes = numpy.random.default_rng(n).binomial(n, p, size=runs).tolist()
 
-    hits = sum(low <= p <= high for (low, high), _ in (share_interval(k, n) for k in successes))
+    hits = sum(
+        low <= p <= high for (low, high), _ in (share_interval(k, n) for k in successes)
+    )
 
     # Counts are whole, so no interval covers exactly 95 % at every p: at n = 100, p = 0.02 it is 98.5 %. The
     # simulation's own error is about 0.35 points.
@@ -296,7 +363,9 @@ def test_the_t_interval_of_a_continuous_score_covers_the_truth(n):
     numpy = pytest.importorskip("numpy")
     table = numpy.random.default_rng(n).beta(2, 3, size=(2000, n))
 
-    hits = sum(e.low <= 0.4 <= e.high for e in (mean_interval(row.tolist()) for row in table))
+    hits = sum(
+        e.low <= 0.4 <= e.high for e in (mean_interval(row.tolist()) for row in table)
+    )
 
     assert 0.935 <= hits / 2000 <= 0.965
 
@@ -313,7 +382,11 @@ def test_the_clustered_interval_covers_where_the_naive_one_fails(n, p):
     for _ in range(runs):
         # Half of a cluster's samples copy one shared draw: the same share p, but not independent.
         shared = numpy.repeat(rng.random(n // 5) < p, 5)
-        values = numpy.where(rng.random(n) < 0.5, shared, rng.random(n) < p).astype(float).tolist()
+        values = (
+            numpy.where(rng.random(n) < 0.5, shared, rng.random(n) < p)
+            .astype(float)
+            .tolist()
+        )
         ours, naive = estimate_mean(values, keys), estimate_mean(values)
         hits += ours.low <= p <= ours.high
         naive_hits += naive.low <= p <= naive.high

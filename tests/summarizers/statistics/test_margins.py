@@ -31,7 +31,11 @@ def test_of_many_limits_one_fails_only_if_it_is_surer():
 
 def counts(rng, n, difference, discordance, runs):
     """Wins and losses of `runs` comparisons of models that differ on a share of samples."""
-    shares = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
+    shares = [
+        (discordance + difference) / 2,
+        (discordance - difference) / 2,
+        1 - discordance,
+    ]
     return rng.multinomial(n, shares, size=runs)[:, :2].tolist()
 
 
@@ -40,8 +44,12 @@ def decisions(pairs, n, limit, together=1):
     made = []
     for wins, losses in pairs:
         found = paired_share_difference(wins, losses, n)
-        made.append(decide(found.value, (found.low, found.high), limit, together=together))
-    return {kind: made.count(kind) / len(made) for kind in ("pass", "fail", "inconclusive")}
+        made.append(
+            decide(found.value, (found.low, found.high), limit, together=together)
+        )
+    return {
+        kind: made.count(kind) / len(made) for kind in ("pass", "fail", "inconclusive")
+    }
 
 
 def test_a_run_that_is_worse_by_just_the_limit_rarely_passes_and_rarely_fails():
@@ -58,7 +66,10 @@ def test_of_five_good_runs_together_one_rarely_fails():
     n = 300
 
     families = np.array(counts(rng, n, -0.02, 0.2, 5 * 600)).reshape(600, 5, 2)
-    failed = [decisions(family.tolist(), n, -0.02, together=5)["fail"] > 0 for family in families]
+    failed = [
+        decisions(family.tolist(), n, -0.02, together=5)["fail"] > 0
+        for family in families
+    ]
 
     assert np.mean(failed) <= 0.045
 
@@ -89,6 +100,8 @@ def test_equal_answers_have_a_number_too():
     assert decide(later.value, (later.low, later.high), -0.01) == "pass"
 
 
-@pytest.mark.parametrize(("count", "shown"), [(7, 7), (99, 99), (101, 110), (1234, 1300), (1300, 1300)])
+@pytest.mark.parametrize(
+    ("count", "shown"), [(7, 7), (99, 99), (101, 110), (1234, 1300), (1300, 1300)]
+)
 def test_a_count_is_rounded_up_to_two_digits(count, shown):
     assert rounded_up(count) == shown

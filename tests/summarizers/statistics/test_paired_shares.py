@@ -15,7 +15,10 @@ def test_tangos_interval_matches_the_published_one():
     assert mcnemar(1, 7) == pytest.approx(0.0391, abs=5e-5)
 
 
-@pytest.mark.parametrize(("wins", "losses", "n"), [(0, 0, 12), (12, 0, 12), (0, 12, 12), (3, 3, 400), (0, 1, 2)])
+@pytest.mark.parametrize(
+    ("wins", "losses", "n"),
+    [(0, 0, 12), (12, 0, 12), (0, 12, 12), (3, 3, 400), (0, 1, 2)],
+)
 def test_the_interval_has_a_width_and_stays_in_range(wins, losses, n):
     found = paired_share_difference(wins, losses, n)
 
@@ -24,7 +27,10 @@ def test_the_interval_has_a_width_and_stays_in_range(wins, losses, n):
 
 
 def test_many_samples_that_differ_leave_tangos_interval_as_it_is():
-    ours, tango = paired_share_difference(300, 200, 5000), paired_share_difference(300, 200, 5000, mid_p=False)
+    ours, tango = (
+        paired_share_difference(300, 200, 5000),
+        paired_share_difference(300, 200, 5000, mid_p=False),
+    )
 
     assert (ours.low, ours.high) == pytest.approx((tango.low, tango.high), abs=2e-5)
 
@@ -47,6 +53,10 @@ def test_it_covers_the_truth_over_all_outcomes(n, discordance, part):
             continue
         for wins in range(count + 1):
             found = paired_share_difference(wins, count - wins, n)
-            covered += weight * binom.pmf(wins, count, (1 + part) / 2) * (found.low <= gap <= found.high)
+            covered += (
+                weight
+                * binom.pmf(wins, count, (1 + part) / 2)
+                * (found.low <= gap <= found.high)
+            )
 
     assert 0.935 <= covered <= 0.99 or part == 0.0

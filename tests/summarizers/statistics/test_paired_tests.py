@@ -22,7 +22,13 @@ def test_mcnemar_matches_the_published_vector():
 
 @pytest.mark.parametrize(
     ("b", "c", "expected"),
-    [(10, 2, 0.038574), (25, 12, 0.047031), (5, 5, 1), (0, 6, 0.03125), (1, 8, 0.039063)],
+    [
+        (10, 2, 0.038574),
+        (25, 12, 0.047031),
+        (5, 5, 1),
+        (0, 6, 0.03125),
+        (1, 8, 0.039063),
+    ],
 )
 def test_exact_mcnemar_matches_the_published_vectors_from_either_side(b, c, expected):
     assert exact(b, c) == pytest.approx(expected, abs=1e-6)
@@ -32,7 +38,9 @@ def test_exact_mcnemar_matches_the_published_vectors_from_either_side(b, c, expe
 def test_mcnemar_of_many_pairs_is_still_exact():
     stats = pytest.importorskip("scipy.stats")
 
-    assert exact(1300, 1200) == pytest.approx(stats.binomtest(1300, 2500).pvalue, rel=1e-9)
+    assert exact(1300, 1200) == pytest.approx(
+        stats.binomtest(1300, 2500).pvalue, rel=1e-9
+    )
 
 
 def test_models_that_never_differ_give_no_evidence():

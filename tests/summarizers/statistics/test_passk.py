@@ -36,13 +36,19 @@ def test_both_equal_counting_all_subsets():
         for c in range(n + 1):
             for k in range(1, n + 1):
                 subsets = list(combinations([True] * c + [False] * (n - c), k))
-                assert pass_at_k(n, c, k) == pytest.approx(sum(map(any, subsets)) / len(subsets), abs=1e-12)
-                assert pass_hat_k(n, c, k) == pytest.approx(sum(map(all, subsets)) / len(subsets), abs=1e-12)
+                assert pass_at_k(n, c, k) == pytest.approx(
+                    sum(map(any, subsets)) / len(subsets), abs=1e-12
+                )
+                assert pass_hat_k(n, c, k) == pytest.approx(
+                    sum(map(all, subsets)) / len(subsets), abs=1e-12
+                )
 
 
 @pytest.mark.parametrize("function", [pass_at_k, pass_hat_k])
 def test_fewer_answers_than_k_is_an_error(function):
-    with pytest.raises(ValueError, match="k=5 needs at least 5 answers to each question, got 2"):
+    with pytest.raises(
+        ValueError, match="k=5 needs at least 5 answers to each question, got 2"
+    ):
         function(2, 1, 5)
 
 

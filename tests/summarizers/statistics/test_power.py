@@ -22,16 +22,21 @@ def test_sizes_of_means_match_the_published_vectors_but_for_the_t_test():
     assert sample_size(0.03, 1 / 9 + 2 / 6 / 10) == 1262
 
 
-@pytest.mark.parametrize(("difference", "n"), [(0.05, 621), (0.03, 1737), (0.02, 3917), (0.01, 15_690)])
+@pytest.mark.parametrize(
+    ("difference", "n"), [(0.05, 621), (0.03, 1737), (0.02, 3917), (0.01, 15_690)]
+)
 def test_the_textbook_sizes_match_the_published_vectors(difference, n):
     assert normal_size(difference / math.sqrt(0.2 - difference**2)) == n
 
 
 @pytest.mark.parametrize(
-    ("difference", "discordance"), [(0.1, 0.2), (-0.1, 0.2), (0.09, 0.1), (0.3, 0.3), (0.2, 0.6)]
+    ("difference", "discordance"),
+    [(0.1, 0.2), (-0.1, 0.2), (0.09, 0.1), (0.3, 0.3), (0.2, 0.6)],
 )
 @pytest.mark.parametrize("power", [0.8, 0.9])
-def test_paired_binary_sizes_reach_their_power_under_the_test_that_decides(difference, discordance, power):
+def test_paired_binary_sizes_reach_their_power_under_the_test_that_decides(
+    difference, discordance, power
+):
     n = sample_size_paired_binary(difference, discordance, power=power)
 
     assert power <= exact_power(n, difference, discordance) <= power + 0.03
@@ -53,7 +58,10 @@ def exact_power(n, difference, discordance):
         while fewer <= count // 2 and mcnemar(fewer, count - fewer) < 0.05:
             fewer += 1
         if fewer:
-            total += weight * (binom.cdf(fewer - 1, count, share) + binom.sf(count - fewer, count, share))
+            total += weight * (
+                binom.cdf(fewer - 1, count, share)
+                + binom.sf(count - fewer, count, share)
+            )
     return total
 
 
@@ -79,7 +87,10 @@ def test_a_detectable_difference_is_the_least_that_is_detected(n):
 
 
 def test_too_few_samples_show_no_difference_at_all():
-    with pytest.raises(ValueError, match=r"10 samples show no difference between models that differ on 0\.1 of them"):
+    with pytest.raises(
+        ValueError,
+        match=r"10 samples show no difference between models that differ on 0\.1 of them",
+    ):
         minimum_detectable_paired_binary(10, 0.1)
 
 

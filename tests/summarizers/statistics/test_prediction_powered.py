@@ -37,7 +37,9 @@ def test_a_judge_that_is_always_right_makes_the_interval_as_narrow_as_all_sample
 
 def test_a_judge_that_guesses_is_hardly_used():
     draw = random.Random(4)
-    people, judge, rest = ([float(draw.random() < 0.5) for _ in range(n)] for n in (80, 80, 2000))
+    people, judge, rest = (
+        [float(draw.random() < 0.5) for _ in range(n)] for n in (80, 80, 2000)
+    )
 
     assert judge_weight(people, judge, rest) < 0.3
 
@@ -46,7 +48,9 @@ def test_a_kind_judge_is_corrected_down():
     people = [1.0, 0.0] * 30
     judge = [1.0, 0.0, 1.0, 1.0] * 15
 
-    found = prediction_powered_mean(people, judge, [1.0, 0.0, 1.0, 1.0] * 300, ends=(0.0, 1.0))
+    found = prediction_powered_mean(
+        people, judge, [1.0, 0.0, 1.0, 1.0] * 300, ends=(0.0, 1.0)
+    )
 
     assert found.value < 0.6 < 0.75
     assert found.low <= 0.5 <= found.high
@@ -61,14 +65,21 @@ def test_a_kind_judge_is_corrected_down():
     ],
     ids=["a judge that says always the same", "no other samples", "one label"],
 )
-def test_without_anything_to_gain_it_is_the_mean_of_the_labels(people: list, judge: list, rest: list):
-    assert prediction_powered_mean(people, judge, rest, ends=(0.0, 1.0)) == estimate_mean(
-        people, binary=True, ends=(0.0, 1.0)
-    )
+def test_without_anything_to_gain_it_is_the_mean_of_the_labels(
+    people: list, judge: list, rest: list
+):
+    assert prediction_powered_mean(
+        people, judge, rest, ends=(0.0, 1.0)
+    ) == estimate_mean(people, binary=True, ends=(0.0, 1.0))
 
 
 def test_few_labels_are_flagged_and_the_interval_stays_on_the_scale():
-    found = prediction_powered_mean([1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0], [1.0] * 40 + [0.0] * 4, ends=(0.0, 1.0))
+    found = prediction_powered_mean(
+        [1.0, 1.0, 0.0, 1.0],
+        [1.0, 1.0, 0.0, 0.0],
+        [1.0] * 40 + [0.0] * 4,
+        ends=(0.0, 1.0),
+    )
 
     assert found.unreliable == "interval unreliable: 4 labels"
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0

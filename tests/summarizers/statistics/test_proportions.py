@@ -10,7 +10,9 @@ from assay.summarizers.statistics.proportions import EXACT_BELOW
 @pytest.mark.parametrize("n", [2, 5, 10, 30, 63, 64, 70, 100, 200, 1000])
 def test_a_share_is_covered_whatever_the_truth(n):
     binom = pytest.importorskip("scipy.stats").binom
-    truths = np.concatenate([np.geomspace(1e-4, 0.02, 150), np.linspace(0.02, 0.98, 480), [0.999]])
+    truths = np.concatenate(
+        [np.geomspace(1e-4, 0.02, 150), np.linspace(0.02, 0.98, 480), [0.999]]
+    )
     limits = np.array([share_interval(k, n)[0] for k in range(n + 1)])
 
     chances = binom.pmf(np.arange(n + 1), n, truths[:, None])
@@ -20,11 +22,15 @@ def test_a_share_is_covered_whatever_the_truth(n):
     assert covered.min() >= (0.95 - 1e-9 if n < EXACT_BELOW else 0.935)
 
 
-@pytest.mark.parametrize(("k", "n"), [(0, 100), (50, 100), (100, 100), (500, 1000), (0, 10), (7, 10)])
+@pytest.mark.parametrize(
+    ("k", "n"), [(0, 100), (50, 100), (100, 100), (500, 1000), (0, 10), (7, 10)]
+)
 def test_away_from_the_ends_it_is_wilsons_or_exact(k, n):
     low, high = share_interval(k, n)[0]
 
-    assert (low, high) == pytest.approx(clopper_pearson(k, n) if n < EXACT_BELOW else wilson(k, n), abs=1e-9)
+    assert (low, high) == pytest.approx(
+        clopper_pearson(k, n) if n < EXACT_BELOW else wilson(k, n), abs=1e-9
+    )
 
 
 def test_one_failure_in_many_leaves_room_for_less():
@@ -38,4 +44,6 @@ def test_the_interval_mirrors():
     for k, n in ((1, 80), (5, 300), (3, 20)):
         low, high = share_interval(k, n)[0]
 
-        assert share_interval(n - k, n)[0] == pytest.approx((1 - high, 1 - low), abs=1e-12)
+        assert share_interval(n - k, n)[0] == pytest.approx(
+            (1 - high, 1 - low), abs=1e-12
+        )

@@ -30,7 +30,9 @@ def test_counting_every_answer_as_independent_would_be_too_sure():
 
 
 def test_the_advice_gives_both_numbers():
-    assert "more epochs would cut SE from 0.177 to at most 0.151" in decompose(ROWS).advice
+    assert (
+        "more epochs would cut SE from 0.177 to at most 0.151" in decompose(ROWS).advice
+    )
 
 
 def test_the_advice_recommends_questions_when_answers_never_vary():
@@ -46,7 +48,12 @@ def test_noise_that_explains_everything_leaves_nothing_between_questions():
 def test_one_answer_each_cannot_be_decomposed_and_says_so():
     parts = decompose([(1,), (0,), (1,)])
 
-    assert (parts.within, parts.between, parts.icc, parts.stderr_at_infinity) == (None, None, None, None)
+    assert (parts.within, parts.between, parts.icc, parts.stderr_at_infinity) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert parts.estimate.method == "clopper-pearson"
     assert "at least 2 epochs" in parts.advice
 
@@ -69,7 +76,9 @@ def test_questions_may_have_different_numbers_of_answers():
     parts = decompose([(1, 0, 1, 1), (0, 0), (1,)])
 
     assert parts.within == pytest.approx((0.75 + 0.0) / 4)
-    assert parts.between == pytest.approx(variance([0.75, 0.0, 1.0]) - parts.within * (1 / 4 + 1 / 2 + 1) / 3)
+    assert parts.between == pytest.approx(
+        variance([0.75, 0.0, 1.0]) - parts.within * (1 / 4 + 1 / 2 + 1) / 3
+    )
 
 
 def test_clusters_of_questions_widen_the_error():
@@ -77,7 +86,9 @@ def test_clusters_of_questions_widen_the_error():
 
     assert parts.estimate.clusters == 3
     noise = parts.within / 4 / 5
-    assert parts.stderr_at_infinity == pytest.approx(math.sqrt(parts.estimate.stderr**2 - noise))
+    assert parts.stderr_at_infinity == pytest.approx(
+        math.sqrt(parts.estimate.stderr**2 - noise)
+    )
 
 
 def test_no_questions_or_no_answers_are_errors():
@@ -89,7 +100,14 @@ def test_no_questions_or_no_answers_are_errors():
 
 @pytest.mark.parametrize(
     ("reducer", "value"),
-    [("mean", 0.25), ("max", 1.0), ("majority", 0.0), ("pass@2", 0.5), ("pass^2", 0.0), ("pass@1", 0.25)],
+    [
+        ("mean", 0.25),
+        ("max", 1.0),
+        ("majority", 0.0),
+        ("pass@2", 0.5),
+        ("pass^2", 0.0),
+        ("pass@1", 0.25),
+    ],
 )
 def test_each_reducer_makes_one_value_of_the_repeats(reducer, value):
     assert reduce_repeats([0, 1, 0, 0], reducer).value == pytest.approx(value)

@@ -39,12 +39,22 @@ IMAGINED = {
     "aesthetics": "is the picture well made?",
 }
 KINDS = {
-    "color": "attribute shift", "shape": "attribute shift", "size": "attribute shift", "material": "hybridization",
-    "combination": "hybridization", "time": "spatiotemporal", "environment": "spatiotemporal",
+    "color": "attribute shift",
+    "shape": "attribute shift",
+    "size": "attribute shift",
+    "material": "hybridization",
+    "combination": "hybridization",
+    "time": "spatiotemporal",
+    "environment": "spatiotemporal",
     "two_object": "multi-object",
-}  # fmt: skip
+}
 """ImagineBench's types of prompts by the kind they are counted under; any other type is a kind of its own."""
-WEIGHTS = {"attribute shift": 3.0, "hybridization": 2.0, "spatiotemporal": 2.0, "multi-object": 2.0}
+WEIGHTS = {
+    "attribute shift": 3.0,
+    "hybridization": 2.0,
+    "spatiotemporal": 2.0,
+    "multi-object": 2.0,
+}
 
 
 @dataclass(frozen=True)
@@ -53,12 +63,19 @@ class ImaginedRatings(JudgeRatings):
 
     def overall(self, ratings: Mapping[str, float]) -> float:
         """One value from 0 to 10."""
-        return 0.8 * min(ratings["fantasy"], ratings["identity"]) + 0.2 * ratings["aesthetics"]
+        return (
+            0.8 * min(ratings["fantasy"], ratings["identity"])
+            + 0.2 * ratings["aesthetics"]
+        )
 
 
 def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
     """The row; the official file asks in `instruction`."""
-    return [{**row, "prompt": row["instruction"]} if "instruction" in row and "prompt" not in row else row]
+    return [
+        {**row, "prompt": row["instruction"]}
+        if "instruction" in row and "prompt" not in row
+        else row
+    ]
 
 
 def kind_of(row: RowOf) -> dict[str, str]:
@@ -76,7 +93,9 @@ t2i_compbench = Task(
     name="t2i_compbench",
     dataset=DataSource(local=("T2ICompBench_VAL.tsv",), mini=MINI, read=prompts()),
     template=Question(),
-    scorers=(Asked("compbench", "score", SavedNumber(), prompt_of, name="t2i_compbench"),),
+    scorers=(
+        Asked("compbench", "score", SavedNumber(), prompt_of, name="t2i_compbench"),
+    ),
     summarizers=("mean", GroupMean("category")),
     options=FREE.set(n=10),
     produces=("image",),
@@ -108,9 +127,19 @@ genai_bench = t2i_compbench.but(
 geneval_pp = genai_bench.but(
     name="geneval_pp",
     dataset=DataSource(
-        local=("GenEvalPP.tsv", "GenEval++.tsv", "Geneval++.jsonl"), mini=MINI, read=prompts(tag_of("tag"))
+        local=("GenEvalPP.tsv", "GenEval++.tsv", "Geneval++.jsonl"),
+        mini=MINI,
+        read=prompts(tag_of("tag")),
     ),
-    scorers=({"name": "judge", "scale": "yes-no", "template": "rubric", "criteria": LOOK, "expects": "image"},),
+    scorers=(
+        {
+            "name": "judge",
+            "scale": "yes-no",
+            "template": "rubric",
+            "criteria": LOOK,
+            "expects": "image",
+        },
+    ),
     summarizers=(GroupMean("tag"), "mean"),
     protocol="geneval_pp@judge-v2",
     description="GenEval++: a judge's yes or no, mean of the tags (arithmetic as published)",
@@ -135,7 +164,13 @@ imagine_bench = geneval_pp.but(
 )
 imagine_bench_ulmeval = imagine_bench.but(
     name="imagine_bench_ulmeval",
-    scorers=(JudgeRatings(IMAGINED, {"fantasy": 0.6, "identity": 0.3, "aesthetics": 0.1}, expects="image"),),
+    scorers=(
+        JudgeRatings(
+            IMAGINED,
+            {"fantasy": 0.6, "identity": 0.3, "aesthetics": 0.1},
+            expects="image",
+        ),
+    ),
     summarizers=("mean",),
     protocol="imagine_bench@ulmeval",
     description="ImagineBench, weighted as in ULMEvalKit (arithmetic as published)",

@@ -30,15 +30,26 @@ def with_prompt(row: RowOf) -> list[RowOf]:
     return renamed(prompt="text")(row) if "item_id" not in row else [row]
 
 
-FILES = ("DPG_Bench.tsv", "dpg_bench.csv", "dpg/dpg_bench.csv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
+FILES = (
+    "DPG_Bench.tsv",
+    "dpg_bench.csv",
+    "dpg/dpg_bench.csv",
+    "dpg_bench.jsonl",
+    "dpg/prompts.jsonl",
+)
 TABLE = PropositionTable(shows_images=False, aliases=PROMPTS, reshape=with_prompt)
 
 
 def propositions(sample: Sample) -> str:
     """What the model under `vqa` is told: the questions by their ids, as JSON."""
     listed = read_json(sample.fields.get("questions"))
-    questions = {str(one["proposition_id"]): one["question_natural_language"] for one in listed or ()}
-    return json.dumps({"questions": questions, "reply": "yes or no for each"}, ensure_ascii=False)
+    questions = {
+        str(one["proposition_id"]): one["question_natural_language"]
+        for one in listed or ()
+    }
+    return json.dumps(
+        {"questions": questions, "reply": "yes or no for each"}, ensure_ascii=False
+    )
 
 
 dpg_bench = Task(
@@ -57,7 +68,11 @@ dpg_bench = Task(
 )
 dpg_bench_saved = dpg_bench.but(
     name="dpg_bench_saved",
-    dataset=DataSource(local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=TABLE),
+    dataset=DataSource(
+        local=("dpg_bench_saved.jsonl",),
+        mini="benchmarks/data/image/dpg_saved.jsonl",
+        read=TABLE,
+    ),
     scorers=("dpg",),
     options=FREE,
     protocol="dpg@saved",

@@ -52,7 +52,10 @@ def language(*codes: str) -> Callable[[RowOf], Sequence[RowOf]]:
 
 def by_type(scorer: str, *values: str) -> tuple[GroupMean, ...]:
     """The mean over the kinds of edits of each value."""
-    return tuple(GroupMean("category", metric=f"{scorer}.{value}", name=f"{scorer}.{value}") for value in values)
+    return tuple(
+        GroupMean("category", metric=f"{scorer}.{value}", name=f"{scorer}.{value}")
+        for value in values
+    )
 
 
 def _gedit(*codes: str) -> DataSource:
@@ -61,7 +64,9 @@ def _gedit(*codes: str) -> DataSource:
         split="train",
         local=("GEdit-Bench.tsv", "gedit.parquet", "gedit.jsonl"),
         mini="benchmarks/data/image/gedit.jsonl",
-        read=replace(edits(image="input_image", category="task_type"), reshape=language(*codes)),
+        read=replace(
+            edits(image="input_image", category="task_type"), reshape=language(*codes)
+        ),
     )
 
 
@@ -70,10 +75,16 @@ omnicontext = Task(
     dataset=DataSource(
         local=("OmniContext.tsv", "omnicontext.jsonl"),
         mini="benchmarks/data/image/subjects.jsonl",
-        read=replace(edits(image="images", category="task_type"), reshape=language("en")),
+        read=replace(
+            edits(image="images", category="task_type"), reshape=language("en")
+        ),
     ),
     template=Question(),
-    scorers=(JudgeRatings(SUBJECTS, combine="geometric", expects="image", shows_question=True),),
+    scorers=(
+        JudgeRatings(
+            SUBJECTS, combine="geometric", expects="image", shows_question=True
+        ),
+    ),
     summarizers=by_type("judge_ratings", "overall", *SUBJECTS),
     produces=("image",),
     protocol="omnicontext@judge-v2",
@@ -107,7 +118,16 @@ imgedit = omnicontext.but(
         mini=MINI,
         read=edits(image="input_image", category="edit_type", question="prompt"),
     ),
-    scorers=(JudgeRatings(THREE, lowest=1, highest=5, capped_by="compliance", expects="image", shows_question=True),),
+    scorers=(
+        JudgeRatings(
+            THREE,
+            lowest=1,
+            highest=5,
+            capped_by="compliance",
+            expects="image",
+            shows_question=True,
+        ),
+    ),
     summarizers=by_type("judge_ratings", "overall", *THREE),
     protocol="imgedit@judge-1-5",
     description="ImgEdit: a judge's three ratings of an edit (arithmetic as published)",
@@ -116,7 +136,11 @@ imgedit = omnicontext.but(
 )
 edit_similarity = omnicontext.but(
     name="edit_similarity",
-    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_image)),
+    dataset=DataSource(
+        local=("edit_similarity.tsv", "edit_similarity.jsonl"),
+        mini=MINI,
+        read=edits(target_image),
+    ),
     scorers=("image_similarity",),
     summarizers=("mean",),
     protocol="edit_similarity@psnr-ssim",

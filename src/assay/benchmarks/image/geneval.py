@@ -31,7 +31,9 @@ def classes_to_find(sample: Sample) -> str:
     """What the detector is told: the classes that the prompt is about, and whether their colours matter, as JSON."""
     wanted = metadata_of(sample) or {}
     clauses = [*(wanted.get("include") or ()), *(wanted.get("exclude") or ())]
-    request: dict[str, Any] = {"classes": sorted({str(clause["class"]) for clause in clauses})}
+    request: dict[str, Any] = {
+        "classes": sorted({str(clause["class"]) for clause in clauses})
+    }
     if any(clause.get("color") for clause in clauses):
         request["colors"] = True
     return json.dumps(request, ensure_ascii=False)
@@ -39,9 +41,15 @@ def classes_to_find(sample: Sample) -> str:
 
 geneval = Task(
     name="geneval",
-    dataset=DataSource(local=FILES, mini="benchmarks/data/image/geneval.jsonl", read=prompts(tag_of("tag"))),
+    dataset=DataSource(
+        local=FILES,
+        mini="benchmarks/data/image/geneval.jsonl",
+        read=prompts(tag_of("tag")),
+    ),
     template=Question(),
-    scorers=(Asked("detector", "detections", GenEval(), classes_to_find, name="geneval"),),
+    scorers=(
+        Asked("detector", "detections", GenEval(), classes_to_find, name="geneval"),
+    ),
     summarizers=(GroupMean("tag"), "mean"),
     options=FREE.set(n=4),
     produces=("image",),
@@ -54,7 +62,9 @@ geneval = Task(
 geneval_saved = geneval.but(
     name="geneval_saved",
     dataset=DataSource(
-        local=("geneval_saved.jsonl",), mini="benchmarks/data/image/geneval_saved.jsonl", read=prompts(tag_of("tag"))
+        local=("geneval_saved.jsonl",),
+        mini="benchmarks/data/image/geneval_saved.jsonl",
+        read=prompts(tag_of("tag")),
     ),
     scorers=("geneval",),
     options=FREE,

@@ -32,7 +32,9 @@ def image_to_be_like(row: RowOf) -> Any:
 clip_score = Task(
     name="clip_score",
     dataset=DataSource(
-        local=("clip_score.jsonl", "clip_score.tsv"), mini="benchmarks/data/image/prompts.jsonl", read=prompts()
+        local=("clip_score.jsonl", "clip_score.tsv"),
+        mini="benchmarks/data/image/prompts.jsonl",
+        read=prompts(),
     ),
     template=Question(),
     scorers=(ClipScoreAsked("official"),),

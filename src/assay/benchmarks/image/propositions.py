@@ -16,7 +16,14 @@ from ...datasets.shards import Row, RowData, ShardOver
 from ...datasets.tsv_images import is_blank
 from ..vision.tables import RowOf, Table
 
-QUESTION = ("proposition_id", "dependency", "category_broad", "category_detailed", "tuple", "question_natural_language")
+QUESTION = (
+    "proposition_id",
+    "dependency",
+    "category_broad",
+    "category_detailed",
+    "tuple",
+    "question_natural_language",
+)
 
 
 @dataclass(frozen=True)
@@ -48,14 +55,25 @@ class Gathered(ShardOver):
             yield (
                 number,
                 offset,
-                self._gather(item, number, [row for _, _, row in together if isinstance(row, Mapping)]),
+                self._gather(
+                    item,
+                    number,
+                    [row for _, _, row in together if isinstance(row, Mapping)],
+                ),
             )
 
     def _gather(self, item: str, number: int, rows: list[RowOf]) -> RowData:
         questions = [{name: row.get(name) for name in QUESTION} for row in rows]
-        if any(is_blank(question["question_natural_language"]) for question in questions):
-            what, column = "a proposition of the prompt asks nothing", "question_natural_language"
-            return DataError(what, file=self.name, row=number, column=column, fix="write a question")
+        if any(
+            is_blank(question["question_natural_language"]) for question in questions
+        ):
+            what, column = (
+                "a proposition of the prompt asks nothing",
+                "question_natural_language",
+            )
+            return DataError(
+                what, file=self.name, row=number, column=column, fix="write a question"
+            )
         return {"id": item, "prompt": rows[0].get("text"), "questions": questions}
 
     def row_at(self, number: int, offset: int) -> RowData:
@@ -65,6 +83,10 @@ class Gathered(ShardOver):
 
 def item_of(row: RowData) -> str | None:
     """The prompt a proposition belongs to; `None` for a row that is no proposition."""
-    if not isinstance(row, Mapping) or "proposition_id" not in row or "item_id" not in row:
+    if (
+        not isinstance(row, Mapping)
+        or "proposition_id" not in row
+        or "item_id" not in row
+    ):
         return None
     return str(row["item_id"])

@@ -18,7 +18,9 @@ PROMPTS = {"index": "id", "question": "prompt"}
 EDITS = {"index": "key", "question": "instruction"}
 
 
-def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str) -> Table:
+def prompts(
+    tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str
+) -> Table:
     """Rows with nothing but a text to draw."""
     return Table(shows_images=False, tags=tags, aliases={**PROMPTS, **aliases})
 
@@ -27,7 +29,11 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
     """Rows in which a column stands in for one that is not there: `renamed(prompt="text")`."""
 
     def reshape(row: RowOf) -> list[RowOf]:
-        missing = {name: row[other] for name, other in columns.items() if name not in row and other in row}
+        missing = {
+            name: row[other]
+            for name, other in columns.items()
+            if name not in row and other in row
+        }
         return [{**row, **missing}] if missing else [row]
 
     return reshape
@@ -35,7 +41,9 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
 
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
     """Rows with images and what is to become of them."""
-    return Table(shows_images=True, target=target or nothing, aliases={**EDITS, **aliases})
+    return Table(
+        shows_images=True, target=target or nothing, aliases={**EDITS, **aliases}
+    )
 
 
 def nothing(row: RowOf) -> None:
@@ -51,5 +59,9 @@ def target_image(row: RowOf) -> Image:
     if isinstance(cell, bytes):
         return Image(cell)
     if not isinstance(cell, str) or not cell:
-        raise RowFault("the row has no image to compare with", column="target_image", fix="give it as base64")
+        raise RowFault(
+            "the row has no image to compare with",
+            column="target_image",
+            fix="give it as base64",
+        )
     return inline(cell)

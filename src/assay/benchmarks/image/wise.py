@@ -22,20 +22,50 @@ from ...templates import Question
 from ..vision.tables import RowOf, whole_number
 from .rows import prompts, renamed
 
-LEGACY = {"culture": 400, "time": 567, "space": 700, "biology": 800, "physics": 900, "chemistry": 1000}
+LEGACY = {
+    "culture": 400,
+    "time": 567,
+    "space": 700,
+    "biology": 800,
+    "physics": 900,
+    "chemistry": 1000,
+}
 """The highest number of each field's prompts."""
-VERIFIED = {"culture": 400, "time": 520, "space": 640, "biology": 760, "physics": 880, "chemistry": 1000}
+VERIFIED = {
+    "culture": 400,
+    "time": 520,
+    "space": 640,
+    "biology": 760,
+    "physics": 880,
+    "chemistry": 1000,
+}
 
 
 def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
     """The field of knowledge as the tag `category`."""
 
     def tag(row: RowOf) -> dict[str, str]:
-        category = str(row.get("Category") or row.get("category") or row.get("discipline") or "").strip().lower()
+        category = (
+            str(
+                row.get("Category")
+                or row.get("category")
+                or row.get("discipline")
+                or ""
+            )
+            .strip()
+            .lower()
+        )
         if category in last:
             return {"category": category}
         number = whole_number(row.get("prompt_id"))
-        name = next((name for name, highest in last.items() if number is not None and number <= highest), None)
+        name = next(
+            (
+                name
+                for name, highest in last.items()
+                if number is not None and number <= highest
+            ),
+            None,
+        )
         return {} if name is None else {"category": name}
 
     return tag
@@ -43,7 +73,9 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 def explanation_of(sample: Sample) -> str:
     """What the image should show; ULMEvalKit's table spells the column in small letters."""
-    return str(sample["Explanation" if "Explanation" in sample.fields else "explanation"])
+    return str(
+        sample["Explanation" if "Explanation" in sample.fields else "explanation"]
+    )
 
 
 def ask_for_ratings(sample: Sample) -> str:
@@ -81,7 +113,16 @@ wise_verified = Task(
     name="wise_verified",
     dataset=_source(VERIFIED),
     template=Question(),
-    scorers=(Asked("judge", "score", WiseVerified(), ask_for_verdict, name="right", wants="text"),),
+    scorers=(
+        Asked(
+            "judge",
+            "score",
+            WiseVerified(),
+            ask_for_verdict,
+            name="right",
+            wants="text",
+        ),
+    ),
     produces=("image",),
     protocol="wise@verified-v2",
     description="WISE, 2026: a judge's right or wrong (fields and weights as published)",
@@ -92,7 +133,16 @@ wise_verified = Task(
 wise_legacy = wise_verified.but(
     name="wise_legacy",
     dataset=_source(LEGACY),
-    scorers=(Asked("judge", "rating", WiseLegacy(), ask_for_ratings, name="wise_legacy", wants="text"),),
+    scorers=(
+        Asked(
+            "judge",
+            "rating",
+            WiseLegacy(),
+            ask_for_ratings,
+            name="wise_legacy",
+            wants="text",
+        ),
+    ),
     protocol="wise@legacy",
     description="WISE of 2025: WiScore by a judge (fields and weights as published)",
 )

@@ -27,11 +27,15 @@ from .rows import Spoken, source_of
 OPTIONS = GenerateOptions(temperature=0.0, max_tokens=256)
 
 
-def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Task, ...]:
+def chinese_exam(
+    name: str, title: str, citation: str, licence: str
+) -> tuple[Task, ...]:
     """The three tasks of one exam read aloud."""
     task = Task(
         name=name,
-        dataset=source_of(name, "single_choice_zh", Spoken(options=True, tags=("subject",))),
+        dataset=source_of(
+            name, "single_choice_zh", Spoken(options=True, tags=("subject",))
+        ),
         scorers=("single_choice_zh",),
         options=OPTIONS,
         description=f"{title} read aloud: letter, in Chinese",
@@ -39,7 +43,11 @@ def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Ta
         licence=licence,
         data_hint=f"{name}.jsonl with key, audio, query, A, B, C, D, answer",
     )
-    return in_modes(task, heard("请回答这道单选题,说出选项字母。", lists_options=True), "rule as published")
+    return in_modes(
+        task,
+        heard("请回答这道单选题,说出选项字母。", lists_options=True),
+        "rule as published",
+    )
 
 
 spoken_ceval, spoken_ceval_audio_text, spoken_ceval_text = chinese_exam(
@@ -78,7 +86,9 @@ def words_of_option(sample: Sample, output: Output) -> Score:
     if silence := no_answer(output):
         return silence
     right = sample.choices[LETTERS.index(str(sample.target))]
-    return Score(float(names_option(right, output.text, sample.choices)), answer=output.text)
+    return Score(
+        float(names_option(right, output.text, sample.choices)), answer=output.text
+    )
 
 
 def names_option(right: str, text: str, options: Sequence[str]) -> bool:
@@ -94,7 +104,9 @@ def _words(text: str) -> set[str]:
 
 mmau_official = mmau.but(
     name="mmau_official",
-    template=Choices(layout="bullets", instruction="Answer with the text of the correct option only."),
+    template=Choices(
+        layout="bullets", instruction="Answer with the text of the correct option only."
+    ),
     scorers=(words_of_option,),
     protocol="mmau@official",
     description="MMAU: the words of an option (read as published)",
@@ -109,7 +121,12 @@ def voicebench_choices(subset: str, split: str = "test") -> tuple[Task, ...]:
         dataset=source_of(
             name,
             "voicebench_choices",
-            Spoken(target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)),
+            Spoken(
+                target=("reference", "answer"),
+                query=("prompt", "query"),
+                letters="ABCD",
+                tags=("domain",),
+            ),
             hub="hlt-lab/voicebench",
             config=subset,
             split=split,
@@ -121,10 +138,16 @@ def voicebench_choices(subset: str, split: str = "test") -> tuple[Task, ...]:
         licence="Apache 2.0",
         data_hint=f"{name}.jsonl with audio, prompt, reference (a letter)",
     )
-    return in_modes(task, heard("Answer with the letter of the correct option only."), "rows as published")
+    return in_modes(
+        task,
+        heard("Answer with the letter of the correct option only."),
+        "rows as published",
+    )
 
 
-voicebench_openbookqa, voicebench_openbookqa_audio_text, voicebench_openbookqa_text = voicebench_choices("openbookqa")
+voicebench_openbookqa, voicebench_openbookqa_audio_text, voicebench_openbookqa_text = (
+    voicebench_choices("openbookqa")
+)
 voicebench_mmsu, voicebench_mmsu_audio_text, voicebench_mmsu_text = voicebench_choices(
     # The hub's splits of this subset are its twelve fields of knowledge.
     "mmsu",

@@ -55,11 +55,11 @@ def voicebench_open(subset: str, scorer: dict[str, Any]) -> tuple[Task, ...]:
 
 
 RATED: dict[str, Any] = {"name": "judge", "scale": "1-5"}
-voicebench_alpacaeval, voicebench_alpacaeval_audio_text, voicebench_alpacaeval_text = voicebench_open(
-    "alpacaeval", RATED
+voicebench_alpacaeval, voicebench_alpacaeval_audio_text, voicebench_alpacaeval_text = (
+    voicebench_open("alpacaeval", RATED)
 )
-voicebench_commoneval, voicebench_commoneval_audio_text, voicebench_commoneval_text = voicebench_open(
-    "commoneval", RATED
+voicebench_commoneval, voicebench_commoneval_audio_text, voicebench_commoneval_text = (
+    voicebench_open("commoneval", RATED)
 )
 voicebench_sd_qa, voicebench_sd_qa_audio_text, voicebench_sd_qa_text = voicebench_open(
     "sd_qa", {"name": "judge", "scale": "yes-no", "template": "reference"}
@@ -71,7 +71,14 @@ def judged_reply(name: str, title: str, criteria: str) -> tuple[Task, ...]:
     task = Task(
         name=name,
         dataset=source_of(name, "judged_replies", Spoken(tags=("emotion",))),
-        scorers=({"name": "judge", "scale": "0-5", "template": "rubric", "criteria": criteria},),
+        scorers=(
+            {
+                "name": "judge",
+                "scale": "0-5",
+                "template": "rubric",
+                "criteria": criteria,
+            },
+        ),
         summarizers=(ABOVE_60, Rescaled(high=5.0, power=2.0, label="rescaled")),
         options=OPTIONS,
         description=f"{title}: a judge's 0 to 5, share above 3",
@@ -79,7 +86,9 @@ def judged_reply(name: str, title: str, criteria: str) -> tuple[Task, ...]:
         licence="see its data card",
         data_hint=f"{name}.jsonl with key, audio, query, and emotion where it is known",
     )
-    return in_modes(task, heard("Reply as in a conversation."), "scale as published", "-v2")
+    return in_modes(
+        task, heard("Reply as in a conversation."), "scale as published", "-v2"
+    )
 
 
 spoken_humanlike, spoken_humanlike_audio_text, spoken_humanlike_text = judged_reply(

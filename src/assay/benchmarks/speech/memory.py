@@ -18,7 +18,9 @@ ASK = "Answer in one short sentence."
 spoken_memory, spoken_memory_audio_text, spoken_memory_text = in_modes(
     Task(
         name="spoken_memory",
-        dataset=source_of("spoken_memory", "memory", Spoken(target=("answer", "ref"), rounds=True)),
+        dataset=source_of(
+            "spoken_memory", "memory", Spoken(target=("answer", "ref"), rounds=True)
+        ),
         scorers=("exists_match",),
         options=GenerateOptions(temperature=0.0, max_tokens=256),
         description="Memory over two spoken rounds: exists-match",

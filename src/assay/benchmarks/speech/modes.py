@@ -27,7 +27,15 @@ class Heard:
     def __call__(self, sample: Sample) -> Prompt:
         text = str(sample.input)
         if self.lists_options and text:
-            text = "\n".join([text, *(f"{chr(65 + n)}. {option}" for n, option in enumerate(sample.choices))])
+            text = "\n".join(
+                [
+                    text,
+                    *(
+                        f"{chr(65 + n)}. {option}"
+                        for n, option in enumerate(sample.choices)
+                    ),
+                ]
+            )
         audio = sample.media[0] if sample.media else None
         return Prompt((user_turn(self, sample, text, audio),))
 
@@ -63,31 +71,54 @@ class Blind:
         return self.template(replace(sample, media=()))
 
 
-def user_turn(template: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
+def user_turn(
+    template: Heard | HeardRounds, sample: Sample, text: str, audio: Any
+) -> Message:
     """One user turn in the mode that is asked for."""
     if template.mode == TEXT:
         if not text:
             raise TemplateError(
-                "the row has no text of what is said", where=f"sample {sample.id!r}", fix="give a column `query`"
+                "the row has no text of what is said",
+                where=f"sample {sample.id!r}",
+                fix="give a column `query`",
             )
-        return Message("user", (Text(f"{text}\n\n{template.instruction}" if template.instruction else text),))
+        return Message(
+            "user",
+            (
+                Text(
+                    f"{text}\n\n{template.instruction}"
+                    if template.instruction
+                    else text
+                ),
+            ),
+        )
     if not isinstance(audio, Audio):
-        raise TemplateError("the row has no audio", where=f"sample {sample.id!r}", fix="give a column `audio`")
+        raise TemplateError(
+            "the row has no audio",
+            where=f"sample {sample.id!r}",
+            fix="give a column `audio`",
+        )
     parts: tuple[Part, ...] = (audio,)
     if template.mode == BOTH and template.instruction:
         parts = (audio, Text(template.instruction))
     return Message("user", parts)
 
 
-def heard(instruction: str, *modes: str, lists_options: bool = False) -> dict[str, Heard]:
+def heard(
+    instruction: str, *modes: str, lists_options: bool = False
+) -> dict[str, Heard]:
     """The template of each mode, all three if none is named."""
     return {
-        mode: Heard(mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT)
+        mode: Heard(
+            mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT
+        )
         for mode in modes or MODES
     }
 
 
-def in_modes(task: Task, templates: Mapping[str, Any], checked: str, version: str = "") -> tuple[Task, ...]:
+def in_modes(
+    task: Task, templates: Mapping[str, Any], checked: str, version: str = ""
+) -> tuple[Task, ...]:
     """One task for each mode: `webq`, `webq_audio_text`, `webq_text`; the description says which, and what was checked.
 
     A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the protocol ids of a

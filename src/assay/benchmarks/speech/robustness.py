@@ -19,7 +19,9 @@ from .spoken_qa import ASK
 
 _QA = Task(
     name="robust_qa",
-    dataset=source_of("robust_qa", "robustness", Spoken(tags=("family", "level"), cluster="source")),
+    dataset=source_of(
+        "robust_qa", "robustness", Spoken(tags=("family", "level"), cluster="source")
+    ),
     scorers=("exists_match",),
     summarizers=("mean", WorstCase(by="level", within="family")),
     options=GenerateOptions(temperature=0.0, max_tokens=256),
@@ -28,7 +30,9 @@ _QA = Task(
     licence="see its data card",
     data_hint="robust_qa.jsonl with key, audio, query, ref, family, level, source",
 )
-robust_qa, robust_qa_audio_text = in_modes(_QA, heard(ASK, AUDIO, BOTH), "rule as published")
+robust_qa, robust_qa_audio_text = in_modes(
+    _QA, heard(ASK, AUDIO, BOTH), "rule as published"
+)
 
 _ERRORS = {"numerator": ("S", "D", "I"), "denominator": "N"}
 robust_asr, robust_asr_audio_text = in_modes(
@@ -37,12 +41,16 @@ robust_asr, robust_asr_audio_text = in_modes(
         dataset=source_of(
             "robust_asr",
             "robustness_asr",
-            Spoken(target=TRANSCRIPTS, query=(), tags=("family", "level"), cluster="source"),
+            Spoken(
+                target=TRANSCRIPTS, query=(), tags=("family", "level"), cluster="source"
+            ),
         ),
         scorers=(ENGLISH,),
         summarizers=(
             {"name": "pooled", "metric": "wer[whisper-en]", **_ERRORS},
-            WorstCase(by="level", within="family", numerator=("S", "D", "I"), denominator="N"),
+            WorstCase(
+                by="level", within="family", numerator=("S", "D", "I"), denominator="N"
+            ),
         ),
         description="Recognition under noise: WER by level, worst case",
         data_hint="robust_asr.jsonl with key, audio, ref, family, level, source",

@@ -70,7 +70,9 @@ class Spoken:
 def source_of(name: str, mini: str, read: Spoken, **hub: str) -> DataSource:
     """Where the rows of a benchmark lie: in a file or a folder of its name, or on the hub."""
     files = (f"{name}.jsonl", f"{name}.parquet", name)
-    return DataSource(local=files, mini=f"benchmarks/data/speech/{mini}.jsonl", read=read, **hub)
+    return DataSource(
+        local=files, mini=f"benchmarks/data/speech/{mini}.jsonl", read=read, **hub
+    )
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,26 @@ class ToSample:
 
     def __call__(self, row: RowOf) -> Sample:
         read = self.read
-        row = {**row, **{name: row[there] for name, there in read.aliases.items() if there in row}}
+        row = {
+            **row,
+            **{
+                name: row[there] for name, there in read.aliases.items() if there in row
+            },
+        }
         texts, clips = self._rounds(row) if read.rounds else self._single(row)
         if not clips:
-            raise RowFault("the row has no audio", column=AUDIO_COLUMNS[0], fix="give it a path or bytes in `audio`")
+            raise RowFault(
+                "the row has no audio",
+                column=AUDIO_COLUMNS[0],
+                fix="give it a path or bytes in `audio`",
+            )
         options = options_of(row) if read.options else tuple(read.letters)
         if read.options and not options:
-            raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
+            raise RowFault(
+                "the row has no options",
+                column="A",
+                fix="give columns A, B, … or a list in `choices`",
+            )
         answer = first_of(row, read.target)
         if options and answer is not None:
             target: Any = letter_of(answer, options, (), "answer", is_index=False)
@@ -103,13 +118,21 @@ class ToSample:
             choices=options,
             fields={**row, ROUNDS: texts} if read.rounds else row,
             media=clips,
-            tags={name: str(row[name]) for name in read.tags if row.get(name) not in (None, "")},
-            cluster=str(row[read.cluster]) if read.cluster and row.get(read.cluster) is not None else None,
+            tags={
+                name: str(row[name])
+                for name in read.tags
+                if row.get(name) not in (None, "")
+            },
+            cluster=str(row[read.cluster])
+            if read.cluster and row.get(read.cluster) is not None
+            else None,
         )
 
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         query = first_of(row, self.read.query)
-        column = next((name for name in AUDIO_COLUMNS if row.get(name) not in (None, "")), None)
+        column = next(
+            (name for name in AUDIO_COLUMNS if row.get(name) not in (None, "")), None
+        )
         clips = () if column is None else media_of(row, ((column, Audio),), self.folder)
         return [] if query is None else [str(query)], clips
 
@@ -122,10 +145,15 @@ class ToSample:
             columns.append((f"user_audio{number}", Audio))
             number += 1
         if number < 3:
-            raise RowFault("the dialogue has fewer than two rounds", column="user_audio2")
+            raise RowFault(
+                "the dialogue has fewer than two rounds", column="user_audio2"
+            )
         clips = media_of(row, columns, self.folder)
         if clips and len(clips) != len(texts):
-            raise RowFault("some rounds of the dialogue have audio and some have none", column="user_audio1")
+            raise RowFault(
+                "some rounds of the dialogue have audio and some have none",
+                column="user_audio1",
+            )
         return texts, clips
 
 

@@ -16,7 +16,9 @@ from .modes import heard, in_modes
 from .rows import Spoken, source_of
 
 
-def spoken_answers(name: str, title: str, scorer: Any, citation: str, checked: str) -> tuple[Task, ...]:
+def spoken_answers(
+    name: str, title: str, scorer: Any, citation: str, checked: str
+) -> tuple[Task, ...]:
     """The three tasks of one measure of the speech."""
     task = Task(
         name=name,
@@ -33,7 +35,11 @@ def spoken_answers(name: str, title: str, scorer: Any, citation: str, checked: s
 
 
 speech_quality, speech_quality_audio_text, speech_quality_text = spoken_answers(
-    "speech_quality", "Quality of the model's speech: DNSMOS", "dnsmos", "arXiv 2110.01763", "as published"
+    "speech_quality",
+    "Quality of the model's speech: DNSMOS",
+    "dnsmos",
+    "arXiv 2110.01763",
+    "as published",
 )
 speech_text, speech_text_audio_text, speech_text_text = spoken_answers(
     "speech_text",

@@ -17,11 +17,18 @@ from .rows import Spoken, source_of
 ASK = "Answer the question in a few words."
 
 
-def spoken_qa(name: str, title: str, hub: str, citation: str, licence: str) -> tuple[Task, ...]:
+def spoken_qa(
+    name: str, title: str, hub: str, citation: str, licence: str
+) -> tuple[Task, ...]:
     """The three tasks of one set of questions."""
     task = Task(
         name=name,
-        dataset=source_of(name, "spoken_qa", Spoken(aliases={"answer": "Answer", "question": "Questions"}), hub=hub),
+        dataset=source_of(
+            name,
+            "spoken_qa",
+            Spoken(aliases={"answer": "Answer", "question": "Questions"}),
+            hub=hub,
+        ),
         scorers=("exists_match",),
         options=GenerateOptions(temperature=0.0, max_tokens=256),
         description=f"{title}: exists-match",
@@ -33,11 +40,23 @@ def spoken_qa(name: str, title: str, hub: str, citation: str, licence: str) -> t
 
 
 llama_questions, llama_questions_audio_text, llama_questions_text = spoken_qa(
-    "llama_questions", "LLaMA-Questions", "TwinkStart/llama-questions", "arXiv 2305.15255", "see its data card"
+    "llama_questions",
+    "LLaMA-Questions",
+    "TwinkStart/llama-questions",
+    "arXiv 2305.15255",
+    "see its data card",
 )
 spoken_webq, spoken_webq_audio_text, spoken_webq_text = spoken_qa(
-    "spoken_webq", "Spoken WebQuestions", "TwinkStart/speech-web-questions", "EMNLP 2013, 1533-1544", "CC BY 4.0"
+    "spoken_webq",
+    "Spoken WebQuestions",
+    "TwinkStart/speech-web-questions",
+    "EMNLP 2013, 1533-1544",
+    "CC BY 4.0",
 )
 spoken_triviaqa, spoken_triviaqa_audio_text, spoken_triviaqa_text = spoken_qa(
-    "spoken_triviaqa", "Spoken TriviaQA", "TwinkStart/speech-triavia-qa", "arXiv 1705.03551", "Apache 2.0"
+    "spoken_triviaqa",
+    "Spoken TriviaQA",
+    "TwinkStart/speech-triavia-qa",
+    "arXiv 1705.03551",
+    "Apache 2.0",
 )

@@ -23,7 +23,10 @@ def covost(pair: str, language: str, tokenize: str) -> tuple[Task, ...]:
         dataset=source_of(
             name,
             f"translation_{pair[-2:]}",
-            Spoken(target=("ref", "translation", "text", "answer"), query=("query", "sentence")),
+            Spoken(
+                target=("ref", "translation", "text", "answer"),
+                query=("query", "sentence"),
+            ),
             hub="TwinkStart/covost2",
             split=pair,
         ),

@@ -16,7 +16,17 @@ WavLM-large speaker encoder and lets Whisper-large-v3 hear English: give those f
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import Audio, DataSource, GenerateOptions, Message, Prompt, Sample, Task, TemplateError, Text
+from ...core import (
+    Audio,
+    DataSource,
+    GenerateOptions,
+    Message,
+    Prompt,
+    Sample,
+    Task,
+    TemplateError,
+    Text,
+)
 from ...scorers.asked import Asked
 from ...scorers.saved_number import SavedNumber
 from .modes import BOTH, in_modes
@@ -27,19 +37,30 @@ from .rows import Spoken
 class InThisVoice:
     """The recording, then what is to be said like it."""
 
-    instruction: str = "Say the following in the voice of the recording, and nothing else:"
+    instruction: str = (
+        "Say the following in the voice of the recording, and nothing else:"
+    )
 
     def __call__(self, sample: Sample) -> Prompt:
         if not sample.input:
             raise TemplateError(
-                "the row does not say what is to be said", where=f"sample {sample.id!r}", fix="give a column `query`"
+                "the row does not say what is to be said",
+                where=f"sample {sample.id!r}",
+                fix="give a column `query`",
             )
         clips = tuple(medium for medium in sample.media if isinstance(medium, Audio))
-        return Prompt((Message("user", (*clips, Text(f"{self.instruction} {sample.input}"))),))
+        return Prompt(
+            (Message("user", (*clips, Text(f"{self.instruction} {sample.input}"))),)
+        )
 
 
 def in_voice(
-    name: str, title: str, scorer: Any, checked: str, citation: str = "arXiv 2406.02430", version: str = ""
+    name: str,
+    title: str,
+    scorer: Any,
+    checked: str,
+    citation: str = "arXiv 2406.02430",
+    version: str = "",
 ) -> Task:
     """The task of one measure."""
     task = Task(

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...core import DataSource, GenerateOptions, Prompt, Sample, Task, UsageError, as_messages
+from ...core import (
+    DataSource,
+    GenerateOptions,
+    Prompt,
+    Sample,
+    Task,
+    UsageError,
+    as_messages,
+)
 from ...datasets import Samples, open_dataset
 from ...datasets.shards import Row, RowData, ShardOver
 
@@ -23,14 +31,34 @@ MINI = "benchmarks/data/text/bbh"
 STEPS = "A: Let's think step by step."
 DIRECT = "Write only the final answer, on one line. Of lettered options write the letter, as (A)."
 SUBSETS = (
-    "boolean_expressions", "causal_judgement", "date_understanding", "disambiguation_qa", "dyck_languages",
-    "formal_fallacies", "geometric_shapes", "hyperbaton", "logical_deduction_five_objects",
-    "logical_deduction_seven_objects", "logical_deduction_three_objects", "movie_recommendation",
-    "multistep_arithmetic_two", "navigate", "object_counting", "penguins_in_a_table",
-    "reasoning_about_colored_objects", "ruin_names", "salient_translation_error_detection", "snarks",
-    "sports_understanding", "temporal_sequences", "tracking_shuffled_objects_five_objects",
-    "tracking_shuffled_objects_seven_objects", "tracking_shuffled_objects_three_objects", "web_of_lies", "word_sorting",
-)  # fmt: skip
+    "boolean_expressions",
+    "causal_judgement",
+    "date_understanding",
+    "disambiguation_qa",
+    "dyck_languages",
+    "formal_fallacies",
+    "geometric_shapes",
+    "hyperbaton",
+    "logical_deduction_five_objects",
+    "logical_deduction_seven_objects",
+    "logical_deduction_three_objects",
+    "movie_recommendation",
+    "multistep_arithmetic_two",
+    "navigate",
+    "object_counting",
+    "penguins_in_a_table",
+    "reasoning_about_colored_objects",
+    "ruin_names",
+    "salient_translation_error_detection",
+    "snarks",
+    "sports_understanding",
+    "temporal_sequences",
+    "tracking_shuffled_objects_five_objects",
+    "tracking_shuffled_objects_seven_objects",
+    "tracking_shuffled_objects_three_objects",
+    "web_of_lies",
+    "word_sorting",
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +91,12 @@ class SubsetRows(ShardOver):
     def _named(self, row: RowData, number: int) -> RowData:
         if not isinstance(row, Mapping):
             return row
-        return {"id": f"{self.subset}/{number}", "subset": self.subset, "examples": self.examples, **row}
+        return {
+            "id": f"{self.subset}/{number}",
+            "subset": self.subset,
+            "examples": self.examples,
+            **row,
+        }
 
 
 def read_subsets(found: str | Path, *, worked: bool) -> Samples:
@@ -73,21 +106,31 @@ def read_subsets(found: str | Path, *, worked: bool) -> Samples:
         shards = [_subset(file, worked) for file in files]
     elif worked:
         raise UsageError(
-            "the hub copy has no worked examples", where=str(found),
+            "the hub copy has no worked examples",
+            where=str(found),
             fix="--data FOLDER with the official files and their cot-prompts, or task bbh_direct",
         )
     else:
         names = {name: f"hub:{HUB}@{name}#test" for name in SUBSETS}
         shards = [
-            SubsetRows(shard, name) for name, id in names.items() for shard in open_dataset(id).shards
+            SubsetRows(shard, name)
+            for name, id in names.items()
+            for shard in open_dataset(id).shards
         ]
-    return Samples(shards, {"id": "id", "input": "input", "target": "target"}, ("subset",), where="task 'bbh'")
+    return Samples(
+        shards,
+        {"id": "id", "input": "input", "target": "target"},
+        ("subset",),
+        where="task 'bbh'",
+    )
 
 
 def _files(found: Path) -> Sequence[Path]:
     if found.is_file():
         return [found]
-    folder = next((inner for inner in (found / "bbh", found) if any(inner.glob("*.json"))), None)
+    folder = next(
+        (inner for inner in (found / "bbh", found) if any(inner.glob("*.json"))), None
+    )
     if folder is None:
         raise UsageError("no subset files", where=str(found), fix=f"--data: {HINT}")
     return sorted(folder.glob("*.json"))
@@ -105,14 +148,18 @@ def _worked_examples(file: Path) -> str:
         if prompt.is_file():
             return prompt.read_text(encoding="utf-8").rpartition("-----\n")[2].strip()
     raise UsageError(
-        f"no worked examples for {file.stem}", where=str(file),
+        f"no worked examples for {file.stem}",
+        where=str(file),
         fix=f"put cot-prompts/{file.stem}.txt beside it, or run task bbh_direct",
     )
 
 
 def after_examples(sample: Sample) -> Prompt:
     """The worked examples, then the question with its answer begun."""
-    return Prompt(as_messages(f"{sample['examples']}\n\nQ: {sample.input}\n{STEPS}"), details={"shots": "cot-prompts"})
+    return Prompt(
+        as_messages(f"{sample['examples']}\n\nQ: {sample.input}\n{STEPS}"),
+        details={"shots": "cot-prompts"},
+    )
 
 
 def without_steps(sample: Sample) -> str:
@@ -122,11 +169,19 @@ def without_steps(sample: Sample) -> str:
 
 HUB = "lukaemon/bbh"
 HINT = "a folder of NAME.json files, with cot-prompts/NAME.txt"
-_OPTIONS = GenerateOptions(temperature=0.0, max_tokens=1024, stop=("\nQ:", "</s>", "<|im_end|>"))
+_OPTIONS = GenerateOptions(
+    temperature=0.0, max_tokens=1024, stop=("\nQ:", "</s>", "<|im_end|>")
+)
 
 bbh = Task(
     name="bbh",
-    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), mini=MINI, read=partial(read_subsets, worked=True)),
+    dataset=DataSource(
+        hub=HUB,
+        split="test",
+        local=("bbh", "."),
+        mini=MINI,
+        read=partial(read_subsets, worked=True),
+    ),
     template=after_examples,
     scorers=("bbh",),
     options=_OPTIONS,
@@ -140,7 +195,13 @@ bbh = Task(
 
 bbh_direct = bbh.but(
     name="bbh_direct",
-    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), mini=MINI, read=partial(read_subsets, worked=False)),
+    dataset=DataSource(
+        hub=HUB,
+        split="test",
+        local=("bbh", "."),
+        mini=MINI,
+        read=partial(read_subsets, worked=False),
+    ),
     template=without_steps,
     scorers=({"name": "bbh", "answer": "first_line"},),
     options=_OPTIONS.set(max_tokens=64),

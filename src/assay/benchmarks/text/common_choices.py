@@ -32,7 +32,9 @@ def labelled(row: Mapping[str, Any]) -> Sample:
     labels = [str(label) for label in options["label"]]
     answer = str(row["answerKey"])
     if answer not in labels:
-        raise DataError(f"answerKey {answer!r} is none of the labels {', '.join(labels)}")
+        raise DataError(
+            f"answerKey {answer!r} is none of the labels {', '.join(labels)}"
+        )
     question = row.get("question", row.get("question_stem"))
     return _sample(row.get("id"), question, options["text"], labels.index(answer))
 
@@ -44,21 +46,32 @@ def ending(row: Mapping[str, Any]) -> Sample:
 
 def solution(row: Mapping[str, Any]) -> Sample:
     """A PIQA row: a goal and two ways to reach it."""
-    return _sample(row.get("id"), str(row["goal"]), (row["sol1"], row["sol2"]), int(row["label"]))
+    return _sample(
+        row.get("id"), str(row["goal"]), (row["sol1"], row["sol2"]), int(row["label"])
+    )
 
 
 def _sample(name: Any, question: Any, options: Any, right: int) -> Sample:
     texts = tuple(str(option) for option in options)
     if not 0 <= right < len(texts):
         raise DataError(f"the answer is option {right} and there are {len(texts)}")
-    return Sample(id="" if name is None else str(name), input=str(question), choices=texts, target=LETTERS[right])
+    return Sample(
+        id="" if name is None else str(name),
+        input=str(question),
+        choices=texts,
+        target=LETTERS[right],
+    )
 
 
-def _texts(answer_prefix: str = "Answer:", question_prefix: str = "Question: ") -> Measure:
+def _texts(
+    answer_prefix: str = "Answer:", question_prefix: str = "Question: "
+) -> Measure:
     """The options' texts weighed after the question alone."""
     return Measure(
         "text_likelihood",
-        template=ChoiceLikelihood("text", question_prefix=question_prefix, answer_prefix=answer_prefix),
+        template=ChoiceLikelihood(
+            "text", question_prefix=question_prefix, answer_prefix=answer_prefix
+        ),
         scorers=({"name": "choice_likelihood", "continuation": "text"},),
         needs=frozenset({"likelihood"}),
     )
@@ -73,7 +86,9 @@ LETTERS_WEIGHED = Measure(
 """The letters after "Question: … Answer:", as the numbers of MMLU are published."""
 
 
-def _task(name: str, hub: str, likelihood: Measure, config: str | None = None, **more: Any) -> Task:
+def _task(
+    name: str, hub: str, likelihood: Measure, config: str | None = None, **more: Any
+) -> Task:
     split = more.pop("split", "test")
     mini = more.pop("mini", name)
     task = Task(
@@ -82,7 +97,11 @@ def _task(name: str, hub: str, likelihood: Measure, config: str | None = None, *
             hub=hub,
             config=config,
             split=split,
-            local=(f"{name}/{split}.jsonl", f"{name}.jsonl", f"{name}/{split}-00000-of-00001.parquet"),
+            local=(
+                f"{name}/{split}.jsonl",
+                f"{name}.jsonl",
+                f"{name}/{split}-00000-of-00001.parquet",
+            ),
             mini=f"{FOLDER}/{mini}.jsonl",
         ),
         template=Choices(layout="lines"),

@@ -28,12 +28,18 @@ gsm8k = Task(
         hub=HUB,
         config="main",
         split="test",
-        local=("gsm8k/test.jsonl", "gsm8k/main/test-00000-of-00001.parquet", "main/test-00000-of-00001.parquet"),
+        local=(
+            "gsm8k/test.jsonl",
+            "gsm8k/main/test-00000-of-00001.parquet",
+            "main/test-00000-of-00001.parquet",
+        ),
         mini=MINI,
     ),
     template=as_question,
     scorers=("gsm8k",),
-    options=GenerateOptions(temperature=0.0, max_tokens=512, stop=("Question:", "</s>", "<|im_end|>")),
+    options=GenerateOptions(
+        temperature=0.0, max_tokens=512, stop=("Question:", "</s>", "<|im_end|>")
+    ),
     fewshot=Fewshot(
         num=5,
         source=DataSource(

@@ -24,7 +24,9 @@ QUESTION = (
 
 def as_question(sample: Sample) -> Prompt:
     """The function to be completed, as a question."""
-    return Prompt((Message.of("user", QUESTION.format(prompt=str(sample.input).rstrip())),))
+    return Prompt(
+        (Message.of("user", QUESTION.format(prompt=str(sample.input).rstrip())),)
+    )
 
 
 humaneval_generate = Task(
@@ -66,7 +68,11 @@ humaneval_plus = humaneval.but(
     dataset=DataSource(
         hub="evalplus/humanevalplus",
         split="test",
-        local=("humaneval_plus/HumanEvalPlus.jsonl.gz", "humaneval_plus/HumanEvalPlus.jsonl", "HumanEvalPlus.jsonl.gz"),
+        local=(
+            "humaneval_plus/HumanEvalPlus.jsonl.gz",
+            "humaneval_plus/HumanEvalPlus.jsonl",
+            "HumanEvalPlus.jsonl.gz",
+        ),
         mini="benchmarks/data/text/humaneval_plus.jsonl",
     ),
     scorers=("evalplus",),

@@ -19,7 +19,11 @@ lambada = Task(
         hub="EleutherAI/lambada_openai",
         config="default",
         split="test",
-        local=("lambada/test.jsonl", "lambada/lambada_test.jsonl", "lambada/lambada_test_en.jsonl"),
+        local=(
+            "lambada/test.jsonl",
+            "lambada/lambada_test.jsonl",
+            "lambada/lambada_test_en.jsonl",
+        ),
         mini="benchmarks/data/text/lambada.jsonl",
     ),
     columns={"input": "text"},

@@ -17,14 +17,17 @@ from typing import Any
 
 from ...core import DataSource, Fewshot, GenerateOptions, Message, Prompt, Sample, Task
 
-TASK = (
-    "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}"
-)
+TASK = "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}"
 SHOWN = ("2", "3", "4")
 """The ids of the paper's examples."""
 _HUB = "google-research-datasets/mbpp"
 _MINI = "benchmarks/data/text/mbpp.jsonl"
-_RUNS = {"name": "runs", "column": "test_list", "setup_column": "test_setup_code", "until": "[DONE]"}
+_RUNS = {
+    "name": "runs",
+    "column": "test_list",
+    "setup_column": "test_setup_code",
+    "until": "[DONE]",
+}
 
 
 def _task(sample: Sample) -> str:
@@ -46,10 +49,19 @@ class AsPublished:
 
 def as_question(sample: Sample) -> Prompt:
     """The task with its tests, as a question."""
-    return Prompt((Message.of("user", f"{_task(sample)}\n\nAnswer with the code alone, in one ```python block."),))
+    return Prompt(
+        (
+            Message.of(
+                "user",
+                f"{_task(sample)}\n\nAnswer with the code alone, in one ```python block.",
+            ),
+        )
+    )
 
 
-def pick_published(sample: Sample, pool: Sequence[Sample], num: int, rng: Any) -> list[Sample]:
+def pick_published(
+    sample: Sample, pool: Sequence[Sample], num: int, rng: Any
+) -> list[Sample]:
     """The paper's examples, else the first of the data that are not the question."""
     others = [one for one in pool if one.id != sample.id]
     published = [one for one in others if one.id in SHOWN]
@@ -59,7 +71,11 @@ def pick_published(sample: Sample, pool: Sequence[Sample], num: int, rng: Any) -
 mbpp = Task(
     name="mbpp",
     dataset=DataSource(
-        hub=_HUB, config="full", split="test", local=("mbpp/test.jsonl", "mbpp/mbpp.jsonl"), mini=_MINI
+        hub=_HUB,
+        config="full",
+        split="test",
+        local=("mbpp/test.jsonl", "mbpp/mbpp.jsonl"),
+        mini=_MINI,
     ),
     columns={"id": "task_id", "input": "text", "target": "code"},
     template=AsPublished(),

@@ -13,7 +13,16 @@ question the first five of `validation` of its subject, with their worked answer
 
 from dataclasses import dataclass
 
-from ...core import DataSource, Fewshot, GenerateOptions, Message, Prompt, Sample, Task, Text
+from ...core import (
+    DataSource,
+    Fewshot,
+    GenerateOptions,
+    Message,
+    Prompt,
+    Sample,
+    Task,
+    Text,
+)
 from ...templates import LAYOUTS, Choices
 from ...templates.choices import labels_for
 from ...templates.jinja import LETTERS
@@ -35,12 +44,22 @@ class StepByStep:
             ' finish your answer with "the answer is (X)" where X is the correct letter choice.'
         )
         options = LAYOUTS["lines"](labels_for(sample, LETTERS), sample.choices)
-        question = f"Question:\n{question_text(sample)}\nOptions:\n{options}\nAnswer: {STEPS}"
-        return Prompt((Message("system", (Text(head),)), Message("user", (Text(question),))))
+        question = (
+            f"Question:\n{question_text(sample)}\nOptions:\n{options}\nAnswer: {STEPS}"
+        )
+        return Prompt(
+            (Message("system", (Text(head),)), Message("user", (Text(question),)))
+        )
 
     def solution(self, sample: Sample) -> str:
         """The worked answer of the row; where it has none, the answer in the wanted form."""
-        worked = str(sample.fields.get("cot_content") or "").removeprefix("A:").strip().removeprefix(STEPS).strip()
+        worked = (
+            str(sample.fields.get("cot_content") or "")
+            .removeprefix("A:")
+            .strip()
+            .removeprefix(STEPS)
+            .strip()
+        )
         return worked or f"The answer is ({sample.target})."
 
 
@@ -77,7 +96,7 @@ mmlu_pro_cot = mmlu_pro.but(
     measures=(),
     options=mmlu_pro.options.set(max_tokens=2048, stop=("Question:",)),
     protocol="mmlu_pro@cot-0shot",
-    description="MMLU-Pro with steps before \"the answer is (X)\", no examples",
+    description='MMLU-Pro with steps before "the answer is (X)", no examples',
 )
 
 mmlu_pro_cot_5shot = mmlu_pro_cot.but(

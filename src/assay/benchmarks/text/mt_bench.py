@@ -22,16 +22,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core import DataSource, GenerateOptions, Prompt, Sample, Task, UsageError, as_messages
+from ...core import (
+    DataSource,
+    GenerateOptions,
+    Prompt,
+    Sample,
+    Task,
+    UsageError,
+    as_messages,
+)
 from ...datasets import Samples, open_dataset
 from ...datasets.faults import RowFault
 
 MINI = "benchmarks/data/text/mt_bench"
 HINT = "question.jsonl with question_id, category and turns; reference answers and judge_prompts.jsonl beside it"
 TEMPERATURES = {
-    "writing": 0.7, "roleplay": 0.7, "extraction": 0.0, "math": 0.0, "coding": 0.0, "reasoning": 0.0, "stem": 0.1,
+    "writing": 0.7,
+    "roleplay": 0.7,
+    "extraction": 0.0,
+    "math": 0.0,
+    "coding": 0.0,
+    "reasoning": 0.0,
+    "stem": 0.1,
     "humanities": 0.1,
-}  # fmt: skip
+}
 DEFAULT_TEMPERATURE = 0.7
 WITH_REFERENCE = ("math", "reasoning", "coding")
 """Categories whose answers are held against a reference."""
@@ -51,18 +65,37 @@ class ToSample:
     wording: Mapping[str, Mapping[str, str]] | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
-        id, category = str(row.get("question_id", row.get("prompt_id", ""))), str(row.get("category", ""))
+        id, category = (
+            str(row.get("question_id", row.get("prompt_id", ""))),
+            str(row.get("category", "")),
+        )
         turns = row.get("turns", row.get("prompt"))
-        if not isinstance(turns, (list, tuple)) or not turns or not all(isinstance(turn, str) for turn in turns):
-            raise RowFault("expected a list of turns", column="turns", got=turns, fix='write ["first", "second"]')
+        if (
+            not isinstance(turns, (list, tuple))
+            or not turns
+            or not all(isinstance(turn, str) for turn in turns)
+        ):
+            raise RowFault(
+                "expected a list of turns",
+                column="turns",
+                got=turns,
+                fix='write ["first", "second"]',
+            )
         references = self.references.get(id) or row.get("reference") or ()
         # In other categories the published judge sees none, even where the file has one.
         texts = [str(text) for text in references] if category in WITH_REFERENCE else []
         fields = {**row, "references": texts}
         if self.wording is not None:
-            fields["judge_prompts"] = [self.wording[name] for name in _WORDING[bool(texts)]]
+            fields["judge_prompts"] = [
+                self.wording[name] for name in _WORDING[bool(texts)]
+            ]
         return Sample(
-            id, turns[0], tuple(texts) or None, fields=fields, tags={"category": category}, turns=tuple(turns[1:])
+            id,
+            turns[0],
+            tuple(texts) or None,
+            fields=fields,
+            tags={"category": category},
+            turns=tuple(turns[1:]),
         )
 
 
@@ -70,28 +103,49 @@ def read_dialogues(found: str | Path, *, published: bool) -> Samples:
     """The dialogues of a file, a folder or the hub; `published` demands the published prompts of the judge."""
     if str(found).startswith(("hub:", "hf://")):
         if published:
-            raise UsageError("the hub copy has no judge_prompts.jsonl", where=str(found), fix=f"--data: {HINT}")
-        return Samples(open_dataset(found).shards, to_sample=ToSample({}), where=str(found))
+            raise UsageError(
+                "the hub copy has no judge_prompts.jsonl",
+                where=str(found),
+                fix=f"--data: {HINT}",
+            )
+        return Samples(
+            open_dataset(found).shards, to_sample=ToSample({}), where=str(found)
+        )
     file = Path(found) / "question.jsonl" if Path(found).is_dir() else Path(found)
     wording = _wording(file.parent / "judge_prompts.jsonl") if published else None
-    beside = next((file.parent / name for name in _REFERENCES if (file.parent / name).is_file()), None)
-    references = {} if beside is None else {
-        str(line["question_id"]): line["choices"][0]["turns"] for line in _lines(beside)
-    }  # fmt: skip
-    return Samples(open_dataset(file).shards, to_sample=ToSample(references, wording), where=str(file))
+    beside = next(
+        (file.parent / name for name in _REFERENCES if (file.parent / name).is_file()),
+        None,
+    )
+    references = (
+        {}
+        if beside is None
+        else {
+            str(line["question_id"]): line["choices"][0]["turns"]
+            for line in _lines(beside)
+        }
+    )
+    return Samples(
+        open_dataset(file).shards,
+        to_sample=ToSample(references, wording),
+        where=str(file),
+    )
 
 
 def _wording(file: Path) -> dict[str, Mapping[str, str]]:
     prompts: dict[str, Mapping[str, str]] = {}
     if file.is_file():
         prompts.update((str(line["name"]), line) for line in _lines(file))
-    missing = [name for names in _WORDING.values() for name in names if name not in prompts]
+    missing = [
+        name for names in _WORDING.values() for name in names if name not in prompts
+    ]
     if missing:
         what = f"has no prompt {missing[0]!r}" if prompts else "is missing"
         raise UsageError(
-            f"judge_prompts.jsonl {what}", where=str(file.parent),
+            f"judge_prompts.jsonl {what}",
+            where=str(file.parent),
             fix="take it from the published data, or run mt_bench, which asks the judge in assay's words",
-        )  # fmt: skip
+        )
     return prompts
 
 
@@ -101,20 +155,27 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
             if line.strip():
                 yield json.loads(line)
         except ValueError as error:
-            raise UsageError(f"not valid JSON: {error}", where=f"{file}:{number}") from error
+            raise UsageError(
+                f"not valid JSON: {error}", where=f"{file}:{number}"
+            ) from error
 
 
 def first_turn(sample: Sample) -> Prompt:
     """The first turn, at the temperature of its category."""
     temperature = TEMPERATURES.get(sample.tags.get("category", ""), DEFAULT_TEMPERATURE)
-    return Prompt(as_messages(sample.input), options=GenerateOptions(temperature=temperature))
+    return Prompt(
+        as_messages(sample.input), options=GenerateOptions(temperature=temperature)
+    )
 
 
 def _source(*, published: bool) -> DataSource:
     return DataSource(
-        hub="HuggingFaceH4/mt_bench_prompts", split="train", local=("mt_bench/question.jsonl",), mini=MINI,
+        hub="HuggingFaceH4/mt_bench_prompts",
+        split="train",
+        local=("mt_bench/question.jsonl",),
+        mini=MINI,
         read=partial(read_dialogues, published=published),
-    )  # fmt: skip
+    )
 
 
 mt_bench = Task(

@@ -19,7 +19,9 @@ ASK = "Describe this picture in one sentence. Write the description alone."
 coco_caption = Task(
     name="coco_caption",
     dataset=DataSource(
-        local=("COCO_VAL.tsv",), mini="benchmarks/data/vision/captions.tsv", read=Table(question=ASK)
+        local=("COCO_VAL.tsv",),
+        mini="benchmarks/data/vision/captions.tsv",
+        read=Table(question=ASK),
     ),
     template=Question(),
     scorers=("caption",),

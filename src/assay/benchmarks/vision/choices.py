@@ -19,7 +19,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import DataSource, GenerateOptions, Message, Part, Prompt, Sample, Task, TemplateError, Text
+from ...core import (
+    DataSource,
+    GenerateOptions,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    Task,
+    TemplateError,
+    Text,
+)
 from ...datasets.choices import LETTERS
 from ...datasets.tsv_images import is_blank
 from ...templates import Question
@@ -39,7 +49,11 @@ class Interleaved:
 
     def __call__(self, sample: Sample) -> Prompt:
         # An open question is asked as it stands.
-        text = SELECT(sample).messages[-1].text if sample.choices else question_text(sample)
+        text = (
+            SELECT(sample).messages[-1].text
+            if sample.choices
+            else question_text(sample)
+        )
         pieces = _MARKER.split(text)
         placed = {int(number) for number in pieces[1::2]}
         if placed and max(placed) > len(sample.media):
@@ -47,7 +61,9 @@ class Interleaved:
                 f"the question shows <image {max(placed)}> of {len(sample.media)} images",
                 where=f"sample {sample.id!r}",
             )
-        parts: list[Part] = [m for number, m in enumerate(sample.media, 1) if number not in placed]  # type: ignore[misc]
+        parts: list[Part] = [
+            m for number, m in enumerate(sample.media, 1) if number not in placed
+        ]  # type: ignore[misc]
         for place, piece in enumerate(pieces):
             if place % 2:
                 parts.append(sample.media[int(piece) - 1])  # type: ignore[arg-type]
@@ -60,7 +76,11 @@ def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
     """Leaves the rows of one split; a table that names none is taken whole."""
 
     def rows(row: RowOf) -> Sequence[RowOf]:
-        return [row] if is_blank(row.get("split")) or str(row["split"]).lower() in names else []
+        return (
+            [row]
+            if is_blank(row.get("split")) or str(row["split"]).lower() in names
+            else []
+        )
 
     return rows
 
@@ -69,13 +89,21 @@ def as_asked(row: RowOf) -> Sequence[RowOf]:
     """The row; a free-form question has no options, whatever stands in their columns."""
     if row.get("question_type") != "free_form":
         return [row]
-    return [{name: cell for name, cell in row.items() if name not in (*LETTERS, "choices")}]
+    return [
+        {name: cell for name, cell in row.items() if name not in (*LETTERS, "choices")}
+    ]
 
 
 def wanted(row: RowOf) -> Any:
     """The letter of an option, or the answer as it is written: `[20, 30]` is one answer, not two."""
     options = options_of(row)
-    return answer_of(row, options) if options else None if is_blank(row.get("answer")) else str(row["answer"])
+    return (
+        answer_of(row, options)
+        if options
+        else None
+        if is_blank(row.get("answer"))
+        else str(row["answer"])
+    )
 
 
 FORMS = {
@@ -92,9 +120,14 @@ def published_or_ours(sample: Sample) -> Prompt:
         return Prompt((turn("user", sample, text),))
     if sample.choices:
         return SELECT(sample)
-    form = FORMS.get(str(sample.fields.get("answer_type")), "End with the answer in a word or a phrase.")
+    form = FORMS.get(
+        str(sample.fields.get("answer_type")),
+        "End with the answer in a word or a phrase.",
+    )
     places = int(float(str(sample.fields.get("precision") or 2)))
-    return Prompt((turn("user", sample, f"{text}\n{form.replace('{places}', str(places))}"),))
+    return Prompt(
+        (turn("user", sample, f"{text}\n{form.replace('{places}', str(places))}"),)
+    )
 
 
 def select_or_ask(sample: Sample) -> Prompt:
@@ -105,7 +138,9 @@ def select_or_ask(sample: Sample) -> Prompt:
 def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
     return Task(
         name=name,
-        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI, read=Table(options="all")),
+        dataset=DataSource(
+            local=(f"{file}.tsv",), mini=MINI, read=Table(options="all")
+        ),
         template=SELECT,
         scorers=("choice",),
         options=GenerateOptions(temperature=0.0, max_tokens=64),
@@ -118,13 +153,39 @@ def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
     )
 
 
-seedbench_img = _task("seedbench_img", "SEEDBench_IMG", "SEED-Bench, images", "arXiv 2307.16125", "CC BY-NC 4.0")
-ai2d = _task("ai2d", "AI2D_TEST", "AI2D, diagrams of school science", "arXiv 1603.07396", "CC BY-SA 4.0")
-scienceqa = _task("scienceqa", "ScienceQA_TEST", "ScienceQA with images", "arXiv 2209.09513", "CC BY-NC-SA 4.0")
-realworldqa = _task("realworldqa", "RealWorldQA", "RealWorldQA, photographs", "xAI 2024", "CC BY-ND 4.0")
-_mmstar = _task("mmstar", "MMStar", "MMStar, needs the image", "arXiv 2403.20330", "research use")
-_mmmu = _task("mmmu", "MMMU_DEV_VAL", "MMMU, college subjects", "arXiv 2311.16502", "Apache-2.0")
-_mathvista = _task("mathvista", "MathVista_MINI", "MathVista mini", "arXiv 2310.02255", "CC BY-SA 4.0")
+seedbench_img = _task(
+    "seedbench_img",
+    "SEEDBench_IMG",
+    "SEED-Bench, images",
+    "arXiv 2307.16125",
+    "CC BY-NC 4.0",
+)
+ai2d = _task(
+    "ai2d",
+    "AI2D_TEST",
+    "AI2D, diagrams of school science",
+    "arXiv 1603.07396",
+    "CC BY-SA 4.0",
+)
+scienceqa = _task(
+    "scienceqa",
+    "ScienceQA_TEST",
+    "ScienceQA with images",
+    "arXiv 2209.09513",
+    "CC BY-NC-SA 4.0",
+)
+realworldqa = _task(
+    "realworldqa", "RealWorldQA", "RealWorldQA, photographs", "xAI 2024", "CC BY-ND 4.0"
+)
+_mmstar = _task(
+    "mmstar", "MMStar", "MMStar, needs the image", "arXiv 2403.20330", "research use"
+)
+_mmmu = _task(
+    "mmmu", "MMMU_DEV_VAL", "MMMU, college subjects", "arXiv 2311.16502", "Apache-2.0"
+)
+_mathvista = _task(
+    "mathvista", "MathVista_MINI", "MathVista mini", "arXiv 2310.02255", "CC BY-SA 4.0"
+)
 
 
 def _mmmu_split(*names: str) -> DataSource:
@@ -150,7 +211,11 @@ mmmu_dev = mmmu.but(
 )
 mmstar = _mmstar.but(
     dataset=DataSource(
-        hub="Lin-Chen/MMStar", split="val", local=("MMStar.tsv",), mini=MINI, read=Table(options="some")
+        hub="Lin-Chen/MMStar",
+        split="val",
+        local=("MMStar.tsv",),
+        mini=MINI,
+        read=Table(options="some"),
     ),
     template=select_or_ask,
     scorers=({"name": "choice", "letters": "ABCD"},),

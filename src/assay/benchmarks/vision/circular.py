@@ -49,9 +49,16 @@ def first_rotation(row: Mapping[str, Any]) -> str | None:
 
 def option_read(sample: Sample, output: Output) -> Score:
     """1 if the answer takes one of the options, right or wrong: for questions whose answers are not public."""
-    found = extract_choice(output.text, dict(zip(LETTERS, sample.choices, strict=False)))
+    found = extract_choice(
+        output.text, dict(zip(LETTERS, sample.choices, strict=False))
+    )
     outcome = Outcome.SCORED if found.answer else Outcome(found.outcome)
-    return Score(float(found.answer is not None), outcome, answer=found.answer, details={"rule": found.rule})
+    return Score(
+        float(found.answer is not None),
+        outcome,
+        answer=found.answer,
+        details={"rule": found.rule},
+    )
 
 
 def _task(name: str, file: str, what: str) -> Task:
@@ -60,11 +67,18 @@ def _task(name: str, file: str, what: str) -> Task:
         dataset=DataSource(
             local=(f"{file}.tsv",),
             mini="benchmarks/data/vision/circular.tsv",
-            read=Table(options="all", group=question_group, cluster=question_group, lender=first_rotation),
+            read=Table(
+                options="all",
+                group=question_group,
+                cluster=question_group,
+                lender=first_rotation,
+            ),
         ),
         template=SELECT,
         scorers=("choice",),
-        summarizers=({"name": "grouped", "label": "circular", "expected_size": "options"},),
+        summarizers=(
+            {"name": "grouped", "label": "circular", "expected_size": "options"},
+        ),
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@circular",
         needs=frozenset({"image"}),
@@ -86,10 +100,22 @@ def _submission(task: Task, what: str) -> Task:
 
 mmbench_dev_en = _task("mmbench_dev_en", "MMBench_DEV_EN", "MMBench dev, English")
 mmbench_dev_cn = _task("mmbench_dev_cn", "MMBench_DEV_CN", "MMBench dev, Chinese")
-mmbench_dev_en_v11 = _task("mmbench_dev_en_v11", "MMBench_DEV_EN_V11", "MMBench 1.1 dev, English")
-mmbench_dev_cn_v11 = _task("mmbench_dev_cn_v11", "MMBench_DEV_CN_V11", "MMBench 1.1 dev, Chinese")
-mmbench_test_en = _submission(_task("mmbench_test_en", "MMBench_TEST_EN", ""), "MMBench test, English")
-mmbench_test_cn = _submission(_task("mmbench_test_cn", "MMBench_TEST_CN", ""), "MMBench test, Chinese")
-mmbench_test_en_v11 = _submission(_task("mmbench_test_en_v11", "MMBench_TEST_EN_V11", ""), "MMBench 1.1 test, English")
-mmbench_test_cn_v11 = _submission(_task("mmbench_test_cn_v11", "MMBench_TEST_CN_V11", ""), "MMBench 1.1 test, Chinese")
+mmbench_dev_en_v11 = _task(
+    "mmbench_dev_en_v11", "MMBench_DEV_EN_V11", "MMBench 1.1 dev, English"
+)
+mmbench_dev_cn_v11 = _task(
+    "mmbench_dev_cn_v11", "MMBench_DEV_CN_V11", "MMBench 1.1 dev, Chinese"
+)
+mmbench_test_en = _submission(
+    _task("mmbench_test_en", "MMBench_TEST_EN", ""), "MMBench test, English"
+)
+mmbench_test_cn = _submission(
+    _task("mmbench_test_cn", "MMBench_TEST_CN", ""), "MMBench test, Chinese"
+)
+mmbench_test_en_v11 = _submission(
+    _task("mmbench_test_en_v11", "MMBench_TEST_EN_V11", ""), "MMBench 1.1 test, English"
+)
+mmbench_test_cn_v11 = _submission(
+    _task("mmbench_test_cn_v11", "MMBench_TEST_CN_V11", ""), "MMBench 1.1 test, Chinese"
+)
 ccbench = _task("ccbench", "CCBench", "CCBench, Chinese culture")

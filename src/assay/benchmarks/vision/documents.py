@@ -19,10 +19,14 @@ MINI = "benchmarks/data/vision/{}.tsv"
 """A set of its own for each, since each has columns of its own."""
 
 
-def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: str) -> Task:
+def _task(
+    name: str, file: str, what: str, scorer: str, citation: str, licence: str
+) -> Task:
     return Task(
         name=name,
-        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI.format(name), read=Table(cluster=image_of)),
+        dataset=DataSource(
+            local=(f"{file}.tsv",), mini=MINI.format(name), read=Table(cluster=image_of)
+        ),
         template=short_answer,
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=64),
@@ -35,10 +39,38 @@ def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: 
     )
 
 
-chartqa = _task("chartqa", "ChartQA_TEST", "ChartQA, within 5 %", "relaxed_accuracy", "arXiv 2203.10244", "GPL-3.0")
-docvqa = _task("docvqa", "DocVQA_VAL", "DocVQA val, ANLS", "anls", "arXiv 2007.00398", "research use")
-infovqa = _task("infovqa", "InfoVQA_VAL", "InfographicVQA val, ANLS", "anls", "arXiv 2104.12756", "research use")
-_ocrbench = _task("ocrbench", "OCRBench", "OCRBench, five kinds of reading", "ocrbench", "arXiv 2305.07895", "MIT")
+chartqa = _task(
+    "chartqa",
+    "ChartQA_TEST",
+    "ChartQA, within 5 %",
+    "relaxed_accuracy",
+    "arXiv 2203.10244",
+    "GPL-3.0",
+)
+docvqa = _task(
+    "docvqa",
+    "DocVQA_VAL",
+    "DocVQA val, ANLS",
+    "anls",
+    "arXiv 2007.00398",
+    "research use",
+)
+infovqa = _task(
+    "infovqa",
+    "InfoVQA_VAL",
+    "InfographicVQA val, ANLS",
+    "anls",
+    "arXiv 2104.12756",
+    "research use",
+)
+_ocrbench = _task(
+    "ocrbench",
+    "OCRBench",
+    "OCRBench, five kinds of reading",
+    "ocrbench",
+    "arXiv 2305.07895",
+    "MIT",
+)
 ocrbench = _ocrbench.but(
     dataset=DataSource(
         hub="echo840/OCRBench",

@@ -59,7 +59,9 @@ def complexity_of(row: Mapping[str, Any]) -> Mapping[str, str]:
 
 core_mm_official = core_mm.but(
     name="core_mm_official",
-    dataset=DataSource(local=("CORE_MM.tsv",), mini=MINI, read=Table(tags=complexity_of)),
+    dataset=DataSource(
+        local=("CORE_MM.tsv",), mini=MINI, read=Table(tags=complexity_of)
+    ),
     scorers=(MmVet(),),
     summarizers=("core_mm",),
     protocol="core_mm@official",

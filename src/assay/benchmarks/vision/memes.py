@@ -15,11 +15,27 @@ Published numbers are on `dev_seen` or `test_seen`; say which with `--split`.
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import DataSource, GenerateOptions, Message, Part, Prompt, Sample, Task, Text
+from ...core import (
+    DataSource,
+    GenerateOptions,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    Task,
+    Text,
+)
 from ...datasets.faults import RowFault
 from .tables import Table
 
-ANSWERS = {"0": "no", "1": "yes", "not-hateful": "no", "hateful": "yes", "no": "no", "yes": "yes"}
+ANSWERS = {
+    "0": "no",
+    "1": "yes",
+    "not-hateful": "no",
+    "hateful": "yes",
+    "no": "no",
+    "yes": "yes",
+}
 
 
 def verdict_of(row: Mapping[str, Any]) -> str | None:
@@ -29,7 +45,9 @@ def verdict_of(row: Mapping[str, Any]) -> str | None:
         return None
     answer = ANSWERS.get(str(label).strip().lower())
     if answer is None:
-        raise RowFault("neither hateful nor not", column="label", got=label, fix="0 or 1")
+        raise RowFault(
+            "neither hateful nor not", column="label", got=label, fix="0 or 1"
+        )
     return answer
 
 
@@ -44,7 +62,12 @@ def ask(sample: Sample) -> Prompt:
 hateful_memes = Task(
     name="hateful_memes",
     dataset=DataSource(
-        local=("dev_seen.jsonl", "dev.jsonl", "hateful_memes.jsonl", "hateful_memes.tsv"),
+        local=(
+            "dev_seen.jsonl",
+            "dev.jsonl",
+            "hateful_memes.jsonl",
+            "hateful_memes.tsv",
+        ),
         mini="benchmarks/data/vision/memes.tsv",
         read=Table(
             target=verdict_of,

@@ -36,7 +36,9 @@ def box_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     box = as_box(row.get("bbox"))
     if box is None:
         fix = "write [left, top, width, height]"
-        raise RowFault("no box of four numbers", column="bbox", got=row.get("bbox"), fix=fix)
+        raise RowFault(
+            "no box of four numbers", column="bbox", got=row.get("bbox"), fix=fix
+        )
     return box
 
 
@@ -61,5 +63,7 @@ def _task(name: str, file: str, what: str) -> Task:
 
 
 refcoco = _task("refcoco", "RefCOCO_VAL", "RefCOCO val")
-refcoco_plus = _task("refcoco_plus", "RefCOCOplus_VAL", "RefCOCO+ val, no words of place")
+refcoco_plus = _task(
+    "refcoco_plus", "RefCOCOplus_VAL", "RefCOCO+ val, no words of place"
+)
 refcocog = _task("refcocog", "RefCOCOg_VAL", "RefCOCOg val, longer phrases")

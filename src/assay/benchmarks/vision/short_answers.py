@@ -25,7 +25,9 @@ HINT = "a TSV with index, image, question, answer (a list literal, one entry for
 
 def short_answer(sample: Sample) -> Prompt:
     """The image, the question, and the request for a word or phrase."""
-    text = f"{question_text(sample)}\nAnswer the question using a single word or phrase."
+    text = (
+        f"{question_text(sample)}\nAnswer the question using a single word or phrase."
+    )
     return Prompt((turn("user", sample, text),))
 
 
@@ -33,10 +35,17 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
     """One answer for each annotator."""
     listed = row.get("answers")
     if isinstance(listed, (list, tuple)) and listed:
-        return tuple(str(entry["answer"] if isinstance(entry, Mapping) else entry) for entry in listed)
+        return tuple(
+            str(entry["answer"] if isinstance(entry, Mapping) else entry)
+            for entry in listed
+        )
     found = answer_of(row)
     if found is None:
-        raise RowFault("the row has no answers", column="answer", fix="write ['red', 'red', …], ten of them")
+        raise RowFault(
+            "the row has no answers",
+            column="answer",
+            fix="write ['red', 'red', …], ten of them",
+        )
     return found if isinstance(found, tuple) else (str(found),)
 
 
@@ -74,8 +83,12 @@ vqav2_a013f00 = vqav2.but(
     description="VQAv2 val as the last official revision scores it (rule as published)",
 )
 okvqa = _task("okvqa", "OKVQA_VAL", "OK-VQA val", "arXiv 1906.00067", "CC BY 4.0")
-textvqa = _task("textvqa", "TextVQA_VAL", "TextVQA val", "arXiv 1904.08920", "CC BY 4.0")
-ocrvqa = _task("ocrvqa", "OCRVQA_TESTCORE", "OCR-VQA, book covers", "ICDAR 2019", "research use")
+textvqa = _task(
+    "textvqa", "TextVQA_VAL", "TextVQA val", "arXiv 1904.08920", "CC BY 4.0"
+)
+ocrvqa = _task(
+    "ocrvqa", "OCRVQA_TESTCORE", "OCR-VQA, book covers", "ICDAR 2019", "research use"
+)
 ocrvqa = ocrvqa.but(
     dataset=DataSource(
         local=("OCRVQA_TESTCORE.tsv", "OCRVQA_TEST.tsv"),

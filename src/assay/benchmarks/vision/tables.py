@@ -51,9 +51,25 @@ class Table:
     def __call__(self, found: str | Path) -> Samples:
         path = None if str(found).startswith(("hub:", "hf://")) else Path(found)
         opened = open_dataset(found).shards if path is None else [*_shards_of(path)]
-        shards = opened if self.reshape is None else [Reshaped(shard, self.reshape) for shard in opened]
-        folders = () if path is None else (path.parent, path.parent / "images", path.parent / "images" / path.stem)
-        images = RowImages(TableLookup(path) if path is not None and path.is_file() else _nowhere, folders, self.lender)
+        shards = (
+            opened
+            if self.reshape is None
+            else [Reshaped(shard, self.reshape) for shard in opened]
+        )
+        folders = (
+            ()
+            if path is None
+            else (
+                path.parent,
+                path.parent / "images",
+                path.parent / "images" / path.stem,
+            )
+        )
+        images = RowImages(
+            TableLookup(path) if path is not None and path.is_file() else _nowhere,
+            folders,
+            self.lender,
+        )
         return Samples(shards, to_sample=ToSample(self, images), where=str(found))
 
 
@@ -66,21 +82,41 @@ class ToSample:
 
     def __call__(self, row: RowOf) -> Sample:
         table = self.table
-        row = {**row, **{name: row[there] for name, there in table.aliases.items() if there in row}}
+        row = {
+            **row,
+            **{
+                name: row[there]
+                for name, there in table.aliases.items()
+                if there in row
+            },
+        }
         question = row.get("question")
         if is_blank(question) and not table.question:
-            raise RowFault("the row has no question", column="question", fix="every row asks something")
+            raise RowFault(
+                "the row has no question",
+                column="question",
+                fix="every row asks something",
+            )
         options = () if table.options == "none" else options_of(row)
         if not options and table.options == "all":
-            raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
+            raise RowFault(
+                "the row has no options",
+                column="A",
+                fix="give columns A, B, … or a list in `choices`",
+            )
         return Sample(
             id="" if is_blank(row.get("index")) else str(row["index"]),
             input=table.question if is_blank(question) else str(question),
-            target=table.target(row) if table.target is not None else answer_of(row, options),
+            target=table.target(row)
+            if table.target is not None
+            else answer_of(row, options),
             choices=options,
             fields=row,
             media=self._images(row),
-            tags={**usual_tags(row), **(table.tags(row) if table.tags is not None else {})},
+            tags={
+                **usual_tags(row),
+                **(table.tags(row) if table.tags is not None else {}),
+            },
             group=None if table.group is None else table.group(row),
             cluster=None if table.cluster is None else table.cluster(row),
         )
@@ -88,9 +124,17 @@ class ToSample:
     def _images(self, row: RowOf) -> tuple[Media, ...]:
         cell = row.get("image")
         on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
-        found: tuple[Media, ...] = media_of(row, media_columns(["image"])[0], None) if on_hub else self.images.of(row)
+        found: tuple[Media, ...] = (
+            media_of(row, media_columns(["image"])[0], None)
+            if on_hub
+            else self.images.of(row)
+        )
         if not found and self.table.shows_images:
-            raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
+            raise RowFault(
+                "the row has no image",
+                column="image",
+                fix="give it an image or an image_path",
+            )
         return found
 
 
@@ -114,21 +158,34 @@ class Reshaped(ShardOver):
 
     def row_at(self, number: int, offset: int) -> RowData:
         """One row again, found by reading up to it."""
-        return next(row for at, place, row in self.rows() if (at, place) == (number, offset))
+        return next(
+            row for at, place, row in self.rows() if (at, place) == (number, offset)
+        )
 
 
 def options_of(row: RowOf) -> tuple[str, ...]:
     """The options of columns A, B, …, a letter left out keeping its place; else of the list in `choices`; else none."""
-    cells = {letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))}
+    cells = {
+        letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))
+    }
     if cells:
-        return tuple(cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1])
-    listed = next((row[name] for name in ("choices", "options") if not is_blank(row.get(name))), None)
+        return tuple(
+            cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1]
+        )
+    listed = next(
+        (row[name] for name in ("choices", "options") if not is_blank(row.get(name))),
+        None,
+    )
     return () if listed is None else tuple(as_text_list(listed, "choices"))
 
 
 def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
     """The answer: the letter of an option, the texts of a list, or the text it is; `None` where it is not public."""
-    answer = row.get("answer_option") if options and not is_blank(row.get("answer_option")) else row.get("answer")
+    answer = (
+        row.get("answer_option")
+        if options and not is_blank(row.get("answer_option"))
+        else row.get("answer")
+    )
     if is_blank(answer) or answer == []:
         return None
     if options:

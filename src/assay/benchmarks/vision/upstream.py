@@ -10,7 +10,11 @@ Citation: Duan et al. 2024, VLMEvalKit, arXiv 2407.11691.
 """
 
 from ...core import Task
-from ...scorers.vision.vlmeval_published import ChoiceVlmevalJudged, MmVetVlmeval, YesNoVlmeval
+from ...scorers.vision.vlmeval_published import (
+    ChoiceVlmevalJudged,
+    MmVetVlmeval,
+    YesNoVlmeval,
+)
 from . import choices, circular, judged, yes_no
 
 
@@ -31,9 +35,15 @@ def _rotated(task: Task, what: str) -> Task:
 
 mmbench_dev_en_upstream = _rotated(circular.mmbench_dev_en, "MMBench dev, English")
 mmbench_dev_cn_upstream = _rotated(circular.mmbench_dev_cn, "MMBench dev, Chinese")
-mmbench_dev_en_v11_upstream = _rotated(circular.mmbench_dev_en_v11, "MMBench 1.1 dev, English")
-mmbench_dev_cn_v11_upstream = _rotated(circular.mmbench_dev_cn_v11, "MMBench 1.1 dev, Chinese")
+mmbench_dev_en_v11_upstream = _rotated(
+    circular.mmbench_dev_en_v11, "MMBench 1.1 dev, English"
+)
+mmbench_dev_cn_v11_upstream = _rotated(
+    circular.mmbench_dev_cn_v11, "MMBench 1.1 dev, Chinese"
+)
 ccbench_upstream = _rotated(circular.ccbench, "CCBench")
-seedbench_img_upstream = _upstream(choices.seedbench_img, ChoiceVlmevalJudged(), "SEED-Bench, images")
+seedbench_img_upstream = _upstream(
+    choices.seedbench_img, ChoiceVlmevalJudged(), "SEED-Bench, images"
+)
 mme_upstream = _upstream(yes_no.mme, YesNoVlmeval(), "MME")
 mmvet_upstream = _upstream(judged.mmvet, MmVetVlmeval(), "MM-Vet")

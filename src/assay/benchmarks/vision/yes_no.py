@@ -44,10 +44,17 @@ def first_of_pair(row: Mapping[str, Any]) -> str | None:
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The row once for each category it belongs to."""
-    categories = [name.strip() for name in str(row.get("category") or "").split(",") if name.strip()]
+    categories = [
+        name.strip()
+        for name in str(row.get("category") or "").split(",")
+        if name.strip()
+    ]
     if len(categories) < 2:
         return [row]
-    return [{**row, "index": f"{row['index']}:{name}", "category": name} for name in categories]
+    return [
+        {**row, "index": f"{row['index']}:{name}", "category": name}
+        for name in categories
+    ]
 
 
 def places_of(row: Mapping[str, Any]) -> dict[str, str]:
@@ -60,14 +67,26 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str]:
         elif len(parts) > place:
             found[name] = parts[place]
         else:
-            raise RowFault(f"no {name}", column="index", got=row.get("index"), fix=f"give a column {name}")
-    return {**found, "l2-category": str(row.get("l2-category") or row.get("subcategory") or "")}
+            raise RowFault(
+                f"no {name}",
+                column="index",
+                got=row.get("index"),
+                fix=f"give a column {name}",
+            )
+    return {
+        **found,
+        "l2-category": str(row.get("l2-category") or row.get("subcategory") or ""),
+    }
 
 
-def _task(name: str, file: str, what: str, table: Table, citation: str, licence: str) -> Task:
+def _task(
+    name: str, file: str, what: str, table: Table, citation: str, licence: str
+) -> Task:
     return Task(
         name=name,
-        dataset=DataSource(local=(f"{file}.tsv",), mini="benchmarks/data/vision/yes_no.tsv", read=table),
+        dataset=DataSource(
+            local=(f"{file}.tsv",), mini="benchmarks/data/vision/yes_no.tsv", read=table
+        ),
         template=Question(),
         scorers=("yes_no",),
         options=GenerateOptions(temperature=0.0, max_tokens=32),
@@ -81,9 +100,14 @@ def _task(name: str, file: str, what: str, table: Table, citation: str, licence:
 
 
 _MME = Table(group=pair_of, cluster=pair_of, lender=first_of_pair)
-mme = _task("mme", "MME", "MME: acc, acc+, perception, cognition", _MME, "arXiv 2306.13394", "research use").but(
-    summarizers=("mme", "mean")
-)
+mme = _task(
+    "mme",
+    "MME",
+    "MME: acc, acc+, perception, cognition",
+    _MME,
+    "arXiv 2306.13394",
+    "research use",
+).but(summarizers=("mme", "mean"))
 mme_official = mme.but(
     name="mme_official",
     scorers=({"name": "yes_no", "rule": "mme_official"},),
@@ -91,8 +115,12 @@ mme_official = mme.but(
     description="MME, the first four letters read (its own script, as published)",
 )
 _POPE = Table(cluster=image_of, reshape=by_category)
-pope = _task("pope", "POPE", "POPE: objects that are not there", _POPE, "arXiv 2305.10355", "MIT").but(
-    dataset=DataSource(local=("POPE.tsv",), mini="benchmarks/data/vision/pope.tsv", read=_POPE),
+pope = _task(
+    "pope", "POPE", "POPE: objects that are not there", _POPE, "arXiv 2305.10355", "MIT"
+).but(
+    dataset=DataSource(
+        local=("POPE.tsv",), mini="benchmarks/data/vision/pope.tsv", read=_POPE
+    ),
     summarizers=("yes_no",),
 )
 pope_official = pope.but(
@@ -113,11 +141,20 @@ pope_lmms_eval = pope.but(
 _HALLUSION = Table(tags=places_of, shows_images=False)
 _WHAT = "HallusionBench: aAcc, qAcc, fAcc"
 hallusionbench = _task(
-    "hallusionbench", "HallusionBench", _WHAT, _HALLUSION, "arXiv 2310.14566", "BSD-3-Clause"
+    "hallusionbench",
+    "HallusionBench",
+    _WHAT,
+    _HALLUSION,
+    "arXiv 2310.14566",
+    "BSD-3-Clause",
 ).but(summarizers=("hallusionbench",))
 hallusionbench_official = hallusionbench.but(
     name="hallusionbench_official",
-    summarizers=(HallusionBench(set=("category", "l2-category", "set_id"), figureless=("VS", "0")),),
+    summarizers=(
+        HallusionBench(
+            set=("category", "l2-category", "set_id"), figureless=("VS", "0")
+        ),
+    ),
     protocol="hallusionbench@official",
     description="HallusionBench, its own script's sets and figures (counted as published)",
 )

@@ -53,14 +53,21 @@ class ApiCalls(MessageModel):
         if content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self._assay_entries(message)
-        return self._assay_tried(lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1}))
+        return self._assay_tried(
+            lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1})
+        )
 
     def chat(self, messages: Any, **kwargs1: Any) -> Any:
         """The answer to a chat that ends with the user."""
-        turns = [{**turn, "content": self._assay_entries(turn["content"])} for turn in messages]
+        turns = [
+            {**turn, "content": self._assay_entries(turn["content"])}
+            for turn in messages
+        ]
         if not turns or turns[-1]["role"] != "user":
             raise AssertionError("a chat ends with a turn of the user")
-        return self._assay_tried(lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1}))
+        return self._assay_tried(
+            lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1})
+        )
 
     def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
         """The answer to a chat; by default `generate_inner` is given the chat, later turns alone where that fails."""
@@ -71,11 +78,17 @@ class ApiCalls(MessageModel):
             except Exception as error:  # noqa: BLE001 - whatever an endpoint says to a chat that is too long
                 self.logger.info("%s: %s", type(error).__name__, error)
                 inputs = without_first(inputs)
-        return -1, f"{self.fail_msg}: Failed with all possible conversation turns.", None
+        return (
+            -1,
+            f"{self.fail_msg}: Failed with all possible conversation turns.",
+            None,
+        )
 
     def preprocess_message_with_role(self, message: Any) -> Entries:
         """The entries without those of a system role, which go into the system prompt."""
-        system = "".join(f"{entry['value']}\n" for entry in message if entry.get("role") == "system")
+        system = "".join(
+            f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
+        )
         if system and self.system_prompt is None:
             self.system_prompt = system
         elif system and system not in str(self.system_prompt):
@@ -86,7 +99,9 @@ class ApiCalls(MessageModel):
             if entry.get("role", "user") != "system"
         ]
 
-    def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, Any]:
+    def message_to_promptimg(
+        self, message: Any, dataset: str | None = None
+    ) -> tuple[str, Any]:
         """The texts joined by line ends with `<image>` where one of several images stands, and the first image."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         place = "<image>" if len(images) > 1 else None
@@ -110,9 +125,17 @@ class ApiCalls(MessageModel):
                 self.logger.info("try %d: %s: %s", number, type(error).__name__, error)
                 continue
             if code == 0 and self.is_answer(answer):
-                return {"prediction": answer, "extra_records": log} if isinstance(log, dict) else answer
+                return (
+                    {"prediction": answer, "extra_records": log}
+                    if isinstance(log, dict)
+                    else answer
+                )
             self.logger.info("try %d: code %s, %s", number, code, log)
-        return self.fail_msg if answer is None or (isinstance(answer, str) and answer == "") else answer
+        return (
+            self.fail_msg
+            if answer is None or (isinstance(answer, str) and answer == "")
+            else answer
+        )
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:

@@ -18,19 +18,31 @@ from ...media.images import FORMATS, to_rgb
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-_BY_SUFFIX = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
-              ".tif": "TIFF", ".tiff": "TIFF"}  # fmt: skip
+_BY_SUFFIX = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".gif": "GIF",
+    ".bmp": "BMP",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
 _OPAQUE = ("JPEG", "BMP")
 
 
-def encode_image_to_base64(img: "PilImage", target_size: int = -1, fmt: str = "PNG") -> str:
+def encode_image_to_base64(
+    img: "PilImage", target_size: int = -1, fmt: str = "PNG"
+) -> str:
     """A Pillow image as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
     buffer = io.BytesIO()
     _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str | None = None) -> str:
+def encode_image_file_to_base64(
+    image_path: str | Path, target_size: int = -1, fmt: str | None = None
+) -> str:
     """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
     data = Path(image_path).read_bytes()
     if target_size <= 0 and fmt is None:
@@ -43,7 +55,9 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilIma
     return _shrunk(_opened(image_bytes(base64_string)), target_size)
 
 
-def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
+def decode_base64_to_image_file(
+    base64_string: str, image_path: str | Path, target_size: int = -1
+) -> None:
     """Writes the image of a base64 text to a file: its own bytes where the file's suffix names their format."""
     data = image_bytes(base64_string)
     path = Path(image_path)
@@ -62,8 +76,16 @@ def _opened(data: bytes) -> "PilImage":
     try:
         image = pillow.open(io.BytesIO(data), formats=FORMATS)
         image.load()
-    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
-        raise DataError(f"the image cannot be decoded: {error}", fix="get the file again") from error
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        EOFError,
+        pillow.DecompressionBombError,
+    ) as error:
+        raise DataError(
+            f"the image cannot be decoded: {error}", fix="get the file again"
+        ) from error
     return image
 
 

@@ -38,7 +38,9 @@ class Owned:
 
 
 @contextmanager
-def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str) -> Iterator[None]:
+def evaluation_files(
+    folder: Path, stem: str, predictions: str, evaluation: str
+) -> Iterator[None]:
     """While this holds, `folder` shows an evaluation of `stem` no file that was made of anything else.
 
     `predictions` is the digest of the predictions, `evaluation` that of the code, the judge and their arguments.
@@ -52,7 +54,9 @@ def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str)
             _remove(folder / name)
         owned.files = {}
         owned.predictions = predictions
-    for name in [name for name, made_by in owned.files.items() if made_by != evaluation]:
+    for name in [
+        name for name, made_by in owned.files.items() if made_by != evaluation
+    ]:
         _move(folder / name, folder / ASIDE / stem / name)
     owned.running, owned.before = evaluation, sorted(_names(folder))
     _write(folder, notes)
@@ -68,7 +72,11 @@ def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str)
 
 def files_of(folder: Path, stem: str) -> list[Path]:
     """The files that evaluations of a prediction file have left."""
-    return [folder / name for name in sorted(_read(folder).get(stem, Owned()).files) if (folder / name).is_file()]
+    return [
+        folder / name
+        for name in sorted(_read(folder).get(stem, Owned()).files)
+        if (folder / name).is_file()
+    ]
 
 
 def forget(folder: Path, stem: str) -> None:
@@ -91,14 +99,24 @@ def link_up(file: Path) -> None:
 
 def judge_digest(judge: str | None) -> str:
     """A judge by name; one that lies in a user's file also by what stands in that file."""
-    path = Path(split_reference(judge)[0]).expanduser() if judge is not None and is_reference(judge) else None
-    return f"{judge} {file_digest(path)}" if path is not None and path.is_file() else str(judge)
+    path = (
+        Path(split_reference(judge)[0]).expanduser()
+        if judge is not None and is_reference(judge)
+        else None
+    )
+    return (
+        f"{judge} {file_digest(path)}"
+        if path is not None and path.is_file()
+        else str(judge)
+    )
 
 
 def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The digest of a table of predictions, its cells as they are written."""
     return digest_of(
-        "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode("utf-8", "surrogatepass")
+        "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode(
+            "utf-8", "surrogatepass"
+        )
     )
 
 
@@ -108,31 +126,45 @@ def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
     if not owned.running:
         return
     for name in sorted(_names(folder) - set(owned.before)):
-        if not any(_is_of(name, other, stem) or name in noted.files for other, noted in notes.items() if other != stem):
+        if not any(
+            _is_of(name, other, stem) or name in noted.files
+            for other, noted in notes.items()
+            if other != stem
+        ):
             owned.files[name] = owned.running
     aside = folder / ASIDE / stem
     for path in sorted(aside.iterdir()) if aside.is_dir() else ():
         if not os.path.lexists(folder / path.name):
             _move(path, folder / path.name)
     shutil.rmtree(aside, ignore_errors=True)
-    owned.files = {name: by for name, by in owned.files.items() if os.path.lexists(folder / name)}
+    owned.files = {
+        name: by for name, by in owned.files.items() if os.path.lexists(folder / name)
+    }
     owned.running, owned.before = "", []
 
 
 def _is_of(name: str, other: str, stem: str) -> bool:
     """Whether a file is named after another prediction file than that of `stem`."""
-    return name.startswith(other) and (len(other) > len(stem) or not name.startswith(stem))
+    return name.startswith(other) and (
+        len(other) > len(stem) or not name.startswith(stem)
+    )
 
 
 def _unnoted(folder: Path, stem: str, notes: Mapping[str, Owned]) -> dict[str, str]:
     """Files of an evaluation that ran before evaluations were noted: nobody knows what they were made of."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
-    return {name: "" for name in unnoted if name.startswith(f"{stem}_") and ledger.holds(folder / name)}
+    return {
+        name: ""
+        for name in unnoted
+        if name.startswith(f"{stem}_") and ledger.holds(folder / name)
+    }
 
 
 def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if path.name not in (NOTE, ASIDE, LEDGER)}
+    return {
+        path.name for path in folder.iterdir() if path.name not in (NOTE, ASIDE, LEDGER)
+    }
 
 
 def _move(source: Path, target: Path) -> None:
@@ -159,5 +191,10 @@ def _read(folder: Path) -> dict[str, Owned]:
 def _write(folder: Path, notes: Mapping[str, Owned]) -> None:
     path = FileLedger(folder).claim(folder / NOTE)
     fresh = path.with_name(f"{NOTE}.new")
-    fresh.write_text(json.dumps({stem: vars(owned) for stem, owned in notes.items()}, ensure_ascii=False), "utf-8")
+    fresh.write_text(
+        json.dumps(
+            {stem: vars(owned) for stem, owned in notes.items()}, ensure_ascii=False
+        ),
+        "utf-8",
+    )
     os.replace(fresh, path)

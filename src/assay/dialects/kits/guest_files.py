@@ -40,7 +40,8 @@ def own_classes(module: ModuleType) -> list[type]:
     return [
         thing
         for thing in vars(module).values()
-        if isinstance(thing, type) and getattr(thing, "__module__", "") == module.__name__
+        if isinstance(thing, type)
+        and getattr(thing, "__module__", "") == module.__name__
     ]
 
 
@@ -52,11 +53,16 @@ def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
     return [
         (kind, name)
         for kind, name in named
-        if not any(other is not kind and name == same and issubclass(other, kind) for other, same in named)
+        if not any(
+            other is not kind and name == same and issubclass(other, kind)
+            for other, same in named
+        )
     ]
 
 
-def read_config(path: Path, keys: Sequence[str] = ("model", "data")) -> dict[str, dict[str, Any]]:
+def read_config(
+    path: Path, keys: Sequence[str] = ("model", "data")
+) -> dict[str, dict[str, Any]]:
     """The members of a config file, each an object of objects."""
     try:
         plain = json.loads(path.read_bytes())
@@ -67,12 +73,23 @@ def read_config(path: Path, keys: Sequence[str] = ("model", "data")) -> dict[str
     return checked_config(plain, keys, str(path))
 
 
-def checked_config(plain: Any, keys: Sequence[str], where: str) -> dict[str, dict[str, Any]]:
+def checked_config(
+    plain: Any, keys: Sequence[str], where: str
+) -> dict[str, dict[str, Any]]:
     """A config of the right shape; the first fault otherwise."""
     for key in keys:
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
-            raise UsageError(f"`{key}` must be an object of names", where=where, fix='{"model": {…}, "data": {…}}')
+            raise UsageError(
+                f"`{key}` must be an object of names",
+                where=where,
+                fix='{"model": {…}, "data": {…}}',
+            )
         for name, entry in plain[key].items():
             if not isinstance(entry, Mapping):
-                raise UsageError(f"expected an object, got {shorten(entry)}", where=f"{where}, key `{key}.{name}`")
-    return {key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys}
+                raise UsageError(
+                    f"expected an object, got {shorten(entry)}",
+                    where=f"{where}, key `{key}.{name}`",
+                )
+    return {
+        key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys
+    }

@@ -29,21 +29,33 @@ def media_file(medium: Media, folder: str) -> str:
     suffix = CONVERTED if is_converted else f".{_SUFFIXES.get(kind, kind)}"
     path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
-        write_file(path, plain_bytes(medium) if isinstance(medium, Image) else medium.data())
+        write_file(
+            path, plain_bytes(medium) if isinstance(medium, Image) else medium.data()
+        )
     return path
 
 
 def file_path(medium: Media) -> str | None:
     """The file a medium comes from, or is named after; `None` if there is none yet."""
     source = medium.source
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_file(source)):
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and _is_file(source)
+    ):
         return os.fspath(source)
     name = medium.name
-    return name if name is not None and name[:1] == os.sep and os.path.isfile(name) else None
+    return (
+        name
+        if name is not None and name[:1] == os.sep and os.path.isfile(name)
+        else None
+    )
 
 
 def _is_file(source: str) -> bool:
     # Base64 is not looked for on the disk: for every row that would cost more than the rest of the way.
-    if len(source) > 4096 or source.startswith(("http:", "https:")) or is_inline(source):
+    if (
+        len(source) > 4096
+        or source.startswith(("http:", "https:"))
+        or is_inline(source)
+    ):
         return False
     return os.path.isfile(source)

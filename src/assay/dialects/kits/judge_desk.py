@@ -11,7 +11,17 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample, UsageError, digest_of
+from ...core import (
+    EMPTY,
+    GenerateOptions,
+    Model,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    UsageError,
+    digest_of,
+)
 from ...core.record import prompt_to_plain
 from ...models import build_model
 from ...runner.ask.asking import Asking
@@ -55,15 +65,21 @@ class Desk:
             again = self._asked[place]
             self._asked[place] += 1
         chosen = options.set(seed=(options.seed or 0) + again) if again else options
-        return asyncio.run_coroutine_threadsafe(self._answer(name, prompt, chosen), loop).result()
+        return asyncio.run_coroutine_threadsafe(
+            self._answer(name, prompt, chosen), loop
+        ).result()
 
-    async def _answer(self, name: str, prompt: Prompt, options: GenerateOptions) -> Output:
+    async def _answer(
+        self, name: str, prompt: Prompt, options: GenerateOptions
+    ) -> Output:
         if name not in self._models:
             self._models[name] = self._judge(name)
         judge = self._models[name]
         if isinstance(judge, Helper):
             return await judge.ask(prompt, options)
-        job = Job(Sample("", media=prompt.media), Request(prompt, options, options.seed))
+        job = Job(
+            Sample("", media=prompt.media), Request(prompt, options, options.seed)
+        )
         standing = Standing(judge)
         try:
             [output] = await standing.ask([job], Unkept())
@@ -78,13 +94,17 @@ class Desk:
         if self._writer is None:
             return Scheduler(model, concurrency=self._concurrency)
         task = f"{self._task}#{ROLE}"
-        asking = Asking(task, name, model, self._writer, CellProgress(task, name), role=ROLE)
+        asking = Asking(
+            task, name, model, self._writer, CellProgress(task, name), role=ROLE
+        )
         return Helper(asking, self._concurrency)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="judges", daemon=True).start()
+            threading.Thread(
+                target=self._loop.run_forever, name="judges", daemon=True
+            ).start()
         return self._loop
 
     def close(self) -> None:

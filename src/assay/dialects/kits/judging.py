@@ -20,7 +20,9 @@ class Judge:
         self._desk = current().desk or Desk(None, "script")
         self._options = DEFAULT_OPTIONS.set(**_known(options))
 
-    def ask(self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]) -> Output:
+    def ask(
+        self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]
+    ) -> Output:
         """The answer to one message."""
         before = (Message("system", (Text(system),)),) if system else ()
         changes = _known(options)
@@ -31,7 +33,11 @@ class Judge:
 def is_known(name: str) -> bool:
     """Whether a name is one of assay's own models; nothing is loaded to find out."""
     scheme, slash, rest = name.partition("/")
-    is_name = name in registry or name in CATALOGUE or (bool(slash and rest) and scheme in registry)
+    is_name = (
+        name in registry
+        or name in CATALOGUE
+        or (bool(slash and rest) and scheme in registry)
+    )
     return is_name or is_reference(name) or name.endswith(".gguf")
 
 
@@ -41,4 +47,8 @@ def assay_name(judge: str) -> str:
 
 
 def _known(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name in OPTION_NAMES and value is not None}
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in OPTION_NAMES and value is not None
+    }

@@ -5,16 +5,24 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import (
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from functools import partial
 from typing import Any
 
 from .smp.files import dump, load
 
 __all__ = [
-    "async_recv_process_message", "async_wait_process", "cpu_count", "terminate_processes",
+    "async_recv_process_message",
+    "async_wait_process",
+    "cpu_count",
+    "terminate_processes",
     "track_progress_rich",
-]  # fmt: skip
+]
 
 
 def track_progress_rich(
@@ -36,11 +44,16 @@ def track_progress_rich(
         raise TypeError("func must be a callable object")
     if keys is not None and len(keys) != len(jobs):
         raise ValueError(f"{len(keys)} keys were given for {len(jobs)} tasks")
-    stored: dict[Any, Any] = load(save) if save is not None and os.path.exists(save) else {}
+    stored: dict[Any, Any] = (
+        load(save) if save is not None and os.path.exists(save) else {}
+    )
     results: list[Any] = [None] * len(jobs)
     kind: type[Executor] = ProcessPoolExecutor if use_process else ThreadPoolExecutor
     with kind(max_workers=max(1, int(nproc or cpu_count()))) as pool:  # type: ignore[call-arg]
-        places = {pool.submit(partial(_call, func, job)): place for place, job in enumerate(jobs)}
+        places = {
+            pool.submit(partial(_call, func, job)): place
+            for place, job in enumerate(jobs)
+        }
         for done in as_completed(places):
             place = places[done]
             results[place] = done.result()
@@ -60,11 +73,17 @@ def _call(func: Callable[..., Any], job: Any) -> Any:
 
 def cpu_count() -> int:
     """The processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 async def async_wait_process(
-    process: multiprocessing.Process, timeout: float | None = None, poll_interval: float = 0.1
+    process: multiprocessing.Process,
+    timeout: float | None = None,
+    poll_interval: float = 0.1,
 ) -> int | None:
     """The exit code of a process, waited for without holding up the loop; `None` if it still runs at the end."""
     start = time.monotonic()
@@ -77,7 +96,10 @@ async def async_wait_process(
 
 
 async def async_recv_process_message(
-    conn: Any, process: multiprocessing.Process, process_name: str, poll_interval: float = 0.1
+    conn: Any,
+    process: multiprocessing.Process,
+    process_name: str,
+    poll_interval: float = 0.1,
 ) -> Any:
     """One message of a process, waited for without holding up the loop."""
     while True:
@@ -90,14 +112,21 @@ async def async_recv_process_message(
             break
         await asyncio.sleep(poll_interval)
     process.join(timeout=0)
-    raise RuntimeError(f"{process_name} ended unexpectedly with code {process.exitcode}")
+    raise RuntimeError(
+        f"{process_name} ended unexpectedly with code {process.exitcode}"
+    )
 
 
 def terminate_processes(
-    processes: Iterable[multiprocessing.Process | None], name: str = "process", timeout: float = 5, logger: Any = None
+    processes: Iterable[multiprocessing.Process | None],
+    name: str = "process",
+    timeout: float = 5,
+    logger: Any = None,
 ) -> None:
     """Ends processes, those that do not follow by force."""
-    alive = [process for process in processes if process is not None and process.is_alive()]
+    alive = [
+        process for process in processes if process is not None and process.is_alive()
+    ]
     for process in alive:
         if logger is not None:
             logger.debug("ending %s (pid %s)", name, process.pid)

@@ -75,7 +75,9 @@ def prepared(message: Any) -> Entries | None:
             _check_members(entry)
             found, path = parse_file(entry["value"])
             if (found or "text").split("/")[0] != entry["type"]:
-                raise AssertionError(f"an entry of type {entry['type']!r} has the value of a {found or 'text'}")
+                raise AssertionError(
+                    f"an entry of type {entry['type']!r} has the value of a {found or 'text'}"
+                )
             if found is not None:
                 entry["value"] = path
         return list(message)
@@ -86,7 +88,9 @@ def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
     """A prepared message of the types that a model takes; an error for any other."""
     entries = prepared(message)
     if entries is None:
-        raise AssertionError(f"{owner} takes text, a dict, or a list of one of them, not {type(message).__name__}")
+        raise AssertionError(
+            f"{owner} takes text, a dict, or a list of one of them, not {type(message).__name__}"
+        )
     for entry in entries:
         if entry["type"] not in allowed:
             raise AssertionError(f"{owner} does not take {entry['type']}")
@@ -102,4 +106,6 @@ def _entry(text: str) -> dict[str, Any]:
 
 def _check_members(entry: dict[str, Any]) -> None:
     if "type" not in entry or "value" not in entry:
-        raise AssertionError(f"an entry of a message needs type and value; this one has {', '.join(entry) or 'none'}")
+        raise AssertionError(
+            f"an entry of a message needs type and value; this one has {', '.join(entry) or 'none'}"
+        )

@@ -10,11 +10,24 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
+from ...core import (
+    EMPTY,
+    Audio,
+    Image,
+    Json,
+    Media,
+    Message,
+    Part,
+    Text,
+    Video,
+    shorten,
+)
 from .smp.files import media_path
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
+    **dict.fromkeys(
+        (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image
+    ),
     **dict.fromkeys((".mp4", ".avi", ".mov", ".mkv", ".webm"), Video),
     **dict.fromkeys((".wav", ".flac", ".mp3", ".ogg", ".m4a"), Audio),
 }
@@ -24,18 +37,28 @@ LONGEST_PATH = 4096
 PathOf = Callable[[Media], str]
 
 
-def message_turns(value: Any, media: Mapping[str, Media] = EMPTY) -> tuple[Message, ...]:
+def message_turns(
+    value: Any, media: Mapping[str, Media] = EMPTY
+) -> tuple[Message, ...]:
     """Whatever a guest's prompt function returned, as messages.
 
     `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
     `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `media` are known by the paths
     they were written to, so that none is read again.
     """
-    if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
+    if (
+        isinstance(value, (dict, Mapping))
+        and "type" not in value
+        and ("text" in value or "image" in value)
+    ):
         return (Message("user", _image_text_parts(value, media)),)
-    entries: Any = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
+    entries: Any = (
+        [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
+    )
     if not isinstance(entries, (list, Sequence)):
-        raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
+        raise TypeError(
+            f"a prompt must be text, a dict or a list of them, not {shorten(value)}"
+        )
     if not entries:
         raise ValueError("the prompt is an empty list")
     turns: list[Message] = []
@@ -44,7 +67,12 @@ def message_turns(value: Any, media: Mapping[str, Media] = EMPTY) -> tuple[Messa
         if is_mapping and "content" in entry:
             content = entry["content"]
             inner = [content] if isinstance(content, (str, Mapping)) else content
-            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, media) for p in inner)))
+            turns.append(
+                Message(
+                    str(entry.get("role", "user")),
+                    tuple(message_part(p, media) for p in inner),
+                )
+            )
             continue
         role = str(entry.get("role") or "user") if is_mapping else "user"
         part = message_part(entry, media)
@@ -69,9 +97,13 @@ def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
         if kind_name in KINDS:
             source = entry.get("value", entry.get(str(kind_name)))
             if source is None or source == "":
-                raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
+                raise ValueError(
+                    f"the {kind_name} of a message has no value: {shorten(dict(entry))}"
+                )
             return _medium(KINDS[str(kind_name)], source, media)
-        raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
+        raise ValueError(
+            f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video"
+        )
     if hasattr(entry, "save") and hasattr(entry, "size"):
         return Image(entry)
     raise TypeError(f"a message entry must be text or a dict, not {shorten(entry)}")
@@ -113,17 +145,28 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
     return [
         {
             "role": message.role,
-            "content": [{k: v for k, v in entry.items() if k != "role"} for entry in message_list(message, path_of)],
+            "content": [
+                {k: v for k, v in entry.items() if k != "role"}
+                for entry in message_list(message, path_of)
+            ],
         }
         for message in messages
         if message.parts is not None
     ]
 
 
-def _image_text_parts(value: Mapping[str, Any], media: Mapping[str, Media]) -> tuple[Part, ...]:
+def _image_text_parts(
+    value: Mapping[str, Any], media: Mapping[str, Media]
+) -> tuple[Part, ...]:
     """`dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")
-    images = [] if source is None else list(source) if isinstance(source, (list, tuple)) else [source]
+    images = (
+        []
+        if source is None
+        else list(source)
+        if isinstance(source, (list, tuple))
+        else [source]
+    )
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")

@@ -25,15 +25,24 @@ def as_numbers(value: Any) -> dict[str, Any]:
         return _named((str(place), inner) for place, inner in enumerate(value))
     if isinstance(value, str):
         return {}
-    raise TypeError(f"evaluate returned a {type(value).__name__}; it must return a dict, a DataFrame or None")
+    raise TypeError(
+        f"evaluate returned a {type(value).__name__}; it must return a dict, a DataFrame or None"
+    )
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     """A dictionary of numbers, or of columns: lists of one length whose cells are no lists or dictionaries."""
     lists = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
     columns = [cells for cells in lists if not any(map(_is_nested, cells))]
-    if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
-        records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+    if (
+        columns
+        and len(columns) == len(value)
+        and len({len(cells) for cells in columns}) == 1
+    ):
+        records = [
+            dict(zip(value, cells, strict=True))
+            for cells in zip(*value.values(), strict=True)
+        ]
         return _from_records(records, list(range(len(records))))
     return _named(value.items())
 
@@ -46,30 +55,52 @@ def _named(entries: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, inner in entries:
         is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
-        single = inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
+        single = (
+            inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
+        )
         nested = as_numbers(inner) if is_nested and single is inner else _given(single)
         if nested is not None and nested != {}:
             numbers[str(name)] = nested
     return numbers
 
 
-def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> dict[str, Any]:
+def _from_records(
+    records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]
+) -> dict[str, Any]:
     """One row as it is; of several each under what its words say, else under its row label."""
     by_label: dict[str, Any] = {}
     for label, record in zip(labels, records, strict=True):
-        numbers = {str(name): number for name, cell in record.items() if (number := _number(cell)) is not None}
+        numbers = {
+            str(name): number
+            for name, cell in record.items()
+            if (number := _number(cell)) is not None
+        }
         if len(records) == 1:
             return numbers
-        words = [str(cell) for cell in record.values() if isinstance(cell, str) and _number(cell) is None]
+        words = [
+            str(cell)
+            for cell in record.values()
+            if isinstance(cell, str) and _number(cell) is None
+        ]
         row_name = ".".join(words) or str(label)
-        by_label[row_name if row_name not in by_label else f"{row_name}.{label}"] = numbers
+        by_label[row_name if row_name not in by_label else f"{row_name}.{label}"] = (
+            numbers
+        )
     return by_label
 
 
 def _given(value: Any) -> float | None:
     """A number by itself, also one that is not finite: the row of the table then says so."""
-    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
-    return plain if isinstance(plain, float) and not math.isfinite(plain) else _number(value)
+    plain = (
+        value.item()
+        if hasattr(value, "item") and getattr(value, "size", 1) == 1
+        else value
+    )
+    return (
+        plain
+        if isinstance(plain, float) and not math.isfinite(plain)
+        else _number(value)
+    )
 
 
 def _number(value: Any) -> float | None:
@@ -81,4 +112,8 @@ def _number(value: Any) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, (bool, int, float)) and math.isfinite(value) else None
+    return (
+        float(value)
+        if isinstance(value, (bool, int, float)) and math.isfinite(value)
+        else None
+    )

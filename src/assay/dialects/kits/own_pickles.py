@@ -22,7 +22,11 @@ def is_ours(path: Path) -> bool:
         facts = json.loads(_note(path).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(facts, dict) and why_foreign(facts) is None and facts.items() >= _facts(path).items()
+    return (
+        isinstance(facts, dict)
+        and why_foreign(facts) is None
+        and facts.items() >= _facts(path).items()
+    )
 
 
 def _note(path: Path) -> Path:

@@ -16,24 +16,39 @@ from ...datasets.faults import RowFault
 from ...media.images import decode_image, to_rgb
 from .base64_images import needs_rgb
 
-_FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
+_FORMATS = {
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".gif": "GIF",
+    ".bmp": "BMP",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+}
 _files: dict[str, str] = {}
 """By whole path: the digest of the image that this process wrote there, or found there."""
 _paths: dict[tuple[str, str, str], str] = {}
 """By folder, suffix and digest: a file with the same bytes, to link to."""
 
 
-def file_names(index: object, count: int, named: Sequence[str], single: str) -> list[str]:
+def file_names(
+    index: object, count: int, named: Sequence[str], single: str
+) -> list[str]:
     """The names of a row's images: those that `image_path` gives, else after the row's index.
 
     `single` is the suffix of a row's only image; one of several is `<index>_<place>.png`.
     """
     if named:
         return list(named)
-    return [f"{index}{single}"] if count == 1 else [f"{index}_{place}.png" for place in range(count)]
+    return (
+        [f"{index}{single}"]
+        if count == 1
+        else [f"{index}_{place}.png" for place in range(count)]
+    )
 
 
-def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = False) -> str:
+def image_file_path(
+    image: Image, folder: str, name: str, *, encodes: bool = False
+) -> str:
     """The path of a file with this image: `folder/name`, unless another image has that name.
 
     `encodes` writes what upstream writes, the pixels in the format of the suffix; else an image's own bytes are kept,
@@ -43,13 +58,19 @@ def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = Fal
     if is_written(path, image):
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
-        raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
+        raise RowFault(
+            "the image file lies outside the data folder", column="image_path", got=name
+        )
     data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
     if not os.path.exists(path):
-        _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], image.digest))
+        _put(
+            path,
+            data,
+            (os.path.abspath(folder), os.path.splitext(name)[1], image.digest),
+        )
     _files[os.path.abspath(path)] = image.digest
     return path
 
@@ -76,7 +97,11 @@ def _encoded(image: Image, name: str) -> bytes:
     fmt = _FORMATS.get(os.path.splitext(name)[1].lower(), "PNG")
     plain = opened.convert("RGB") if opened.mode in ("RGBA", "P", "LA") else opened
     buffer = io.BytesIO()
-    (to_rgb(plain) if fmt == "JPEG" and plain.mode not in ("RGB", "L", "CMYK") else plain).save(buffer, format=fmt)
+    (
+        to_rgb(plain)
+        if fmt == "JPEG" and plain.mode not in ("RGB", "L", "CMYK")
+        else plain
+    ).save(buffer, format=fmt)
     return buffer.getvalue()
 
 
@@ -102,7 +127,9 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
 def write_file(path: str, data: bytes) -> None:
     """Writes a file that is whole as soon as it is there; the folder is made."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), prefix=".part-", delete=False) as part:
+    with tempfile.NamedTemporaryFile(
+        dir=os.path.dirname(path), prefix=".part-", delete=False
+    ) as part:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)

@@ -40,7 +40,9 @@ class Surroundings:
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """What serves a path; `None` for an ordinary file."""
-        return self.served.get(Path(path).expanduser().resolve()) if self.served else None
+        return (
+            self.served.get(Path(path).expanduser().resolve()) if self.served else None
+        )
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
         """From now on `load(path)` reads the file."""

@@ -20,13 +20,17 @@ from .own_pickles import is_ours, sign
 KEPT_AS_TEXT = ("prediction",)
 
 
-def load_by_suffix(path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False) -> Any:
+def load_by_suffix(
+    path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False
+) -> Any:
     """What a file holds: a data frame of a table, else plain data."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
     kind = _kind(file, fmt, _READERS)
-    return load_pickle(file, trust=trust_pickle) if kind == "pkl" else _READERS[kind](file)
+    return (
+        load_pickle(file, trust=trust_pickle) if kind == "pkl" else _READERS[kind](file)
+    )
 
 
 def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
@@ -41,17 +45,25 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
     """A pickle that was written here, or one that the user trusts; any other is refused unread."""
     if not trust and not is_ours(path):
         raise UsageError(
-            "a pickle can run code and was not written by this run", where=str(path), fix="--trust-pickle reads it"
+            "a pickle can run code and was not written by this run",
+            where=str(path),
+            fix="--trust-pickle reads it",
         )
     import pickle
 
     return pickle.loads(path.read_bytes())  # noqa: S301 - our own bytes, or the user's explicit consent
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
+def frame_of(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> Any:
     """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
-    names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
+    names = (
+        list(columns)
+        if columns is not None
+        else list(dict.fromkeys(name for row in rows for name in row))
+    )
     columns_by_name = {}
     for name in names:
         cells = [row.get(name) for row in rows]
@@ -59,7 +71,9 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
         if name in KEPT_AS_TEXT:
             values = ["" if cell is None else cell for cell in cells]
         elif kind is None:
-            values = [math.nan if cell is None or cell == "" else cell for cell in cells]
+            values = [
+                math.nan if cell is None or cell == "" else cell for cell in cells
+            ]
         else:
             values = [typed(cell, kind) for cell in cells]
         whole = kind is not None and "" not in cells and None not in cells
@@ -67,27 +81,42 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
     return pandas.DataFrame(columns_by_name, columns=names)
 
 
-def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_table(
+    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
     """Rows as a `.xlsx`, `.tsv`, `.csv` or `.json` table, written one by one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".xlsx":
         write_excel(path, columns, rows)
     elif path.suffix == ".json":
         entries = [dict(zip(columns, row, strict=True)) for row in rows]
-        path.write_text(json.dumps(entries, ensure_ascii=False, default=_plain), "utf-8", "backslashreplace")
+        path.write_text(
+            json.dumps(entries, ensure_ascii=False, default=_plain),
+            "utf-8",
+            "backslashreplace",
+        )
     else:
         separator = "," if path.suffix == ".csv" else "\t"
-        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(separator.join(_cell(name, separator) for name in columns) + "\n")
+        with path.open(
+            "w", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
+            file.write(
+                separator.join(_cell(name, separator) for name in columns) + "\n"
+            )
             for row in rows:
-                file.write(separator.join(_cell(value, separator) for value in row) + "\n")
+                file.write(
+                    separator.join(_cell(value, separator) for value in row) + "\n"
+                )
 
 
 def _kind(file: Path, fmt: str | None, formats: Mapping[str, Any]) -> str:
     kind = (fmt or file.suffix).lstrip(".").lower()
     if kind not in formats:
-        raise UsageError(f"no way to read or write {kind or 'a file without suffix'!r}", where=str(file),
-                         fix=f"one of {', '.join(formats)}")  # fmt: skip
+        raise UsageError(
+            f"no way to read or write {kind or 'a file without suffix'!r}",
+            where=str(file),
+            fix=f"one of {', '.join(formats)}",
+        )
     return kind
 
 
@@ -95,7 +124,9 @@ def _read_table(path: Path) -> Any:
     before = csv.field_size_limit(CELL_LIMIT)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            lines = csv.reader(file, delimiter="," if path.suffix.lower() == ".csv" else "\t")
+            lines = csv.reader(
+                file, delimiter="," if path.suffix.lower() == ".csv" else "\t"
+            )
             header = next(lines, [])
             rows = []
             for cells in lines:
@@ -110,7 +141,9 @@ def _read_table(path: Path) -> Any:
 
 
 def _read_jsonl(path: Path) -> Any:
-    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+    return [
+        json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()
+    ]
 
 
 def _read_excel(path: Path) -> Any:
@@ -124,7 +157,9 @@ def _read_excel(path: Path) -> Any:
             cells = ["" if cell is None else str(cell) for cell in cells]
         else:
             cells = [float("nan") if cell is None else cell for cell in cells]
-        columns[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
+        columns[name] = pandas.Series(
+            cells, dtype=None if kinds <= {int, float} and kinds else object
+        )
     return pandas.DataFrame(columns, columns=header)
 
 
@@ -139,15 +174,25 @@ def _write_json(data: Any, path: Path) -> None:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         numbers = {name for name in data.columns if data[name].dtype.kind == "f"}
         data = [
-            {name: cell if name in numbers or cell is None or cell == cell else None for name, cell in row.items()}
+            {
+                name: cell if name in numbers or cell is None or cell == cell else None
+                for name, cell in row.items()
+            }
             for row in map(_plain_row, data.to_dict(orient="records"))
         ]
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=4, default=_plain), "utf-8", "backslashreplace")
+    path.write_text(
+        json.dumps(data, ensure_ascii=False, indent=4, default=_plain),
+        "utf-8",
+        "backslashreplace",
+    )
 
 
 def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row whose cells can be compared: arrays as lists."""
-    return {name: cell.tolist() if hasattr(cell, "tolist") else cell for name, cell in row.items()}
+    return {
+        name: cell.tolist() if hasattr(cell, "tolist") else cell
+        for name, cell in row.items()
+    }
 
 
 def _write_jsonl(data: Any, path: Path) -> None:
@@ -159,7 +204,14 @@ def _write_jsonl(data: Any, path: Path) -> None:
 def _write_frame(data: Any, path: Path) -> None:
     frame = data if hasattr(data, "columns") else import_pandas().DataFrame(data)
     names = [str(name) for name in frame.columns]
-    write_table(path, names, ([_bare(value) for value in row] for row in frame.itertuples(index=False, name=None)))
+    write_table(
+        path,
+        names,
+        (
+            [_bare(value) for value in row]
+            for row in frame.itertuples(index=False, name=None)
+        ),
+    )
 
 
 def _write_text(data: Any, path: Path) -> None:

@@ -34,22 +34,38 @@ def answers(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """What the engine writes for each row, and the row."""
     for batch in batches(data, batch_size):
-        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
+        tokens = engine.generate_batch(
+            [item["prompt"] for item in batch], max_length=max_length, noise=noise
+        )[0]
         yield from zip(engine.decode_tokens(tokens), batch, strict=True)
 
 
 def exact_match(
-    engine: Any, data: Items, batch_size: int = 128, max_length: int = 100, noise: float = 0.0, **kwargs: Any
+    engine: Any,
+    data: Items,
+    batch_size: int = 128,
+    max_length: int = 100,
+    noise: float = 0.0,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """The share of answers equal to the reference, case and outer blanks aside."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         correct += answer.strip().lower() == str(item["reference"]).strip().lower()
-    return {"accuracy": correct / len(data) if data else 0, "correct": correct, "total": len(data)}
+    return {
+        "accuracy": correct / len(data) if data else 0,
+        "correct": correct,
+        "total": len(data),
+    }
 
 
 def perplexity(
-    engine: Any, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
+    engine: Any,
+    data: Items,
+    batch_size: int = 64,
+    pad_eod: bool = True,
+    print_interval: int = 1000,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """exp of the mean negative log-probability of a row's target, by row; accuracy: greedy decoding would write it.
 
@@ -64,13 +80,22 @@ def perplexity(
             modes.add(mode)
             usable.append((context, target, item["prompt"]))
         else:
-            _reject(engine, item, "there is no target to weigh: no reference, and no second word in `text`")
+            _reject(
+                engine,
+                item,
+                "there is no target to weigh: no reference, and no second word in `text`",
+            )
     weighed = _weighed(engine, usable, batch_size, pad_eod)
     return {**_summed(weighed), "mode": "+".join(sorted(modes))}
 
 
 def perplexity_as_upstream(
-    engine: Any, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
+    engine: Any,
+    data: Items,
+    batch_size: int = 64,
+    pad_eod: bool = True,
+    print_interval: int = 1000,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """The same as upstream counts: any `text` column makes a row LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
@@ -82,15 +107,26 @@ def perplexity_as_upstream(
             target = f" {last[0]}" if last else ""
         rows.append((context, str(target), item["prompt"]))
     certain = [Likelihood(0.0, True) for row in rows if not row[1]]
-    return _summed([*certain, *_weighed(engine, [row for row in rows if row[1]], batch_size, pad_eod)])
+    return _summed(
+        [
+            *certain,
+            *_weighed(engine, [row for row in rows if row[1]], batch_size, pad_eod),
+        ]
+    )
 
 
-def _weighed(engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int, pad_eod: bool) -> Iterator[Likelihood]:
+def _weighed(
+    engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int, pad_eod: bool
+) -> Iterator[Likelihood]:
     """How probable the target of each row is after its context; rows that got no answer are left out."""
     for start in range(0, len(rows), batch_size):
         contexts, targets, prompts = zip(*rows[start : start + batch_size], strict=True)
         if isinstance(engine, Engine):
-            yield from (likelihood for likelihood in engine.weigh(contexts, targets, prompts) if likelihood is not None)
+            yield from (
+                likelihood
+                for likelihood in engine.weigh(contexts, targets, prompts)
+                if likelihood is not None
+            )
         else:
             yield from weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
 
@@ -111,7 +147,10 @@ def _reject(engine: Any, item: Mapping[str, Any], why: str) -> None:
     if isinstance(engine, Engine):
         engine.reject(item, why)
     else:
-        warnings.warn(f"a row is left out: {why} (its prompt: {item['prompt'][:40]!r})", stacklevel=3)
+        warnings.warn(
+            f"a row is left out: {why} (its prompt: {item['prompt'][:40]!r})",
+            stacklevel=3,
+        )
 
 
 def _target(item: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -142,17 +181,32 @@ def generation(
     lines, size, speeds = [], 0, []
     before = engine.written if counts else 0
     for batch in batches(data, batch_size):
-        tokens, seconds, speed = _generated(engine, [item["prompt"] for item in batch], max_length, noise)
+        tokens, seconds, speed = _generated(
+            engine, [item["prompt"] for item in batch], max_length, noise
+        )
         spent, size = spent + seconds, size + int(tokens.size)
         speeds += [speed] if speed else []
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
-            lines.append({"prompt": item["prompt"], "generated": text, "reference": item.get("reference", "")})
+            lines.append(
+                {
+                    "prompt": item["prompt"],
+                    "generated": text,
+                    "reference": item.get("reference", ""),
+                }
+            )
     if save_outputs:
-        save_lines(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
+        save_lines(
+            output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl",
+            lines,
+        )
     total_tokens = engine.written - before if counts else size
     rate = total_tokens / spent if spent > 0 else 0
     speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
-    means = {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS} if speeds else {}
+    means = (
+        {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS}
+        if speeds
+        else {}
+    )
     return {
         "total_samples": len(data),
         "total_tokens": total_tokens,
@@ -166,15 +220,22 @@ def generation(
 _SPEEDS = ("forward_tps", "full_tps")
 
 
-def _generated(engine: Any, prompts: list[str], max_length: int, noise: float) -> tuple[Any, float, Any]:
+def _generated(
+    engine: Any, prompts: list[str], max_length: int, noise: float
+) -> tuple[Any, float, Any]:
     """Tokens, seconds and speed; an engine of the earlier era knows nothing of the last."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
-    generated = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
+    generated = engine.generate_batch(
+        prompts, max_length=max_length, noise=noise, **asks
+    )
     return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 
 
 def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
     """Writes a JSONL file."""
-    text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
+    text = "".join(
+        json.dumps(plain(line), ensure_ascii=False, default=str) + "\n"
+        for line in lines
+    )
     own_file(name).write_text(text, encoding="utf-8")

@@ -24,7 +24,9 @@ _near: list[Path] = []
 
 def notice(file: Path) -> None:
     """A file of the user's was loaded: its checkout, where it lies in one, is the one that is meant."""
-    found = next((folder for folder in file.resolve().parents if _is_code(folder)), None)
+    found = next(
+        (folder for folder in file.resolve().parents if _is_code(folder)), None
+    )
     if found is not None:
         _near.append(found)
 
@@ -39,7 +41,11 @@ def at_hand() -> Path | None:
 def _found() -> Iterator[Path]:
     yield from reversed(_near)
     here = Path.cwd()
-    for folder in (here, *here.parents, *map(Path, [*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])):
+    for folder in (
+        here,
+        *here.parents,
+        *map(Path, [*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
+    ):
         yield from (place for place in (folder, folder / CODE) if _is_code(place))
 
 
@@ -52,10 +58,20 @@ def _registered(file: Path, changed: int) -> Mapping[str, Mapping[str, Any]]:
     """The literal keywords of each registration in a file, by the name it registers."""
     registrations: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "register":
-            words = {word.arg: ast.literal_eval(word.value) for word in node.keywords if _is_literal(word.value)}
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "register"
+        ):
+            words = {
+                word.arg: ast.literal_eval(word.value)
+                for word in node.keywords
+                if _is_literal(word.value)
+            }
             if isinstance(words.get("name"), str):
-                registrations[words.pop("name")] = {key: value for key, value in words.items() if key is not None}
+                registrations[words.pop("name")] = {
+                    key: value for key, value in words.items() if key is not None
+                }
     return registrations
 
 
@@ -71,8 +87,13 @@ def _of(part: str, name: str) -> Mapping[str, Any]:
     code = at_hand()
     if code is None:
         return {}
-    for file in (code / f"{part}_registry.py", code / part.partition("/")[0] / f"register_{name}.py"):
-        if file.is_file() and (words := _registered(file, file.stat().st_mtime_ns).get(name)):
+    for file in (
+        code / f"{part}_registry.py",
+        code / part.partition("/")[0] / f"register_{name}.py",
+    ):
+        if file.is_file() and (
+            words := _registered(file, file.stat().st_mtime_ns).get(name)
+        ):
             return words
     return {}
 
@@ -80,12 +101,18 @@ def _of(part: str, name: str) -> Mapping[str, Any]:
 def words_of_dataset(name: str) -> Mapping[str, Any]:
     """The description and default sizes a checkout at hand registers a dataset with; empty without one."""
     names = ("description", "default_batch_size", "default_max_length")
-    return {key: value for key, value in _of("tasks/dataset", name).items() if key in names}
+    return {
+        key: value for key, value in _of("tasks/dataset", name).items() if key in names
+    }
 
 
 def words_of_evaluator(name: str) -> Mapping[str, Any]:
     """The description a checkout at hand registers an evaluator with; empty without one."""
-    return {key: value for key, value in _of("evaluators/evaluator", name).items() if key == "description"}
+    return {
+        key: value
+        for key, value in _of("evaluators/evaluator", name).items()
+        if key == "description"
+    }
 
 
 def task_file(name: str) -> Path | None:
@@ -99,4 +126,8 @@ def measures_speed() -> bool:
     """Whether results carry the four speeds: those of the earliest eras do not."""
     code = at_hand()
     file = code / "pipeline.py" if code is not None else None
-    return file is None or not file.is_file() or b"measure_decode_speed" in file.read_bytes()
+    return (
+        file is None
+        or not file.is_file()
+        or b"measure_decode_speed" in file.read_bytes()
+    )

@@ -28,7 +28,10 @@ _TELLING = (
 )
 """Names that no other system has; `pipeline` or `tasks` alone would claim too much."""
 
-_RELATIVE = (".dataset_registry.DatasetRegistry", ".evaluator_registry.EvaluatorRegistry")
+_RELATIVE = (
+    ".dataset_registry.DatasetRegistry",
+    ".evaluator_registry.EvaluatorRegistry",
+)
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:

@@ -19,22 +19,63 @@ from .planning import discover, load, registered_here
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run_pipeline.py`, and of `run_mmlu_pro.py` behind a name."""
-    parser.add_argument("name", nargs="?", default=None, help="a dataset with the evaluator of the same name: mmlu_pro")
-    parser.add_argument("--model", "--model-path", dest="model", default=None, help="a name or path; else $MODEL_PATH")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        default=None,
+        help="a dataset with the evaluator of the same name: mmlu_pro",
+    )
+    parser.add_argument(
+        "--model",
+        "--model-path",
+        dest="model",
+        default=None,
+        help="a name or path; else $MODEL_PATH",
+    )
     parser.add_argument("--dataset", default=None, help="a registered dataset")
-    parser.add_argument("--dataset-path", default=None, help="the file its loader reads")
+    parser.add_argument(
+        "--dataset-path", default=None, help="the file its loader reads"
+    )
     parser.add_argument("--evaluator", default=None, help="a registered evaluator")
-    parser.add_argument("--batch-size", type=int, default=None, help="rows the evaluator takes at a time")
-    parser.add_argument("--max-length", type=int, default=None, help="tokens of an answer")
-    parser.add_argument("--limit", type=int, default=None, help="at most this many rows; 0 takes all")
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=None,
+        help="rows the evaluator takes at a time",
+    )
+    parser.add_argument(
+        "--max-length", type=int, default=None, help="tokens of an answer"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=None, help="at most this many rows; 0 takes all"
+    )
     parser.add_argument("--output-dir", default="./eval_results")
     parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--inferoutput", default=None, metavar="FILE", help="where the evaluator writes each answer")
-    parser.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
-                        help="files that register more")  # fmt: skip
-    parser.add_argument("--cot", action="store_true", help="with a name: its variant that thinks aloud")
-    parser.add_argument("--upstream", action="store_true", help="follow upstream's own rule wherever it differs")
-    parser.add_argument("--list", action="store_true", help="datasets and evaluators, then leave")
+    parser.add_argument(
+        "--inferoutput",
+        default=None,
+        metavar="FILE",
+        help="where the evaluator writes each answer",
+    )
+    parser.add_argument(
+        "--register",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files that register more",
+    )
+    parser.add_argument(
+        "--cot", action="store_true", help="with a name: its variant that thinks aloud"
+    )
+    parser.add_argument(
+        "--upstream",
+        action="store_true",
+        help="follow upstream's own rule wherever it differs",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="datasets and evaluators, then leave"
+    )
 
 
 def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
@@ -48,15 +89,32 @@ def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 def listing() -> list[str]:
     """What is registered, a line each; as upstream, with the sizes and the metrics."""
-    datasets = [d for name in DatasetRegistry.list_datasets() if (d := DatasetRegistry.get(name))]
-    evaluators = [e for name in EvaluatorRegistry.list_evaluators() if (e := EvaluatorRegistry.get(name))]
+    datasets = [
+        d
+        for name in DatasetRegistry.list_datasets()
+        if (d := DatasetRegistry.get(name))
+    ]
+    evaluators = [
+        e
+        for name in EvaluatorRegistry.list_evaluators()
+        if (e := EvaluatorRegistry.get(name))
+    ]
     if is_upstream("pipeline"):
-        sizes = [f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})" for d in datasets]
+        sizes = [
+            f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})"
+            for d in datasets
+        ]
         metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
         head = ["", "=" * 80, "Available Components", "=" * 80, ""]
         below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
         return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
-    width = max(len(name) for name in (*DatasetRegistry.list_datasets(), *EvaluatorRegistry.list_evaluators()))
+    width = max(
+        len(name)
+        for name in (
+            *DatasetRegistry.list_datasets(),
+            *EvaluatorRegistry.list_evaluators(),
+        )
+    )
     return [
         "datasets:",
         *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
@@ -74,21 +132,35 @@ def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
 def final_lines(document: Mapping[str, Any]) -> list[str]:
     """The numbers of a result, a line each, as run_pipeline.py ends."""
     numbers = document["metrics"].items()
-    lines = [f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}" for name, value in numbers]
+    lines = [
+        f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
+        for name, value in numbers
+    ]
     return ["", "📊 Final Results:", *lines, ""]
 
 
-def evaluation_of(options: argparse.Namespace, register: tuple[str, ...], base: RunOptions) -> Evaluation:
+def evaluation_of(
+    options: argparse.Namespace, register: tuple[str, ...], base: RunOptions
+) -> Evaluation:
     """What the options ask for; what is missing is said all at once."""
     dataset, evaluator = options.dataset, options.evaluator
     if options.name is not None:
         evaluator = evaluator or options.name
         dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
-    wanted = (("--dataset", dataset), ("--dataset-path", options.dataset_path), ("--evaluator", evaluator))
+    wanted = (
+        ("--dataset", dataset),
+        ("--dataset-path", options.dataset_path),
+        ("--evaluator", evaluator),
+    )
     missing = [option for option, value in wanted if value is None]
     if missing:
-        raise UsageError(f"{', '.join(missing)} missing", fix="`assay pipeline --list` prints what is registered")
-    settings: dict[str, Any] = {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
+        raise UsageError(
+            f"{', '.join(missing)} missing",
+            fix="`assay pipeline --list` prints what is registered",
+        )
+    settings: dict[str, Any] = (
+        {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
+    )
     if options.cot:
         settings["use_cot"] = True
     return Evaluation(
@@ -107,12 +179,16 @@ def evaluation_of(options: argparse.Namespace, register: tuple[str, ...], base: 
     )
 
 
-def run_evaluation(evaluation: Evaluation, watcher: Watcher | None = None) -> tuple[RunResult, Path | None]:
+def run_evaluation(
+    evaluation: Evaluation, watcher: Watcher | None = None
+) -> tuple[RunResult, Path | None]:
     """Runs what was registered and writes the result file, whose path comes back; a run without numbers has none."""
     with registered_here():
         result = evaluation.run(watcher)
     if not result.results:
         return result, None
     return result, save(
-        document_of(evaluation, result), evaluation.output_dir, f"{evaluation.dataset}_{evaluation.evaluator}"
+        document_of(evaluation, result),
+        evaluation.output_dir,
+        f"{evaluation.dataset}_{evaluation.evaluator}",
     )

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Sample
+from ...core import (
+    DEFAULT_OPTIONS,
+    GenerateOptions,
+    KeyMaker,
+    Model,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+)
 from ...core.request import repeated
 from ...runner.ask.calls import call_model
 from ...runner.ask.schedule import Scheduler
@@ -31,13 +40,17 @@ class Direct:
         targets: Sequence[Any] = (),
     ) -> list[Output]:
         """The answers, in the order of the prompts."""
-        requests = [self._request(prompt, options or DEFAULT_OPTIONS) for prompt in prompts]
+        requests = [
+            self._request(prompt, options or DEFAULT_OPTIONS) for prompt in prompts
+        ]
         scheduler = Scheduler(self.model)
         if not requests or not scheduler.is_async:
             return call_model(self.model, requests) if requests else []
 
         async def ask() -> list[Output]:
-            return await Standing(scheduler).ask([Job(Sample(""), request) for request in requests], Unkept())
+            return await Standing(scheduler).ask(
+                [Job(Sample(""), request) for request in requests], Unkept()
+            )
 
         # A thread of its own: a notebook's thread already has a running loop.
         with ThreadPoolExecutor(1) as pool:
@@ -48,4 +61,9 @@ class Direct:
         repeat = self._repeats[key]
         self._repeats[key] += 1
         self.calls += 1
-        return Request(prompt, options, None if options.seed is None else repeated(options.seed, repeat), repeat)
+        return Request(
+            prompt,
+            options,
+            None if options.seed is None else repeated(options.seed, repeat),
+            repeat,
+        )

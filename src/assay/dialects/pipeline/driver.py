@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import AssayError, BadSample, ComponentError, DataError, Sample, ScorerError, UsageError, blamed, shorten
+from ...core import (
+    AssayError,
+    BadSample,
+    ComponentError,
+    DataError,
+    Sample,
+    ScorerError,
+    UsageError,
+    blamed,
+    shorten,
+)
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
@@ -51,7 +61,10 @@ class Rows:
 
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
-            raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
+            raise UsageError(
+                f"dataset {self.config.name!r} reads a file and none is given",
+                fix="--data FILE",
+            )
         config = self.config
         with as_upstream(self.is_upstream):
             rows = list(read_rows(config.loader, config.prompt_template, self.path))
@@ -59,14 +72,23 @@ class Rows:
         return [
             _fault(row, self.path, self.config, column)
             if isinstance(row, Unusable)
-            else Sample(str(position if column is None else row.raw[column]), row.prompt, row.reference, fields=row.raw)
+            else Sample(
+                str(position if column is None else row.raw[column]),
+                row.prompt,
+                row.reference,
+                fields=row.raw,
+            )
             for position, row in enumerate(rows)
         ]
 
 
-def _fault(row: Unusable, path: str, config: DatasetConfig, column: str | None) -> DataError:
+def _fault(
+    row: Unusable, path: str, config: DatasetConfig, column: str | None
+) -> DataError:
     name = getattr(config.prompt_template, "__name__", "prompt_template")
-    error = NamedFault(f"{name} failed: {row.error}", file=Path(path).name, row=row.number)
+    error = NamedFault(
+        f"{name} failed: {row.error}", file=Path(path).name, row=row.number
+    )
     if column is not None and isinstance(row.raw, Mapping):
         error.sample_id = str(row.raw[column])
     error.add_note(row.traceback)
@@ -77,7 +99,9 @@ def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """The column that names the rows, if each has a name and no two the same; else their position does."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
-        are_names = all(isinstance(value, (str, int)) and value != "" for value in values)
+        are_names = all(
+            isinstance(value, (str, int)) and value != "" for value in values
+        )
         if are_names and len({str(value) for value in values}) == len(values):
             return name
     return None
@@ -113,35 +137,63 @@ class Drive:
 
         recording.expect(len(samples))
         cell = recording.cell
-        engine = Engine(recording, options=cell.options, render=cell.template, samples=samples, reject=reject)
+        engine = Engine(
+            recording,
+            options=cell.options,
+            render=cell.template,
+            samples=samples,
+            reject=reject,
+        )
         metrics = self._evaluate(engine, samples, recording)
         mode = metrics.get("mode")
         return Driven(
             values=metrics,
             n=len(samples) - len(rejected),
             n_expected=expected,
-            protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
+            protocol=f"{cell.task.protocol}@{mode}"
+            if isinstance(mode, str) and mode
+            else "",
             details={"metrics": plain(metrics), "speed": engine.speed},
-            lower_is_better=frozenset(name for name in flatten(metrics) if is_cost(name)),
+            lower_is_better=frozenset(
+                name for name in flatten(metrics) if is_cost(name)
+            ),
         )
 
-    def _evaluate(self, engine: Engine, samples: list[Sample], recording: RecordingEngine) -> Mapping[str, Any]:
+    def _evaluate(
+        self, engine: Engine, samples: list[Sample], recording: RecordingEngine
+    ) -> Mapping[str, Any]:
         where = f"evaluator {self.evaluator.name!r}"
-        items = [{"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples]
+        items = [
+            {"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples
+        ]
         function = self.evaluator.evaluator
-        arguments = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
+        arguments = {
+            "batch_size": self.batch_size,
+            "max_length": self.max_length,
+            **self.settings,
+        }
         try:
             with as_upstream(self.is_upstream):
-                metrics = function(engine, items, **_accepted(function, arguments, self.settings))
+                metrics = function(
+                    engine, items, **_accepted(function, arguments, self.settings)
+                )
         except AssayError:
             raise
         except Exception as error:
             # What stopped the model explains more than what the evaluator made of it.
             raise recording.failure or blamed(ScorerError, error, where) from error
         if not isinstance(metrics, Mapping):
-            raise ComponentError(f"returned {shorten(metrics)}", where=where, fix="return a dict of metrics")
+            raise ComponentError(
+                f"returned {shorten(metrics)}",
+                where=where,
+                fix="return a dict of metrics",
+            )
         if not flatten(metrics):
-            raise ComponentError(f"returned no numbers: {shorten(dict(metrics))}", where=where, fix="return metrics")
+            raise ComponentError(
+                f"returned no numbers: {shorten(dict(metrics))}",
+                where=where,
+                fix="return metrics",
+            )
         return metrics
 
 
@@ -157,9 +209,15 @@ def is_cost(name: str) -> bool:
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
 
-def _accepted(function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted(
+    function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, Any]:
     """What a function takes: an evaluator without `**kwargs` need not name the batch size or the length."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(arguments)
-    return {name: value for name, value in arguments.items() if name in parameters or name in settings}
+    return {
+        name: value
+        for name, value in arguments.items()
+        if name in parameters or name in settings
+    }

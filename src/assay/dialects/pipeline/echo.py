@@ -29,8 +29,17 @@ def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
     if len(ids) != len(candidate.tokens):
         ids = [None] * len(candidate.tokens)
     for token_id, token in zip(ids, candidate.tokens, strict=True):
-        number = token_id if token_id is not None else (engine.tokenizer.encode(token.text) or [0])[0]
-        yield Weighed(number, token.text, token.logprob, dict(token.top) or {token.text: token.logprob})
+        number = (
+            token_id
+            if token_id is not None
+            else (engine.tokenizer.encode(token.text) or [0])[0]
+        )
+        yield Weighed(
+            number,
+            token.text,
+            token.logprob,
+            dict(token.top) or {token.text: token.logprob},
+        )
 
 
 def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
@@ -42,8 +51,12 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
             yield Weighed(token, text, 0.0)
             continue
         before = engine.tokenizer.decode(ids[:place])
-        [answer] = engine.generate_with_logprobs([before], max_length=1, top_logprobs=top)
-        likely: dict[str, float] = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
+        [answer] = engine.generate_with_logprobs(
+            [before], max_length=1, top_logprobs=top
+        )
+        likely: dict[str, float] = (
+            answer["top_logprobs"][0] if answer["top_logprobs"] else {}
+        )
         piece = engine.tokenizer.decode(ids[: place + 1])[len(before) :]
         logprob = likely.get(piece) if piece else 0.0
         if logprob is None:

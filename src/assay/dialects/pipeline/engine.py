@@ -77,7 +77,9 @@ class Engine:
         self._samples: dict[str, list[Sample]] = {}
         for sample in samples:
             self._samples.setdefault(str(sample.input), []).append(sample)
-        self._lengths = sorted({len(text) for text in self._samples if text}, reverse=True)
+        self._lengths = sorted(
+            {len(text) for text in self._samples if text}, reverse=True
+        )
         self._asked: Counter[str] = Counter()
         self._speeds: list[tuple[int, int, float]] = []
         """Of each batch: its size, the tokens written, the seconds spent."""
@@ -85,7 +87,11 @@ class Engine:
         """The same of each batch that was weighed, with the tokens read."""
 
     def generate_batch(
-        self, prompts: Sequence[str], max_length: int = 100, noise: float = 0.0, return_speed: bool = False
+        self,
+        prompts: Sequence[str],
+        max_length: int = 100,
+        noise: float = 0.0,
+        return_speed: bool = False,
     ) -> Generated:
         """Tokens `(batch, max_length)` filled up with 0, seconds, and the speed if asked for.
 
@@ -94,23 +100,38 @@ class Engine:
         import numpy
 
         outputs = self._ask(prompts, self._with(max_length, noise, None))
-        rows = [self.tokenizer.row(o.candidates[0], max_length) if o.candidates else [] for o in outputs]
-        tokens = numpy.full((len(rows), max_length), self.tokenizer.end, dtype=numpy.int64)
+        rows = [
+            self.tokenizer.row(o.candidates[0], max_length) if o.candidates else []
+            for o in outputs
+        ]
+        tokens = numpy.full(
+            (len(rows), max_length), self.tokenizer.end, dtype=numpy.int64
+        )
         for place, row in enumerate(rows):
             tokens[place, : len(row)] = row
         seconds = sum(output.seconds or 0.0 for output in outputs)
         self._speeds.append((len(rows), sum(map(_written, outputs, rows)), seconds))
-        return Generated((tokens, seconds, speed_of(self._speeds[-1:]) if return_speed else None))
+        return Generated(
+            (tokens, seconds, speed_of(self._speeds[-1:]) if return_speed else None)
+        )
 
     def decode_tokens(self, tokens: Any, utf8_errors: str = "ignore") -> list[str]:
         """The text of each row; empty for a row that holds ids nobody gave out."""
         rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
-        if rows and not isinstance(rows[0], Sequence) and not hasattr(rows[0], "tolist"):
+        if (
+            rows
+            and not isinstance(rows[0], Sequence)
+            and not hasattr(rows[0], "tolist")
+        ):
             rows = [rows]
         return [self._decoded(row, utf8_errors) for row in rows]
 
     def generate_with_logprobs(
-        self, prompts: Sequence[str], max_length: int = 100, echo: bool = False, top_logprobs: int = 1
+        self,
+        prompts: Sequence[str],
+        max_length: int = 100,
+        echo: bool = False,
+        top_logprobs: int = 1,
     ) -> list[dict[str, Any]]:
         """Each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
 
@@ -126,31 +147,48 @@ class Engine:
             self.check_likelihood(what, "leave echo out")
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
         return [
-            joined([*(echoed(self, prompt, top_logprobs) if echo else ()), *written(self, output)])
+            joined(
+                [
+                    *(echoed(self, prompt, top_logprobs) if echo else ()),
+                    *written(self, output),
+                ]
+            )
             for prompt, output in zip(prompts, outputs, strict=True)
         ]
 
-    def analyze_next_token(self, prompts: Sequence[str] | str, top_k: int = 5) -> list[dict[str, Any]] | None:
+    def analyze_next_token(
+        self, prompts: Sequence[str] | str, top_k: int = 5
+    ) -> list[dict[str, Any]] | None:
         """Prints the most probable next tokens of each prompt; of a single text they come back, best first."""
         if isinstance(prompts, str):
             return self._likely(prompts, top_k)
         for prompt in prompts:
             print(f"\nPrompt: {prompt}")
             for one in self._likely(prompt, top_k):
-                print(f"  {one['token_str']!r:<20} [probability {one['probability']:.2%}]")
+                print(
+                    f"  {one['token_str']!r:<20} [probability {one['probability']:.2%}]"
+                )
         return None
 
     def _likely(self, prompt: str, top_k: int) -> list[dict[str, Any]]:
-        [answer] = self.generate_with_logprobs([prompt], max_length=1, top_logprobs=top_k)
+        [answer] = self.generate_with_logprobs(
+            [prompt], max_length=1, top_logprobs=top_k
+        )
         likely = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
         best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
         return [
-            {"token": (self.tokenizer.encode(text) or [0])[0], "token_str": text, "logprob": logprob,
-             "probability": math.exp(logprob)}
+            {
+                "token": (self.tokenizer.encode(text) or [0])[0],
+                "token_str": text,
+                "logprob": logprob,
+                "probability": math.exp(logprob),
+            }
             for text, logprob in best
-        ]  # fmt: skip
+        ]
 
-    def measure_decode_speed(self, batch_size: int = 128, length: int = 32, percentile: int = 50) -> dict[str, float]:
+    def measure_decode_speed(
+        self, batch_size: int = 128, length: int = 32, percentile: int = 50
+    ) -> dict[str, float]:
         """The speed of what was generated so far; only where nothing was, a batch is generated to measure it."""
         if not self._speeds:
             self.generate_batch(["The"] * batch_size, max_length=length)
@@ -168,7 +206,12 @@ class Engine:
         if len(prompts) != len(responses):
             raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
         pairs = zip(prompts, responses, strict=True)
-        return _saved(task_name, output_dir, [{"prompt": p, "response": r} for p, r in pairs], metadata or {})
+        return _saved(
+            task_name,
+            output_dir,
+            [{"prompt": p, "response": r} for p, r in pairs],
+            metadata or {},
+        )
 
     def generate_and_save(
         self,
@@ -194,9 +237,12 @@ class Engine:
             **(metadata or {}),
         }
         lines: list[dict[str, Any]] = [
-            {"prompt": prompt, "response": response} for prompt, response in zip(prompts, responses, strict=True)
+            {"prompt": prompt, "response": response}
+            for prompt, response in zip(prompts, responses, strict=True)
         ]
-        for line, row in zip(lines, tokens.tolist() if save_tokens else (), strict=False):
+        for line, row in zip(
+            lines, tokens.tolist() if save_tokens else (), strict=False
+        ):
             line.update(tokens=row, num_tokens=len(row))
         return responses, _saved(task_name, output_dir, lines, facts)
 
@@ -204,27 +250,40 @@ class Engine:
         raise AttributeError(f"the engine of the pipeline dialect has no {name!r}")
 
     def weigh(
-        self, contexts: Sequence[str], continuations: Sequence[str], row_prompts: Sequence[str]
+        self,
+        contexts: Sequence[str],
+        continuations: Sequence[str],
+        row_prompts: Sequence[str],
     ) -> list[Likelihood | None]:
         """How probable each continuation is after its context, as plain text; `None` where no answer came.
 
         `row_prompts` are the prompts of the rows they are about.
         """
-        self.check_likelihood("this model cannot weigh given texts", "the generation evaluator")
+        self.check_likelihood(
+            "this model cannot weigh given texts", "the generation evaluator"
+        )
         prompts = [
             Prompt((Message("", (Text(context),)),), continuations=(continuation,))
             for context, continuation in zip(contexts, continuations, strict=True)
         ]
         samples = [self._sample(text, place) for place, text in enumerate(row_prompts)]
-        outputs = self.asker.generate(prompts, self._options, [s.id for s in samples], list(continuations))
+        outputs = self.asker.generate(
+            prompts, self._options, [s.id for s in samples], list(continuations)
+        )
         tokens = sum(map(_tokens_read, outputs))
-        self._read.append((len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs)))
-        return [output.likelihoods[0] if output.likelihoods else None for output in outputs]
+        self._read.append(
+            (len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs))
+        )
+        return [
+            output.likelihoods[0] if output.likelihoods else None for output in outputs
+        ]
 
     def check_likelihood(self, what: str, otherwise: str) -> None:
         """Raises where the model cannot weigh given texts."""
         if not self.asker.model.abilities.likelihood:
-            raise ModalityMismatch(what, fix=f"choose a model with likelihood, or {otherwise}")
+            raise ModalityMismatch(
+                what, fix=f"choose a model with likelihood, or {otherwise}"
+            )
 
     def reject(self, item: Mapping[str, Any], why: str) -> None:
         """Counts a row an evaluator cannot use as a failure of that row."""
@@ -239,7 +298,11 @@ class Engine:
     @property
     def speed(self) -> dict[str, float]:
         """The speed of all that was generated or, where nothing was, of what was weighed; empty without either."""
-        return speed_of(self._speeds if self.written else self._read) if self.written or self._read else {}
+        return (
+            speed_of(self._speeds if self.written else self._read)
+            if self.written or self._read
+            else {}
+        )
 
     def logits(self, tokens: Sequence[int]) -> Logits:
         """What the model thinks of each given token after those before it."""
@@ -247,7 +310,9 @@ class Engine:
 
     def _ask(self, prompts: Sequence[str], options: GenerateOptions) -> list[Output]:
         if isinstance(prompts, str):
-            raise TypeError(f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}")
+            raise TypeError(
+                f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}"
+            )
         samples = [self._sample(text, place) for place, text in enumerate(prompts)]
         rendered = [self._prompt(text) for text in prompts]
         targets = [None if s.target is None else str(s.target) for s in samples]
@@ -262,7 +327,9 @@ class Engine:
         """The row a prompt is about; rows with the same prompt take turns. A prompt of no row is named by its call."""
         rows = self._samples.get(text)
         if rows is None:
-            return self._continued(text) or Sample(f"call-{self.asker.calls + place:06d}")
+            return self._continued(text) or Sample(
+                f"call-{self.asker.calls + place:06d}"
+            )
         if len(rows) == 1:
             return rows[0]
         self._asked[text] += 1
@@ -276,12 +343,16 @@ class Engine:
                 return begun[0] if len(begun) == 1 else None
         return None
 
-    def _with(self, max_length: int, noise: float, logprobs: int | None) -> GenerateOptions:
+    def _with(
+        self, max_length: int, noise: float, logprobs: int | None
+    ) -> GenerateOptions:
         key = (max_length, noise, logprobs)
         if key not in self._set:
             usual = self._options.temperature
             temperature = noise if noise > 0 else (0.0 if usual is None else usual)
-            self._set[key] = self._options.set(max_tokens=max_length, temperature=temperature, logprobs=logprobs)
+            self._set[key] = self._options.set(
+                max_tokens=max_length, temperature=temperature, logprobs=logprobs
+            )
         return self._set[key]
 
     def _decoded(self, row: Any, utf8_errors: str) -> str:
@@ -291,18 +362,27 @@ class Engine:
             return ""
 
 
-def _saved(name: str, folder: str, lines: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+def _saved(
+    name: str, folder: str, lines: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]
+) -> str:
     path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
     with own_file(path).open("w", encoding="utf-8") as out:
         for index, line in enumerate(lines):
-            whole = {"index": index, **line, "timestamp": datetime.now().isoformat(), **facts}
+            whole = {
+                "index": index,
+                **line,
+                "timestamp": datetime.now().isoformat(),
+                **facts,
+            }
             out.write(json.dumps(whole, ensure_ascii=False) + "\n")
     return str(path)
 
 
 def _tokens_read(output: Output) -> int:
     read = output.usage.input_tokens if output.usage is not None else None
-    return (read or 0) + sum(likelihood.tokens or 0 for likelihood in output.likelihoods)
+    return (read or 0) + sum(
+        likelihood.tokens or 0 for likelihood in output.likelihoods
+    )
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
@@ -310,7 +390,9 @@ def _written(output: Output, row: Sequence[int]) -> int:
     return counted if counted is not None else len(row)
 
 
-def speed_of(batches: Sequence[tuple[int, int, float]], percentile: int = 50) -> dict[str, float]:
+def speed_of(
+    batches: Sequence[tuple[int, int, float]], percentile: int = 50
+) -> dict[str, float]:
     """Tokens in a second, and milliseconds for a step of a batch.
 
     From outside, the forward pass and the whole step cannot be told apart: both names carry the whole.
@@ -318,8 +400,14 @@ def speed_of(batches: Sequence[tuple[int, int, float]], percentile: int = 50) ->
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
     rate = tokens / seconds if seconds > 0 else 0.0
-    steps = sorted(1000 * spent * size / count for size, count, spent in batches if count) or [0.0]
-    at = quantiles(steps, n=100, method="inclusive")[percentile - 1] if len(steps) > 1 else steps[0]
+    steps = sorted(
+        1000 * spent * size / count for size, count, spent in batches if count
+    ) or [0.0]
+    at = (
+        quantiles(steps, n=100, method="inclusive")[percentile - 1]
+        if len(steps) > 1
+        else steps[0]
+    )
     return {
         "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,

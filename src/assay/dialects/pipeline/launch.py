@@ -66,14 +66,24 @@ class Evaluation:
             options = options.but(models=(model_name(self.model),))
         if options.output is not None:
             return options
-        bare = options.but(tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=())
-        model = Path(options.models[0].partition(":")[0]).stem if isinstance(self.model, str) else _name(self.model)
+        bare = options.but(
+            tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=()
+        )
+        model = (
+            Path(options.models[0].partition(":")[0]).stem
+            if isinstance(self.model, str)
+            else _name(self.model)
+        )
         label = f"{file_name(f'{self.dataset}_{self.evaluator}', 40)}--{file_name(model, 24)}-{bare.folder_digest()}"
         return options.but(output=str(Path(self.output_dir) / label))
 
     def run(self, watcher: Watcher | None = None) -> RunResult:
         """Runs it, or goes on where the same evaluation stopped."""
-        return run(model=None if isinstance(self.model, str) else self.model, options=self.options(), watcher=watcher)
+        return run(
+            model=None if isinstance(self.model, str) else self.model,
+            options=self.options(),
+            watcher=watcher,
+        )
 
 
 def model_name(name: str) -> str:
@@ -93,7 +103,11 @@ def model_name(name: str) -> str:
 
 
 def _name(model: Model | Any) -> str:
-    return str(getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__)
+    return str(
+        getattr(model, "name", None)
+        or getattr(model, "__name__", None)
+        or type(model).__name__
+    )
 
 
 def config_of(evaluation: Evaluation) -> dict[str, Any]:
@@ -111,10 +125,16 @@ def config_of(evaluation: Evaluation) -> dict[str, Any]:
 
 def rounded(speed: Mapping[str, float]) -> dict[str, float]:
     """The four speeds as result files have them."""
-    return {name: round(speed[name], 2 if name.endswith("tps") else 3) for name in SPEED if name in speed}
+    return {
+        name: round(speed[name], 2 if name.endswith("tps") else 3)
+        for name in SPEED
+        if name in speed
+    }
 
 
-def document(evaluation: Evaluation, size: int, metrics: Mapping[str, Any]) -> dict[str, Any]:
+def document(
+    evaluation: Evaluation, size: int, metrics: Mapping[str, Any]
+) -> dict[str, Any]:
     """A result as this dialect writes it."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
@@ -136,14 +156,22 @@ def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
     As upstream, nothing more than upstream has.
     """
     if not result.results:
-        raise ModelError(result.notes[-1] if result.notes else "the run gave no numbers", where=str(result.folder))
+        raise ModelError(
+            result.notes[-1] if result.notes else "the run gave no numbers",
+            where=str(result.folder),
+        )
     details = result[0].details
     measured = details.get("speed", {}) if checkout.measures_speed() else {}
     metrics = {**details.get("metrics", {}), **rounded(measured)}
     whole = document(evaluation, result[0].n_expected or 0, metrics)
     if is_upstream("pipeline"):
         return whole
-    more = {"model": result[0].model, "seed": evaluation.seed, "status": result.status, "run": str(result.folder)}
+    more = {
+        "model": result[0].model,
+        "seed": evaluation.seed,
+        "status": result.status,
+        "run": str(result.folder),
+    }
     return {**whole, **more, "failed": failed_rows(result)}
 
 
@@ -154,7 +182,11 @@ def failed_rows(result: RunResult) -> list[dict[str, Any]]:
     reader = RunReader(result.folder)
     task, model = result[0].task, result[0].model
     records = reader.scores(task, model, task)
-    return [{"id": record.id, **record.details} for record in records if record.outcome == "data_error"]
+    return [
+        {"id": record.id, **record.details}
+        for record in records
+        if record.outcome == "data_error"
+    ]
 
 
 def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:

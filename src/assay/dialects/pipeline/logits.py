@@ -29,7 +29,12 @@ class WeighedModel:
         """A state nobody reads: every request carries its whole context."""
         return [None] * bsz
 
-    def forward_batch(self, tokens: Sequence[Sequence[int]], state: Any = None, full_output: bool = False) -> Any:
+    def forward_batch(
+        self,
+        tokens: Sequence[Sequence[int]],
+        state: Any = None,
+        full_output: bool = False,
+    ) -> Any:
         """For each list of ids, rows of logits `(length, vocabulary)`."""
         what = "forward_batch: this model cannot weigh given tokens"
         self._engine.check_likelihood(what, "an evaluator that only generates")
@@ -77,7 +82,14 @@ class Logits(Sequence[Any]):
     def _row(self, place: int) -> Any:
         following = int(self._tokens[place + 1])
         tokenizer = self._engine.tokenizer
-        start = next((at for at, token in enumerate(self._tokens) if token not in (0, tokenizer.end)), place + 1)
+        start = next(
+            (
+                at
+                for at, token in enumerate(self._tokens)
+                if token not in (0, tokenizer.end)
+            ),
+            place + 1,
+        )
         context = tokenizer.decode(self._tokens[start : place + 1])
         # A token that only begins a character writes nothing yet: the one that ends it carries the whole of it.
         piece = tokenizer.decode(self._tokens[start : place + 2])[len(context) :]
@@ -100,7 +112,11 @@ def _spread(weighed: Likelihood, token: int) -> Any:
 
     share = math.exp(weighed.logprob)
     others = 1.0 if share <= 0 else (1.0 - share) / share + 1.0
-    size = int(min(max(token + 2, others + 2), LARGEST_VOCABULARY)) if weighed.greedy else token + 2
+    size = (
+        int(min(max(token + 2, others + 2), LARGEST_VOCABULARY))
+        if weighed.greedy
+        else token + 2
+    )
     rest = max(1.0 - share, 0.0)
     row = numpy.full(size, -numpy.inf, dtype=numpy.float64)
     if weighed.greedy:

@@ -22,7 +22,10 @@ def evaluate(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Accuracy with its counts, and by `category` or `subject`; each answer in `inferoutput` if it is given."""
-    lines = [_line(answer, item) for answer, item in answers(engine, data, batch_size, max_length, noise)]
+    lines = [
+        _line(answer, item)
+        for answer, item in answers(engine, data, batch_size, max_length, noise)
+    ]
     return _counted(lines, inferoutput)
 
 
@@ -36,24 +39,35 @@ def evaluate_as_upstream(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """The same with the first letter A to J anywhere in the answer, and one token of it unless more are asked for."""
-    lines = [_line_as_upstream(answer, item) for answer, item in answers(engine, data, batch_size, max_length, noise)]
+    lines = [
+        _line_as_upstream(answer, item)
+        for answer, item in answers(engine, data, batch_size, max_length, noise)
+    ]
     return _counted(lines, inferoutput)
 
 
 def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
     """The letter the answer settles on; `None` if it names none."""
-    texts = options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
+    texts = (
+        options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
+    )
     return extract_choice(answer, dict(zip(LETTERS, texts, strict=False))).answer
 
 
 def first_letter(answer: str) -> str | None:
     """The first letter A to J, whatever word it begins."""
-    return next((letter for letter in answer.strip().upper() if letter in LETTERS), None)
+    return next(
+        (letter for letter in answer.strip().upper() if letter in LETTERS), None
+    )
 
 
 def right_letter(reference: Any) -> str:
     """The letter of a reference given as an index, a letter, or a text that begins with one."""
-    if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < len(LETTERS):
+    if (
+        isinstance(reference, int)
+        and not isinstance(reference, bool)
+        and 0 <= reference < len(LETTERS)
+    ):
         return LETTERS[reference]
     text = str(reference).strip().upper()
     return next((letter for letter in text if letter in LETTERS), text)
@@ -64,10 +78,16 @@ def right_letter_as_upstream(reference: Any) -> str:
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()
-    return next((letter for letter in text if letter in LETTERS), text) if isinstance(reference, str) else text
+    return (
+        next((letter for letter in text if letter in LETTERS), text)
+        if isinstance(reference, str)
+        else text
+    )
 
 
-def _counted(lines: Sequence[Mapping[str, Any]], inferoutput: str | None) -> dict[str, Any]:
+def _counted(
+    lines: Sequence[Mapping[str, Any]], inferoutput: str | None
+) -> dict[str, Any]:
     if inferoutput:
         save_lines(inferoutput, lines)
     subjects: dict[str, list[bool]] = {}
@@ -78,7 +98,9 @@ def _counted(lines: Sequence[Mapping[str, Any]], inferoutput: str | None) -> dic
         "accuracy": correct / len(lines) if lines else 0,
         "correct": correct,
         "total": len(lines),
-        "subject_accuracies": {name: sum(right) / len(right) for name, right in subjects.items()},
+        "subject_accuracies": {
+            name: sum(right) / len(right) for name, right in subjects.items()
+        },
         "num_subjects": len(subjects),
     }
 
@@ -87,18 +109,32 @@ def _line(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
     raw = item["raw"]
     options = raw.get("options", raw.get("choices", []))
     category = str(raw.get("category", raw.get("subject", "unknown")))
-    return _judged(answer, item, read_choice(answer, raw), right_letter(item["reference"]), options, category)
+    return _judged(
+        answer,
+        item,
+        read_choice(answer, raw),
+        right_letter(item["reference"]),
+        options,
+        category,
+    )
 
 
 def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
     raw = item["raw"]
     category = raw.get("category", raw.get("subject", "unknown"))
     right = right_letter_as_upstream(item["reference"])
-    return _judged(answer, item, first_letter(answer), right, raw.get("options", []), category)
+    return _judged(
+        answer, item, first_letter(answer), right, raw.get("options", []), category
+    )
 
 
 def _judged(
-    answer: str, item: Mapping[str, Any], chosen: str | None, right: str, options: Any, category: str
+    answer: str,
+    item: Mapping[str, Any],
+    chosen: str | None,
+    right: str,
+    options: Any,
+    category: str,
 ) -> dict[str, Any]:
     return {
         "question": item["raw"].get("question", ""),

@@ -10,7 +10,11 @@ END_OF_TEXT = 0
 
 
 def weigh_tokens(
-    engine: Any, contexts: Sequence[str], targets: Sequence[str], *, pad_eod: bool = True
+    engine: Any,
+    contexts: Sequence[str],
+    targets: Sequence[str],
+    *,
+    pad_eod: bool = True,
 ) -> Iterator[Likelihood]:
     """How probable each target is after its context, token by token, by the logits of one batch."""
     start = [END_OF_TEXT] if pad_eod else []
@@ -18,14 +22,20 @@ def weigh_tokens(
     after = [list(engine.tokenizer.encode(target)) for target in targets]
     state = engine.model.generate_zero_state(len(before))
     rows = engine.model.forward_batch(
-        [ids + more for ids, more in zip(before, after, strict=True)], state, full_output=True
+        [ids + more for ids, more in zip(before, after, strict=True)],
+        state,
+        full_output=True,
     )
     for out, ids, more in zip(rows, before, after, strict=True):
         logprob, greedy = 0.0, True
         for place, token in enumerate(more):
             chances = _plain(out[len(ids) - 1 + place])
             highest = max(chances)
-            logprob += chances[token] - highest - math.log(sum(math.exp(value - highest) for value in chances))
+            logprob += (
+                chances[token]
+                - highest
+                - math.log(sum(math.exp(value - highest) for value in chances))
+            )
             greedy = greedy and chances.index(highest) == token
         yield Likelihood(logprob, greedy, len(more))
 

@@ -15,7 +15,11 @@ from .claims import NAMES, claims
 from .driver import Drive, Rows, as_upstream
 from .engine import as_turn
 from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
-from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
+from .facade.tasks.dataset_registry import (
+    DatasetConfig,
+    DatasetRegistry,
+    asks_in_own_words,
+)
 from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
@@ -41,7 +45,9 @@ def registered_here() -> Iterator[None]:
         _registered_here = before
 
 
-def tasks_of(text: str, run: RunOptions, *, is_upstream: bool = False) -> Sequence[Task]:
+def tasks_of(
+    text: str, run: RunOptions, *, is_upstream: bool = False
+) -> Sequence[Task]:
     """The tasks a reference stands for; files named by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
@@ -66,20 +72,39 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
     """Runs a file that registers things; the names of the datasets and evaluators it registered."""
     file = Path(path).expanduser()
     checkout.notice(file)
-    datasets, evaluators = dict(DatasetRegistry._registry), dict(EvaluatorRegistry._registry)
+    datasets, evaluators = (
+        dict(DatasetRegistry._registry),
+        dict(EvaluatorRegistry._registry),
+    )
     Guest.of_file("pipeline", NAMES, file).load(file)
-    new_datasets = [n for n, config in DatasetRegistry._registry.items() if datasets.get(n) is not config]
-    new_evaluators = [n for n, config in EvaluatorRegistry._registry.items() if evaluators.get(n) is not config]
+    new_datasets = [
+        n
+        for n, config in DatasetRegistry._registry.items()
+        if datasets.get(n) is not config
+    ]
+    new_evaluators = [
+        n
+        for n, config in EvaluatorRegistry._registry.items()
+        if evaluators.get(n) is not config
+    ]
     return new_datasets, new_evaluators
 
 
 def discover(folder: Path) -> list[Path]:
     """The `register_*.py` files of a folder that are written for this dialect."""
-    return [file for file in sorted(folder.glob("register_*.py")) if claims(file, imported_names(file)) is not None]
+    return [
+        file
+        for file in sorted(folder.glob("register_*.py"))
+        if claims(file, imported_names(file)) is not None
+    ]
 
 
 def make_task(
-    reference: Reference, run: RunOptions, evaluators: Sequence[str] = (), *, is_upstream: bool = False
+    reference: Reference,
+    run: RunOptions,
+    evaluators: Sequence[str] = (),
+    *,
+    is_upstream: bool = False,
 ) -> Task:
     """The task of a dataset and an evaluator; where none is named, the dataset's namesake, or the file's only one.
 
@@ -87,10 +112,17 @@ def make_task(
     """
     is_upstream = is_upstream or chose_upstream("pipeline")
     with as_upstream(is_upstream):
-        dataset, in_own_words = _dataset(reference.dataset or ""), asks_in_own_words(reference.dataset or "")
+        dataset, in_own_words = (
+            _dataset(reference.dataset or ""),
+            asks_in_own_words(reference.dataset or ""),
+        )
     evaluator_name = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(evaluator_name or _matching(dataset.name, evaluators))
-    if is_upstream and evaluator.evaluator in SHIPPED and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}"):
+    if (
+        is_upstream
+        and evaluator.evaluator in SHIPPED
+        and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}")
+    ):
         evaluator = _evaluator(f"{evaluator.name}{UPSTREAM}")
     name = f"{dataset.name}/{evaluator.name.removesuffix(UPSTREAM) if is_upstream else evaluator.name}"
     length = run.generation.get("max_tokens")
@@ -99,7 +131,9 @@ def make_task(
         evaluator,
         dict(reference.settings),
         dataset.default_max_length if length is None else int(length),
-        run.batch_size if isinstance(run.batch_size, int) else dataset.default_batch_size,
+        run.batch_size
+        if isinstance(run.batch_size, int)
+        else dataset.default_batch_size,
         is_upstream,
     )
     return Task(
@@ -124,7 +158,10 @@ def _protocol(is_upstream: bool, in_own_words: bool) -> str:
 
 def source_files(reference: Reference) -> tuple[str, ...]:
     """The files that registered a dataset and an evaluator, so that a run can be repeated from its `run.json`."""
-    dataset, evaluator = _dataset(reference.dataset or ""), _evaluator(reference.evaluator or "")
+    dataset, evaluator = (
+        _dataset(reference.dataset or ""),
+        _evaluator(reference.evaluator or ""),
+    )
     found: dict[str, None] = {}
     for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
         scope: Mapping[str, Any] = getattr(function, "__globals__", {})
@@ -144,7 +181,9 @@ def _dataset(name: str) -> DatasetConfig:
 def _evaluator(name: str) -> EvaluatorConfig:
     config = EvaluatorRegistry.get(name)
     if config is None:
-        raise UnknownName("evaluator", name, EvaluatorRegistry.list_evaluators(), hint=HINT)
+        raise UnknownName(
+            "evaluator", name, EvaluatorRegistry.list_evaluators(), hint=HINT
+        )
     return config
 
 
@@ -153,4 +192,8 @@ def _matching(dataset: str, evaluators: Sequence[str]) -> str:
         return dataset
     if len(evaluators) == 1:
         return evaluators[0]
-    return dataset if not evaluators and EvaluatorRegistry.get(dataset) is not None else DEFAULT_EVALUATOR
+    return (
+        dataset
+        if not evaluators and EvaluatorRegistry.get(dataset) is not None
+        else DEFAULT_EVALUATOR
+    )

@@ -69,7 +69,11 @@ def options_of(row: Row) -> list[str]:
     if is_upstream("pipeline") and not isinstance(cell, list):
         return []
     options: Sequence[Any] = cell
-    return [str(option).strip() for option in options if option is not None and str(option).strip()]
+    return [
+        str(option).strip()
+        for option in options
+        if option is not None and str(option).strip()
+    ]
 
 
 def lettered(row: Row) -> str:
@@ -77,7 +81,9 @@ def lettered(row: Row) -> str:
     options = options_of(row)
     if len(options) > len(LETTERS) and not is_upstream("pipeline"):
         raise ValueError(f"{len(options)} options, and letters for {len(LETTERS)}")
-    return "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
+    return "\n".join(
+        f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)
+    )
 
 
 def multiple_choice(row: Row) -> str:

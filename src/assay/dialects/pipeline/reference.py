@@ -23,7 +23,11 @@ class Reference:
 
     def __str__(self) -> str:
         names = f"{self.dataset}/{self.evaluator}"
-        return f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}" if self.settings else names
+        return (
+            f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}"
+            if self.settings
+            else names
+        )
 
 
 def parse(text: str) -> Reference:
@@ -38,5 +42,7 @@ def parse(text: str) -> Reference:
     try:
         keywords = json.loads(settings) if mark else {}
     except ValueError as error:
-        raise UsageError(f"the settings are not valid JSON: {error}", where=text) from error
+        raise UsageError(
+            f"the settings are not valid JSON: {error}", where=text
+        ) from error
     return Reference(file, dataset or None, evaluator or None, keywords)

@@ -60,12 +60,20 @@ def read_rows(
 def _user_frames(error: Exception) -> str:
     """The traceback from the user's own function on."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_globals is globals():
+    while (
+        trace is not None
+        and trace.tb_next is not None
+        and trace.tb_frame.f_globals is globals()
+    ):
         trace = trace.tb_next
     return "".join(traceback.format_exception(type(error), error, trace, chain=False))
 
 
-def _usable(template: Callable[[Any], str], raw: Any, reference: Callable[[Mapping[str, Any]], Any]) -> Usable:
+def _usable(
+    template: Callable[[Any], str],
+    raw: Any,
+    reference: Callable[[Mapping[str, Any]], Any],
+) -> Usable:
     if not isinstance(raw, Mapping):
         raise TypeError(f"expected a dictionary, found {shorten(raw)}")
     prompt = template(raw)
@@ -93,10 +101,16 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
     try:
         rows = loader(path)
         if rows is None or isinstance(rows, (str, bytes, Mapping)):
-            raise UsageError(f"returned {shorten(rows)}", where=name, fix="return a list of dictionaries")
+            raise UsageError(
+                f"returned {shorten(rows)}",
+                where=name,
+                fix="return a list of dictionaries",
+            )
         return list(rows)
     except FileNotFoundError as error:
-        raise UsageError("no such file", where=str(error.filename or path), fix="check the path") from error
+        raise UsageError(
+            "no such file", where=str(error.filename or path), fix="check the path"
+        ) from error
     except AssayError:
         raise
     except Exception as error:
@@ -114,7 +128,11 @@ def load_jsonl(path: str) -> list[Mapping[str, Any]]:
     if is_upstream("pipeline"):
         with file.open(encoding="utf-8") as lines:
             return [json.loads(line) for line in lines]
-    return read_file(path) if format_of(file) is not None or not file.is_file() else list(_lines(file))
+    return (
+        read_file(path)
+        if format_of(file) is not None or not file.is_file()
+        else list(_lines(file))
+    )
 
 
 def load_json(path: str) -> list[Mapping[str, Any]]:
@@ -123,7 +141,11 @@ def load_json(path: str) -> list[Mapping[str, Any]]:
     if is_upstream("pipeline"):
         document = json.loads(file.read_text(encoding="utf-8"))
         rows: list[Mapping[str, Any]] = document
-        return document.get("data", document.get("examples", [document])) if isinstance(document, Mapping) else rows
+        return (
+            document.get("data", document.get("examples", [document]))
+            if isinstance(document, Mapping)
+            else rows
+        )
     single = _single_object(file)
     return read_file(path) if single is None else _unwrapped([single])
 
@@ -131,7 +153,9 @@ def load_json(path: str) -> list[Mapping[str, Any]]:
 def read_test_split(path: str) -> list[Mapping[str, Any]]:
     """The rows of a file, or of the test split of a folder that has one."""
     folder = Path(path).expanduser()
-    has_test = folder.is_dir() and any("test" in file.name for file in folder.rglob("*") if file.is_file())
+    has_test = folder.is_dir() and any(
+        "test" in file.name for file in folder.rglob("*") if file.is_file()
+    )
     return _read(folder, "test") if has_test else read_file(path)
 
 
@@ -148,12 +172,16 @@ def _read(path: Path, split: str | None) -> list[Mapping[str, Any]]:
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(
+        file.read_text(encoding="utf-8").splitlines(), start=1
+    ):
         if line.strip():
             try:
                 yield json.loads(line)
             except ValueError as error:
-                raise DataError(f"the line is not JSON: {error}", file=str(file), row=number) from error
+                raise DataError(
+                    f"the line is not JSON: {error}", file=str(file), row=number
+                ) from error
 
 
 def _single_object(file: Path) -> Mapping[str, Any] | None:
@@ -169,6 +197,13 @@ def _single_object(file: Path) -> Mapping[str, Any] | None:
 
 def _unwrapped(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if len(rows) == 1:
-        inner = next((rows[0][name] for name in ("data", "examples") if isinstance(rows[0].get(name), list)), None)
+        inner = next(
+            (
+                rows[0][name]
+                for name in ("data", "examples")
+                if isinstance(rows[0].get(name), list)
+            ),
+            None,
+        )
         return rows if inner is None else inner
     return rows

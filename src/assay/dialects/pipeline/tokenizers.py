@@ -83,14 +83,21 @@ class ModelTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The model's ids, without those that only begin or end a text."""
-        return [int(token) for token in self._own.encode(text, **_taken(self._own.encode, add_special_tokens=False))]
+        return [
+            int(token)
+            for token in self._own.encode(
+                text, **_taken(self._own.encode, add_special_tokens=False)
+            )
+        ]
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
         """The text of the ids, without the end that fills a row; of a character that is cut in two, nothing."""
         ids = _plain(tokens)
         while ids and ids[-1] == self.end:
             ids.pop()
-        options = _taken(self._own.decode, utf8_errors=utf8_errors, skip_special_tokens=False)
+        options = _taken(
+            self._own.decode, utf8_errors=utf8_errors, skip_special_tokens=False
+        )
         text = str(self._own.decode(ids, **options))
         return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
 
@@ -121,8 +128,14 @@ def _parameters(function: Any) -> frozenset[str]:
 def tokenizer_of(model: Model) -> Tokenizer:
     """The model's own tokenizer where it declares tokens and has one; else private ids."""
     # Looked for without asking: a model may have to be loaded to give it.
-    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(model, "__dict__", ())
-    return ModelTokenizer(model) if model.abilities.tokens and has_one else PrivateTokenizer()
+    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(
+        model, "__dict__", ()
+    )
+    return (
+        ModelTokenizer(model)
+        if model.abilities.tokens and has_one
+        else PrivateTokenizer()
+    )
 
 
 def _plain(tokens: Any) -> list[int]:

@@ -25,13 +25,19 @@ def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
     return _tasks(reference, run, is_upstream=True)
 
 
-def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> Sequence[Task]:
+def _tasks(
+    reference: str, run: "RunOptions", *, is_upstream: bool = False
+) -> Sequence[Task]:
     from .tree import read_tree
     from .workshop import Workshop
 
     path = Path(reference).expanduser()
     if not path.exists():
-        raise UsageError("no such registry", where=reference, fix="name the folder with infer_task/, dataset/, …")
+        raise UsageError(
+            "no such registry",
+            where=reference,
+            fix="name the folder with infer_task/, dataset/, …",
+        )
     if path.suffix == ".py":
         raise UsageError(
             "a class of TELEVAL is no task by itself",
@@ -43,7 +49,11 @@ def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> S
     names = [name for name, entry in entries if path.is_dir() or entry.file == file]
     chosen = [name for name in names if name in run.tasks] or names
     if not chosen:
-        raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
+        raise UsageError(
+            "the registry has no infer_task",
+            where=str(tree.folder),
+            fix="add infer_task/mine.yaml",
+        )
     shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
     shop.check(chosen)
     return [task for name in chosen for task in shop.tasks(name)]
@@ -67,13 +77,25 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
 
     path, attribute = split_reference(reference)
     file = Path(path).expanduser().resolve()
-    root = next((folder.parent for folder in file.parents if folder.name == "src"), file.parent)
+    root = next(
+        (folder.parent for folder in file.parents if folder.name == "src"), file.parent
+    )
     classes = Classes(root)
     module = classes.guest.load(file)
-    found = {n: v for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__}
-    fitting = [n for n, v in found.items() if hasattr(v, "generate_once") and attribute in (None, n)]
+    found = {
+        n: v
+        for n, v in vars(module).items()
+        if isinstance(v, type) and v.__module__ == module.__name__
+    }
+    fitting = [
+        n
+        for n, v in found.items()
+        if hasattr(v, "generate_once") and attribute in (None, n)
+    ]
     if len(fitting) != 1:
         return None
     dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
     entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
-    return GuestModel(entry, classes, Rule(era_of(root), protocol.is_upstream("televal")))
+    return GuestModel(
+        entry, classes, Rule(era_of(root), protocol.is_upstream("televal"))
+    )

@@ -43,7 +43,9 @@ class AudioFolder:
         """Where the files lie; made when first asked for."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="assay_audio_"))
-            self._removal = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
+            self._removal = weakref.finalize(
+                self, shutil.rmtree, str(self._folder), True
+            )
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder
 
@@ -51,7 +53,9 @@ class AudioFolder:
         """Puts the files into another folder from now on."""
         self._folder, self._known = folder, None
 
-    def put(self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True) -> tuple[Path, tuple[str, ...]]:
+    def put(
+        self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True
+    ) -> tuple[Path, tuple[str, ...]]:
         """A file with the audio, one channel at `rate`, and what was changed for it."""
         with self._lock:
             digests = self._index()
@@ -77,12 +81,16 @@ class AudioFolder:
     def _index(self) -> dict[str, str]:
         if self._known is None:
             index = self.folder / INDEX
-            lines = index.read_text(encoding="utf-8").splitlines() if index.exists() else []
+            lines = (
+                index.read_text(encoding="utf-8").splitlines() if index.exists() else []
+            )
             self._known = dict(json.loads(line) for line in lines if line.endswith("]"))
         return self._known
 
 
-def as_wav(audio: Audio, *, rate: int = RATE, mono: bool = True) -> tuple[bytes, tuple[str, ...]]:
+def as_wav(
+    audio: Audio, *, rate: int = RATE, mono: bool = True
+) -> tuple[bytes, tuple[str, ...]]:
     """An audio clip as 16-bit WAV, and what was changed for it."""
     import numpy as np
 
@@ -98,4 +106,8 @@ def audio_bytes(cell: Any) -> bytes | None:
     """The bytes of a Parquet cell with an audio clip: as they are, or in the struct that Hugging Face writes."""
     if isinstance(cell, dict):
         cell = cell.get("bytes")
-    return bytes(cell) if isinstance(cell, (bytes, bytearray, memoryview)) and cell else None
+    return (
+        bytes(cell)
+        if isinstance(cell, (bytes, bytearray, memoryview)) and cell
+        else None
+    )

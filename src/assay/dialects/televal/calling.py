@@ -16,7 +16,11 @@ from .audio import RATE, AudioFolder
 from .eras import Era, era_here
 from .spoken import Question, Script, read_structure
 
-FLAGS: Mapping[str, bool] = {"reverse_spkr": False, "use_model_history": True, "save_latest_only": False}
+FLAGS: Mapping[str, bool] = {
+    "reverse_spkr": False,
+    "use_model_history": True,
+    "save_latest_only": False,
+}
 
 
 @dataclass
@@ -47,7 +51,10 @@ class Dialogue:
         now = self.round
         earlier = [self.heard(place) for place in range(now)]
         if self.own_history:
-            replies = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
+            replies = [
+                a["his"] if a.get("his") is not None else a["pred"]
+                for a in self.answers
+            ]
         else:
             replies = [reply.text for reply in self.script.replies[:now]]
         return self.heard(now), earlier, replies
@@ -79,7 +86,11 @@ class Dialogue:
         """The answer of this round, noted for the next."""
         heard, earlier, replies = self.arguments()
         answer = checked(
-            model.generate_multiturn(heard, earlier, replies, **self.keywords(pred_audio)), model, "generate_multiturn"
+            model.generate_multiturn(
+                heard, earlier, replies, **self.keywords(pred_audio)
+            ),
+            model,
+            "generate_multiturn",
         )
         self.answers.append(answer)
         if "cache" in answer:
@@ -91,9 +102,13 @@ def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
     """What a model returned, if it is a dictionary with `pred`; else a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
-        raise TypeError(f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}}')
+        raise TypeError(
+            f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}}'
+        )
     if answer.get("pred") is None:
-        raise TypeError(f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'}")
+        raise TypeError(
+            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'}"
+        )
     return dict(answer)
 
 
@@ -120,7 +135,10 @@ def fitted(model: Any, path: str | None) -> str | None:
     if path is None:
         return None
     audio, facts = heard_file(path)
-    rate, mono = int(getattr(model, "inputs_sr", RATE)), bool(getattr(model, "mono_only", True))
+    rate, mono = (
+        int(getattr(model, "inputs_sr", RATE)),
+        bool(getattr(model, "mono_only", True)),
+    )
     if facts.rate == rate and (facts.channels == 1 or not mono):
         return path
     return str(_converted.put(audio, audio.digest[:24], rate=rate, mono=mono)[0])
@@ -145,7 +163,9 @@ _converted = AudioFolder()
 """Audio files that were converted for models that are asked directly; gone when the process ends."""
 
 
-def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest") -> list[dict[str, Any]]:
+def round_records(
+    script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest"
+) -> list[dict[str, Any]]:
     """One record for each round of a dialogue, with the history before it."""
     records: list[dict[str, Any]] = []
     history: list[Any] = []
@@ -161,7 +181,10 @@ def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era
         }
         before = list(history)
         if era == "newest":
-            record |= {"current_user_meta": dict(user.meta) or None, "current_bot_meta": dict(reply.meta) or None}
+            record |= {
+                "current_user_meta": dict(user.meta) or None,
+                "current_bot_meta": dict(reply.meta) or None,
+            }
             history.append(
                 {
                     "user": user.text,

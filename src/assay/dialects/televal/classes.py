@@ -38,7 +38,11 @@ class Classes:
         file = self._defining_file(entry.cls)
         try:
             if file is not None:
-                name = attribute if attribute in names_in(file) else _only_class(file) or attribute
+                name = (
+                    attribute
+                    if attribute in names_in(file)
+                    else _only_class(file) or attribute
+                )
                 return getattr(self.guest.load(file), name)
             return getattr(self.guest.module(module), attribute)
         except AssayError:
@@ -47,13 +51,17 @@ class Classes:
             user_file = self._user_file(module)
             line = failing_line(error, user_file) if user_file else ""
             where = f"{user_file}{line}" if user_file else entry.at("class")
-            raise UsageError(f"{entry.cls}: {describe_failure(error)}", where=where) from error
+            raise UsageError(
+                f"{entry.cls}: {describe_failure(error)}", where=where
+            ) from error
 
     def build(self, entry: Entry) -> Any:
         """The object an entry describes."""
         thing = self.find(entry)
         # A function of the user's own may make the thing; any other callable was never meant to be named here.
-        if not inspect.isclass(thing) and (not callable(thing) or self.file_of(entry) is None):
+        if not inspect.isclass(thing) and (
+            not callable(thing) or self.file_of(entry) is None
+        ):
             raise UsageError(f"{entry.cls} is no class", where=entry.at("class"))
         self.check_args(entry, thing)
         try:
@@ -79,8 +87,16 @@ class Classes:
         except (TypeError, ValueError):
             return
         takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        unknown = next((name for name in entry.args if name not in parameters and not takes_any), "")
-        check_options(thing, entry.args, f"{entry.kind} {entry.name!r}", entry.at(unknown or "args"))
+        unknown = next(
+            (name for name in entry.args if name not in parameters and not takes_any),
+            "",
+        )
+        check_options(
+            thing,
+            entry.args,
+            f"{entry.kind} {entry.name!r}",
+            entry.at(unknown or "args"),
+        )
 
     def fault(self, entry: Entry) -> UsageError | None:
         """What is wrong with the class path of an entry, found without running the user's code."""
@@ -88,7 +104,9 @@ class Classes:
         where = entry.at("class")
         if not dot:
             return UsageError(
-                f"{entry.cls!r} is no dotted class path", where=where, fix="write class: src.module.Class"
+                f"{entry.cls!r} is no dotted class path",
+                where=where,
+                fix="write class: src.module.Class",
             )
         if self._defining_file(entry.cls) is not None:
             return None
@@ -102,18 +120,34 @@ class Classes:
             return _no_module(entry.cls, module, self._modules_near(module), where)
         if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
             return _lacking(entry.cls, module, attribute, (), where)
-        names_there = [*(vars(ours) if ours else ()), *(names_in(theirs) if theirs else ())]
+        names_there = [
+            *(vars(ours) if ours else ()),
+            *(names_in(theirs) if theirs else ()),
+        ]
         if attribute in names_there or "*" in names_there:
             return None
-        return _lacking(entry.cls, module, attribute, [n for n in names_there if not n.startswith("_")], where)
+        return _lacking(
+            entry.cls,
+            module,
+            attribute,
+            [n for n in names_there if not n.startswith("_")],
+            where,
+        )
 
     def _ours(self, module: str) -> Any:
         real = stands_for(module, NAMES)
-        return importlib.import_module(real) if real is not None and module_exists(real) else None
+        return (
+            importlib.import_module(real)
+            if real is not None and module_exists(real)
+            else None
+        )
 
     def _user_file(self, module: str) -> Path | None:
         base = self._folder(module)
-        return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
+        return next(
+            (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()),
+            None,
+        )
 
     def _folder(self, module: str) -> Path:
         return self.root.joinpath(*module.split("."))
@@ -133,16 +167,28 @@ class Classes:
         module = folder / f"{attribute}.py"
         if module.is_file() and (attribute in names_in(module) or _only_class(module)):
             return module
-        defining = [file for file in sorted(folder.glob("*.py")) if attribute in _classes_in(file)]
+        defining = [
+            file
+            for file in sorted(folder.glob("*.py"))
+            if attribute in _classes_in(file)
+        ]
         return defining[0] if len(defining) == 1 else None
 
     def _classes_below(self, module: str) -> list[str]:
-        return [name for file in sorted(self._folder(module).glob("*.py")) for name in _classes_in(file)]
+        return [
+            name
+            for file in sorted(self._folder(module).glob("*.py"))
+            for name in _classes_in(file)
+        ]
 
     def _modules_near(self, module: str) -> list[str]:
         """Modules the user has, and those of ours."""
         source = self.root / "src"
-        files = [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")] if source.is_dir() else []
+        files = (
+            [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")]
+            if source.is_dir()
+            else []
+        )
         return [*(".".join(p.parts).removesuffix(".__init__") for p in files), *NAMES]
 
 
@@ -153,7 +199,9 @@ def names_in(file: Path) -> frozenset[str]:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             names.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            names |= {
+                (alias.asname or alias.name).partition(".")[0] for alias in node.names
+            }
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names |= {target.id for target in targets if isinstance(target, ast.Name)}
@@ -176,16 +224,24 @@ def _top(file: Path) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def _lacking(path: str, module: str, attribute: str, candidates: Iterable[str], where: str) -> UsageError:
+def _lacking(
+    path: str, module: str, attribute: str, candidates: Iterable[str], where: str
+) -> UsageError:
     names = sorted(set(candidates) - {"*"})
     close = nearest(attribute, names)
-    listing = f"{module} has {', '.join(names[:8])}" if names else f"{module} defines nothing"
+    listing = (
+        f"{module} has {', '.join(names[:8])}" if names else f"{module} defines nothing"
+    )
     fix = f"did you mean {close!r}? {listing}" if close else listing
     return UsageError(f"unknown class {path!r}", where=where, fix=fix)
 
 
-def _no_module(path: str, module: str, modules: Iterable[str], where: str) -> UsageError:
+def _no_module(
+    path: str, module: str, modules: Iterable[str], where: str
+) -> UsageError:
     close = nearest(module, modules)
     file = module.replace(".", "/") + ".py"
     fix = f"did you mean {close!r}?" if close else f"write {file} beside the registry"
-    return UsageError(f"unknown class {path!r}: there is no module {module!r}", where=where, fix=fix)
+    return UsageError(
+        f"unknown class {path!r}: there is no module {module!r}", where=where, fix=fix
+    )

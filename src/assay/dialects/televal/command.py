@@ -24,7 +24,10 @@ from .stages import Stage, stage_tasks, tree_at, workshop_of
 from .summaries import STATISTIC
 from .workshop import UPSTREAM, Workshop
 
-TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
+TRUE, FALSE = (
+    frozenset({"true", "1", "yes", "on"}),
+    frozenset({"false", "0", "no", "off"}),
+)
 
 
 @dataclass(frozen=True)
@@ -47,17 +50,47 @@ class Asked:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `main.py`."""
-    parser.add_argument("--mode", choices=("infer", "eval"), default="eval", help="ask the model, or judge its answers")
+    parser.add_argument(
+        "--mode",
+        choices=("infer", "eval"),
+        default="eval",
+        help="ask the model, or judge its answers",
+    )
     parser.add_argument("--task", required=True, help="an infer_task of the registry")
-    parser.add_argument("--model", default=None, help="in place of the task's own: of the registry, or any of assay")
+    parser.add_argument(
+        "--model",
+        default=None,
+        help="in place of the task's own: of the registry, or any of assay",
+    )
     parser.add_argument("--eval_task", default=None, help="in place of the task's own")
-    parser.add_argument("--save_pred_audio", type=truth, default=None, metavar="True|False")
-    parser.add_argument("--keep_meta_info", type=truth, default=True, metavar="True|False")
-    parser.add_argument("--bsz", type=int, default=None, help="predictions that are handled at once")
-    parser.add_argument("--save_dir", default=".", help="where prediction/, result/ and summary/ are (default .)")
-    parser.add_argument("--registry", default="registry", metavar="DIR", help="the folder of YAML files")
-    parser.add_argument("--era", choices=("seed", "newest"), default=None, help="of TELEVAL (default: as the tree is)")
-    parser.add_argument("--upstream", action="store_true", help="TELEVAL's own rules and file names where ours differ")
+    parser.add_argument(
+        "--save_pred_audio", type=truth, default=None, metavar="True|False"
+    )
+    parser.add_argument(
+        "--keep_meta_info", type=truth, default=True, metavar="True|False"
+    )
+    parser.add_argument(
+        "--bsz", type=int, default=None, help="predictions that are handled at once"
+    )
+    parser.add_argument(
+        "--save_dir",
+        default=".",
+        help="where prediction/, result/ and summary/ are (default .)",
+    )
+    parser.add_argument(
+        "--registry", default="registry", metavar="DIR", help="the folder of YAML files"
+    )
+    parser.add_argument(
+        "--era",
+        choices=("seed", "newest"),
+        default=None,
+        help="of TELEVAL (default: as the tree is)",
+    )
+    parser.add_argument(
+        "--upstream",
+        action="store_true",
+        help="TELEVAL's own rules and file names where ours differ",
+    )
 
 
 def truth(text: str) -> bool:
@@ -67,38 +100,70 @@ def truth(text: str) -> bool:
     raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
 
 
-def execute(wanted: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
+def execute(
+    wanted: Asked, base: RunOptions, watcher: Watcher
+) -> tuple[RunResult, list[Path]]:
     """Runs one mode; gives the result and the files that were written."""
     config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
     registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser()
     model = wanted.model or str(config.args.get("model", ""))
     folder = Folder(wanted.save_dir, model)
     is_infer = wanted.mode == "infer"
-    as_upstream = wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
+    as_upstream = (
+        wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
+    )
     of_mode = {
         **({"save_pred_audio": wanted.save_pred_audio} if is_infer else {}),
         **({"bsz": wanted.bsz} if as_upstream or not is_infer else {}),
     }
     save_dir = None if is_infer else str(folder.root.resolve())
-    options = {"model": wanted.model, "eval_task": wanted.eval_task, "era": wanted.era, "save_dir": save_dir, **of_mode}
-    stage = Stage(f"{registry.resolve()}{UPSTREAM if as_upstream else ''}", wanted.mode, wanted.task, None, options)
+    options = {
+        "model": wanted.model,
+        "eval_task": wanted.eval_task,
+        "era": wanted.era,
+        "save_dir": save_dir,
+        **of_mode,
+    }
+    stage = Stage(
+        f"{registry.resolve()}{UPSTREAM if as_upstream else ''}",
+        wanted.mode,
+        wanted.task,
+        None,
+        options,
+    )
     shop = workshop_of(stage, base)
     work = _infer if is_infer else _evaluate
-    return work(wanted, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
+    return work(
+        wanted,
+        stage,
+        shop,
+        folder,
+        base.but(models=(folder.model,), dialect="televal"),
+        watcher,
+    )
 
 
 def _infer(
-    wanted: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    wanted: Asked,
+    stage: Stage,
+    shop: Workshop,
+    folder: Folder,
+    base: RunOptions,
+    watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
     if folder.model in shop.models:
-        shop.models[folder.model].prediction_folder = os.path.join(wanted.save_dir, "prediction", folder.model)
+        shop.models[folder.model].prediction_folder = os.path.join(
+            wanted.save_dir, "prediction", folder.model
+        )
     options = base.but(output=str(folder.run(wanted.task)), batch_size=wanted.bsz)
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(folder.run(wanted.task))
     files = []
     for task in tasks:
-        lines = predictions_of(task, reader, _name_in(result, folder.model), folder, shop.shape)
+        lines = predictions_of(
+            task, reader, _name_in(result, folder.model), folder, shop.shape
+        )
         if lines or not shop.is_upstream:
             files.append(folder.write("prediction", task.name, lines))
         if isinstance(task.to_sample.loader, BatchLoader):
@@ -107,10 +172,18 @@ def _infer(
 
 
 def _evaluate(
-    wanted: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    wanted: Asked,
+    stage: Stage,
+    shop: Workshop,
+    folder: Folder,
+    base: RunOptions,
+    watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
-    eval_task = wanted.eval_task or shop.infer_task(shop.tree.get("infer_task", wanted.task)).eval_task
+    eval_task = (
+        wanted.eval_task
+        or shop.infer_task(shop.tree.get("infer_task", wanted.task)).eval_task
+    )
     options = base.but(output=str(folder.run(f"{wanted.task}_{eval_task}")))
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(result.folder)

@@ -23,7 +23,13 @@ Era = Literal["newest", "seed"]
 NEWEST: Era = "newest"
 SEED: Era = "seed"
 SEED_WORDS = ("is_local:", "judge_task: para_care")
-NEWEST_WORDS = ("do_infer:", "judge_task: nsv_care", "reverse: True", "reverse: true", "batch_size:")
+NEWEST_WORDS = (
+    "do_infer:",
+    "judge_task: nsv_care",
+    "reverse: True",
+    "reverse: true",
+    "batch_size:",
+)
 """What stands in the YAML files of one era only; `batch_size` of an eval_task."""
 SUPPLIED: Mapping[str, frozenset[Era]] = {
     "src.summarizer.summarizer.Avg": frozenset({NEWEST, SEED}),
@@ -60,7 +66,10 @@ class Rule:
         """While this holds, what is built and asked follows it."""
         token = _root.set(self.root)
         try:
-            with using(self.era), following("televal", UPSTREAM if self.is_upstream else OURS):
+            with (
+                using(self.era),
+                following("televal", UPSTREAM if self.is_upstream else OURS),
+            ):
                 yield
         finally:
             _root.reset(token)
@@ -81,7 +90,9 @@ def era_here() -> Era:
     if chosen is not None:
         return chosen
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    return _era_near(os.path.dirname(os.path.abspath(main)) if main else "", os.getcwd())
+    return _era_near(
+        os.path.dirname(os.path.abspath(main)) if main else "", os.getcwd()
+    )
 
 
 def root_here() -> Path:
@@ -98,7 +109,11 @@ def era_of(root: Path) -> Era:
     """
     if is_documented("televal"):
         return SEED
-    return _from_source(root / "src" / "dataset.py") or _from_registry(root / "registry") or NEWEST
+    return (
+        _from_source(root / "src" / "dataset.py")
+        or _from_registry(root / "registry")
+        or NEWEST
+    )
 
 
 @lru_cache(maxsize=64)
@@ -110,7 +125,9 @@ def _era_near(script: str, working: str) -> Era:
 def _tree_near(script: str, working: str) -> Path | None:
     for start in (script, working):
         for folder in (Path(start), *Path(start).parents)[:NEAR] if start else ():
-            if (folder / "src" / "dataset.py").is_file() or kinds_in(folder / "registry"):
+            if (folder / "src" / "dataset.py").is_file() or kinds_in(
+                folder / "registry"
+            ):
                 return folder.resolve()
     return None
 
@@ -131,7 +148,11 @@ def _from_registry(folder: Path) -> Era | None:
     for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
         for file in yaml_files(folder / kind):
             try:
-                text += file.read_text(encoding="utf-8-sig") if kind != "dataset" else _without_sizes(file)
+                text += (
+                    file.read_text(encoding="utf-8-sig")
+                    if kind != "dataset"
+                    else _without_sizes(file)
+                )
             except (OSError, UnicodeDecodeError):
                 continue
     if any(word in text for word in NEWEST_WORDS):

@@ -47,7 +47,9 @@ class Evaluation:
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = None
     rule: Rule = PLAIN_RULE
-    lines: Callable[[], Sequence[Line]] | None = field(default=None, compare=False, repr=False)
+    lines: Callable[[], Sequence[Line]] | None = field(
+        default=None, compare=False, repr=False
+    )
     """All predictions in the order of their file, where they are known: a list evaluator gets the file's batches."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -55,18 +57,28 @@ class Evaluation:
         lines = prediction_lines(sample, output, self.loader, self.era)
         if len(lines) == 1:
             return await self._judge(lines[0], sample.id)
-        return joined(await asyncio.gather(*(self._judge(line, sample.id) for line in lines)))
+        return joined(
+            await asyncio.gather(*(self._judge(line, sample.id) for line in lines))
+        )
 
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
             verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
-            if self.rule.is_upstream and "score" in line and isinstance(verdict, Mapping):
+            if (
+                self.rule.is_upstream
+                and "score" in line
+                and isinstance(verdict, Mapping)
+            ):
                 # Upstream's result lines are overwritten by the prediction's.
                 verdict = {**verdict, "score": line["score"]}
             return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
-            return Score(None, Outcome.JUDGE_ERROR, details={"error": without_secrets(described, self.secrets)})
+            return Score(
+                None,
+                Outcome.JUDGE_ERROR,
+                details={"error": without_secrets(described, self.secrets)},
+            )
 
     @property
     def _worker(self) -> "Worker":
@@ -87,9 +99,13 @@ class BuiltIn(LikeInner):
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
     era: Era = "newest"
-    results: Callable[..., dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    results: Callable[..., dict[str, Any]] | None = field(
+        default=None, compare=False, repr=False
+    )
     """What upstream's evaluator would return for a score, where its result lines are wanted."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -104,7 +120,9 @@ class BuiltIn(LikeInner):
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.turns:
             return self._shown(sample, output, self.scorer(sample, output))
-        return joined([as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)])
+        return joined(
+            [as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)]
+        )
 
     def _shown(self, sample: Sample, output: Output, verdict: Any) -> Score:
         """The score with the dictionary that upstream's evaluator would return for it."""
@@ -120,7 +138,12 @@ class BuiltIn(LikeInner):
     def _rounds(self, sample: Sample, output: Output) -> list[tuple[Sample, Output]]:
         return [
             (
-                replace(sample, target=as_target(line["ref"]), turns=(), fields={**sample.fields, **info_of(line)}),
+                replace(
+                    sample,
+                    target=as_target(line["ref"]),
+                    turns=(),
+                    fields={**sample.fields, **info_of(line)},
+                ),
                 spoken_output(line["pred"], line.get("pred_audio")),
             )
             for line in prediction_lines(sample, output, self.loader, self.era)
@@ -135,7 +158,11 @@ class AwaitedBuiltIn(BuiltIn):
         scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer
         if not sample.turns:
             return self._shown(sample, output, await scorer(sample, output))
-        return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
+        return joined(
+            await asyncio.gather(
+                *(scorer(*pair) for pair in self._rounds(sample, output))
+            )
+        )
 
 
 def built_in(
@@ -147,7 +174,11 @@ def built_in(
     results: Callable[..., dict[str, Any]] | None = None,
 ) -> BuiltIn:
     """One of ours, awaited where it must be."""
-    kind = AwaitedBuiltIn if inspect.iscoroutinefunction(type(scorer).__call__) else BuiltIn
+    kind = (
+        AwaitedBuiltIn
+        if inspect.iscoroutinefunction(type(scorer).__call__)
+        else BuiltIn
+    )
     return kind(name, scorer, loader, summarizers, era, results)
 
 
@@ -155,7 +186,13 @@ def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
     """The counts of an error rate under the guest's names; `None` where there are none."""
     if not {"S", "D", "I", "N"} <= details.keys():
         return None
-    return dict(zip(("ref_len", "subs", "dele", "inse"), (details[k] for k in "NSDI"), strict=True))
+    return dict(
+        zip(
+            ("ref_len", "subs", "dele", "inse"),
+            (details[k] for k in "NSDI"),
+            strict=True,
+        )
+    )
 
 
 class Worker:
@@ -176,7 +213,9 @@ class Worker:
         evaluate = type(evaluator).evaluate
         self._single = getattr(evaluate, "single", None)
         default = getattr(evaluate, "default_workers", 1)
-        self._threads = Threads(workers_of(evaluator, default) if self._single else 1, "evaluator")
+        self._threads = Threads(
+            workers_of(evaluator, default) if self._single else 1, "evaluator"
+        )
         weakref.finalize(self, self._threads.close)
         self._batch_size = max(1, batch_size)
         self._rule, self._lines = rule, lines
@@ -195,41 +234,75 @@ class Worker:
     async def _of_batch(self, line: Mapping[str, Any], id: str) -> Any:
         if self._batches is None:
             self._known = list(self._lines()) if self._lines is not None else []
-            self._places = {line_id: divmod(n, self._batch_size) for n, (line_id, _) in enumerate(self._known)}
+            self._places = {
+                line_id: divmod(n, self._batch_size)
+                for n, (line_id, _) in enumerate(self._known)
+            }
             self._batches = {}
         batch, place = self._places[id]
         if batch not in self._batches:
             start = batch * self._batch_size
-            members = [member for _, member in self._known[start : start + self._batch_size]]
-            self._batches[batch] = asyncio.ensure_future(self._threads.submit(self._evaluate, members))
+            members = [
+                member for _, member in self._known[start : start + self._batch_size]
+            ]
+            self._batches[batch] = asyncio.ensure_future(
+                self._threads.submit(self._evaluate, members)
+            )
         return (await asyncio.shield(self._batches[batch]))[place]
 
     def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
         with self._rule.kept():
-            return evaluate(self._evaluator, line.get("pred"), line.get("ref"), info_of(line))
+            return evaluate(
+                self._evaluator, line.get("pred"), line.get("ref"), info_of(line)
+            )
 
     def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        preds, refs = [line.get("pred") for line in lines], [line.get("ref") for line in lines]
+        preds, refs = (
+            [line.get("pred") for line in lines],
+            [line.get("ref") for line in lines],
+        )
         with self._rule.kept():
-            results = self._evaluator.evaluate(preds, refs, [info_of(line) for line in lines])
+            results = self._evaluator.evaluate(
+                preds, refs, [info_of(line) for line in lines]
+            )
         if not isinstance(results, (list, tuple)) or len(results) != len(lines):
-            got = f"{len(results)} results" if isinstance(results, (list, tuple)) else f"a {type(results).__name__}"
-            raise TypeError(f"{type(self._evaluator).__name__}.evaluate returned {got} for {len(lines)} predictions")
+            got = (
+                f"{len(results)} results"
+                if isinstance(results, (list, tuple))
+                else f"a {type(results).__name__}"
+            )
+            raise TypeError(
+                f"{type(self._evaluator).__name__}.evaluate returned {got} for {len(lines)} predictions"
+            )
         return results
 
 
 def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
     """An evaluator's dictionary as a score: its `score` as value, all of it as details."""
     if not isinstance(result, Mapping) or "score" not in result:
-        has = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
-        raise TypeError(f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}")
+        has = (
+            ", ".join(map(str, result))
+            if isinstance(result, Mapping)
+            else f"a {type(result).__name__}"
+        )
+        raise TypeError(
+            f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}"
+        )
     raw = plain_number(result["score"])
-    verdict = {**result, "score": raw} if "key" in result else {"key": line.get("key"), **result, "score": raw}
+    verdict = (
+        {**result, "score": raw}
+        if "key" in result
+        else {"key": line.get("key"), **result, "score": raw}
+    )
     # Most verdicts are plain numbers and texts; only others have tuples to mark.
     is_plain = all(type(value) in LEAVES for value in verdict.values())
     details: dict[str, Any] = {"result": verdict if is_plain else encoded(verdict)}
     if raw is None:
-        return Score(None, Outcome.JUDGE_ERROR, details={**details, "error": f"evaluator {name!r} gave no score"})
+        return Score(
+            None,
+            Outcome.JUDGE_ERROR,
+            details={**details, "error": f"evaluator {name!r} gave no score"},
+        )
     return Score(number_of(raw), details=details)
 
 
@@ -245,7 +318,9 @@ def number_of(raw: Any) -> float | dict[str, float] | None:
     """A raw score as a number or named numbers; `None` for what only a user's own summarizer understands."""
     if isinstance(raw, Mapping):
         named = {str(key): number_of(value) for key, value in raw.items()}
-        return {key: value for key, value in named.items() if isinstance(value, float)} or None
+        return {
+            key: value for key, value in named.items() if isinstance(value, float)
+        } or None
     try:
         return float(raw)
     except (TypeError, ValueError):
@@ -257,14 +332,24 @@ def joined(scores: Sequence[Score]) -> Score:
     if len(scores) == 1:
         return scores[0]
     rounds = [
-        {"outcome": str(score.outcome), "value": score.value, **({"answer": score.answer} if score.answer else {}),
-         **score.details}
+        {
+            "outcome": str(score.outcome),
+            "value": score.value,
+            **({"answer": score.answer} if score.answer else {}),
+            **score.details,
+        }
         for score in scores
-    ]  # fmt: skip
-    numbers = [float(score.value) for score in scores if isinstance(score.value, (int, float))]
-    failed = next((score for score in scores if score.outcome is not Outcome.SCORED), None)
+    ]
+    numbers = [
+        float(score.value) for score in scores if isinstance(score.value, (int, float))
+    ]
+    failed = next(
+        (score for score in scores if score.outcome is not Outcome.SCORED), None
+    )
     outcome = failed.outcome if failed is not None and not numbers else Outcome.SCORED
     details: dict[str, Any] = {"rounds": rounds}
     if failed is not None and "error" in failed.details:
         details["error"] = failed.details["error"]
-    return Score(sum(numbers) / len(numbers) if numbers else None, outcome, details=details)
+    return Score(
+        sum(numbers) / len(numbers) if numbers else None, outcome, details=details
+    )

@@ -29,7 +29,11 @@ class Folder:
         self.root = Path(save_dir).expanduser()
         self.model = model
         self.ledger = FileLedger(self.root)
-        self._model_folder = model if "/" not in model and file_stem(model) == model else safe_name(model, 60)
+        self._model_folder = (
+            model
+            if "/" not in model and file_stem(model) == model
+            else safe_name(model, 60)
+        )
 
     def run(self, label: str) -> Path:
         """Our own run folder of a stage."""
@@ -46,7 +50,10 @@ class Folder:
     def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
         """Writes a file whole: an earlier one is there until the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
-        text = "".join(json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n" for line in lines)
+        text = "".join(
+            json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n"
+            for line in lines
+        )
         write_whole(file, text.encode("utf-8", "replace"))
         return file
 
@@ -57,17 +64,24 @@ class Folder:
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             models += [file.parent.name] if file.parent.name not in models else []
             statistic = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-            cells.setdefault(file.stem, {})[file.parent.name] = "".join(f"{value} " for value in statistic.values())
+            cells.setdefault(file.stem, {})[file.parent.name] = "".join(
+                f"{value} " for value in statistic.values()
+            )
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(["", *models])
-        table.writerows([name, *(row.get(model, "") for model in models)] for name, row in cells.items())
+        table.writerows(
+            [name, *(row.get(model, "") for model in models)]
+            for name, row in cells.items()
+        )
         write_whole(path, stream.getvalue().encode("utf-8", "replace"))
         return path
 
 
-def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, era: Era) -> list[dict[str, Any]]:
+def predictions_of(
+    task: Task, reader: RunReader, model: str, folder: Folder, era: Era
+) -> list[dict[str, Any]]:
     """The prediction lines of a run, in the order of the data; audio clips get the names the guest gives them."""
     loader = task.to_sample.loader
     lines: list[dict[str, Any]] = []
@@ -80,7 +94,13 @@ def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, er
 
 
 def results_of(
-    task: Task, reader: RunReader, model: str, scorer: str, *, keep_meta_info: bool, is_upstream: bool = False
+    task: Task,
+    reader: RunReader,
+    model: str,
+    scorer: str,
+    *,
+    keep_meta_info: bool,
+    is_upstream: bool = False,
 ) -> list[dict[str, Any]]:
     """The result lines of a run: what the evaluator said wins over what the prediction says under the same name.
 
@@ -96,12 +116,18 @@ def results_of(
         if is_upstream and "result" in record.details:
             lines.append({**record.details["result"], **info_of(line)})
         else:
-            lines.append({**(info_of(line) if keep_meta_info else {}), **_verdict(record, line)})
+            lines.append(
+                {**(info_of(line) if keep_meta_info else {}), **_verdict(record, line)}
+            )
     return lines
 
 
 def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
-    columns: dict[str, Any] = {"key": line["key"], "pred": line["pred"], "ref": line["ref"]}
+    columns: dict[str, Any] = {
+        "key": line["key"],
+        "pred": line["pred"],
+        "ref": line["ref"],
+    }
     from .summaries import raw_score
 
     if "result" in record.details:
@@ -112,14 +138,26 @@ def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
     return {**columns, "score": raw_score(record)}
 
 
-def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sample, Output]]:
+def _answered(
+    task: Task, reader: RunReader, model: str
+) -> Iterator[tuple[Sample, Output]]:
     """Every sample that was answered, with its answer; of a dialogue the last one with the texts of all."""
     answers = reader.index.cell(task.name, model).answers
-    for sample in open_dataset(task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}"):
+    for sample in open_dataset(
+        task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}"
+    ):
         stored = answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
-        if not isinstance(sample, Sample) or not stored or any(a is None or a.failed for a in stored):
+        if (
+            not isinstance(sample, Sample)
+            or not stored
+            or any(a is None or a.failed for a in stored)
+        ):
             continue
-        outputs = [output_from_plain(reader.index.output(a).output, reader.blobs) for a in stored if a is not None]
+        outputs = [
+            output_from_plain(reader.index.output(a).output, reader.blobs)
+            for a in stored
+            if a is not None
+        ]
         if len(outputs) < 1 + len(sample.turns):
             continue
         last = outputs[-1]
@@ -129,10 +167,15 @@ def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sampl
         yield sample, last
 
 
-def _named_audio(line: Mapping[str, Any], sample: Sample, folder: Folder, label: str) -> str:
+def _named_audio(
+    line: Mapping[str, Any], sample: Sample, folder: Folder, label: str
+) -> str:
     source = Path(str(line["pred_audio"]))
     nround = f"_round{line['nround']}" if "nround" in line else ""
-    target = folder.sounds(label) / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
+    target = (
+        folder.sounds(label)
+        / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
+    )
     if source.is_file():
         folder.ledger.claim(target).unlink(missing_ok=True)
         try:

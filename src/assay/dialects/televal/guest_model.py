@@ -72,7 +72,13 @@ class GuestModel:
     def abilities(self) -> Abilities:
         """It may hear and speak; its state cannot be saved, so a dialogue that was cut begins anew."""
         kinds = frozenset({"text", "audio"})
-        return Abilities(accepts=kinds, produces=kinds, history="both", audio_rate=RATE, audio_channels=1)
+        return Abilities(
+            accepts=kinds,
+            produces=kinds,
+            history="both",
+            audio_rate=RATE,
+            audio_channels=1,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -115,7 +121,11 @@ class GuestModel:
                 "instruct": spoken.instruct,
             }
         elif isinstance(spoken, Question):
-            extras = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
+            extras = {
+                "query": spoken.query,
+                "assistant": spoken.assistant,
+                "instruct": spoken.instruct,
+            }
         if SWITCHES in sample.fields:
             extras["flags"] = dict(sample.fields[SWITCHES])
         if "audio" in prompt.produces:
@@ -125,7 +135,11 @@ class GuestModel:
         if not extras:
             return None
         head = Message(HEAD, (Json(extras),))
-        return replace(prompt, messages=(head, *prompt.messages), details={**prompt.details, "built_by": self.name})
+        return replace(
+            prompt,
+            messages=(head, *prompt.messages),
+            details={**prompt.details, "built_by": self.name},
+        )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The answers, one by one; what the user's code raises is the failure of that sample alone."""
@@ -135,14 +149,20 @@ class GuestModel:
 
     def _answer(self, request: Request) -> Output:
         try:
-            return self._round(request) if _is_dialogue(request) else self._once(request)
+            return (
+                self._round(request) if _is_dialogue(request) else self._once(request)
+            )
         except AssayError as error:
             return failure(error, self.entry.cls)
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             failed = failure(error, self.entry.cls)
             if failed.error is not None and self._secrets:
                 return replace(
-                    failed, error=replace(failed.error, message=without_secrets(failed.error.message, self._secrets))
+                    failed,
+                    error=replace(
+                        failed.error,
+                        message=without_secrets(failed.error.message, self._secrets),
+                    ),
                 )
             return failed
 
@@ -151,13 +171,19 @@ class GuestModel:
         if "structure" in extras:
             return self._as_upstream(extras, request)
         user = next(message for message in reversed(messages) if message.role == "user")
-        sound = next((part for part in user.parts or () if isinstance(part, Audio)), None)
-        system = next((message.text for message in messages if message.role == "system"), None)
+        sound = next(
+            (part for part in user.parts or () if isinstance(part, Audio)), None
+        )
+        system = next(
+            (message.text for message in messages if message.role == "system"), None
+        )
         changes: list[str] = []
         texts = [part.text for part in user.parts or () if isinstance(part, Text)]
         question = Question(
             audio=self._file(sound, changes) if sound is not None else None,
-            query=extras["query"] if "query" in extras else (texts[-1] if texts else None),
+            query=extras["query"]
+            if "query" in extras
+            else (texts[-1] if texts else None),
             assistant=extras.get("assistant"),
             instruct=extras.get("instruct", ""),
             system=system,
@@ -169,7 +195,9 @@ class GuestModel:
         if infers_itself(self.built):
             answer = infer_once(self.built, question, extras.get("flags", {}), path)
         else:
-            answer = checked(self.built.generate_once(**words), self.built, "generate_once")
+            answer = checked(
+                self.built.generate_once(**words), self.built, "generate_once"
+            )
         return self._output(answer, path, changes)
 
     def _round(self, request: Request) -> Output:
@@ -177,26 +205,43 @@ class GuestModel:
         questions = [message for message in messages if message.role == "user"]
         dialogue: Dialogue | None = request.state if len(questions) > 1 else None
         if dialogue is None:
-            script = Script(_turns(extras["users"]), _turns(extras["replies"]), extras["instruct"])
+            script = Script(
+                _turns(extras["users"]), _turns(extras["replies"]), extras["instruct"]
+            )
             history = extras.get("flags", {}).get("use_model_history", True)
             dialogue = Dialogue(script, history, self.rule.era)
         changes: list[str] = []
-        sound = next((part for part in questions[-1].parts or () if isinstance(part, Audio)), None)
+        sound = next(
+            (part for part in questions[-1].parts or () if isinstance(part, Audio)),
+            None,
+        )
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
         if "structure" in extras:
             if dialogue.inferred is None:
-                dialogue.inferred = self._inferred(extras, request, settled={"save_latest_only": False})
+                dialogue.inferred = self._inferred(
+                    extras, request, settled={"save_latest_only": False}
+                )
             returned: Any = dialogue.inferred
-            record = returned[min(dialogue.round, len(returned) - 1)] if isinstance(returned, list) else returned
-            dialogue.answers.append({"pred": "", **(record if isinstance(record, Mapping) else {})})
+            record = (
+                returned[min(dialogue.round, len(returned) - 1)]
+                if isinstance(returned, list)
+                else returned
+            )
+            dialogue.answers.append(
+                {"pred": "", **(record if isinstance(record, Mapping) else {})}
+            )
             output = self._output(dialogue.answers[-1], None, changes)
-            records = encoded(returned) if isinstance(returned, (list, Mapping)) else False
+            records = (
+                encoded(returned) if isinstance(returned, (list, Mapping)) else False
+            )
             return replace(output, state=dialogue, details={RETURNED: records})
         path = self._output_path(request, extras, dialogue.round + 1)
         if infers_itself(self.built):
             if dialogue.inferred is None:
-                dialogue.inferred = infer_dialogue(self.built, dialogue.script, heard, extras.get("flags", {}), path)
+                dialogue.inferred = infer_dialogue(
+                    self.built, dialogue.script, heard, extras.get("flags", {}), path
+                )
             answer = dialogue.inferred[dialogue.round]
             dialogue.answers.append(answer)
         else:
@@ -205,7 +250,9 @@ class GuestModel:
         spoken = next((str(medium.source) for medium in output.media), None)
         answer["pred_audio"] = spoken or answer.get("pred_audio")
         rounds = [_plain(earlier) for earlier in dialogue.answers]
-        return replace(output, state=dialogue, details={**output.details, "answers": rounds})
+        return replace(
+            output, state=dialogue, details={**output.details, "answers": rounds}
+        )
 
     def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
         """The answer of the class's own `inference`, kept whole; what is no dictionary is not written down."""
@@ -214,16 +261,30 @@ class GuestModel:
             output = self._output({"pred": "", **answer}, None, ())
             return replace(output, details={RETURNED: encoded(answer)})
         records = answer if isinstance(answer, list) else []
-        text = str(records[-1].get("pred")) if records and isinstance(records[-1], Mapping) else str(answer)
-        return Output((Candidate((Text(text),)),), details={RETURNED: encoded(records) if records else False})
+        text = (
+            str(records[-1].get("pred"))
+            if records and isinstance(records[-1], Mapping)
+            else str(answer)
+        )
+        return Output(
+            (Candidate((Text(text),)),),
+            details={RETURNED: encoded(records) if records else False},
+        )
 
-    def _inferred(self, extras: Mapping[str, Any], request: Request, settled: Mapping[str, Any] = EMPTY) -> Any:
+    def _inferred(
+        self,
+        extras: Mapping[str, Any],
+        request: Request,
+        settled: Mapping[str, Any] = EMPTY,
+    ) -> Any:
         path = self._output_path(request, extras)
         paths = {} if path is None else {"pred_audio": [path]}
         flags = {**FLAGS, **extras.get("flags", {}), **settled}
         return self.built.inference([decoded(extras["structure"])], **flags, **paths)[0]
 
-    def _output_path(self, request: Request, extras: Mapping[str, Any], number: int | None = None) -> str | None:
+    def _output_path(
+        self, request: Request, extras: Mapping[str, Any], number: int | None = None
+    ) -> str | None:
         """Where an audio clip goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
         if "audio" not in request.prompt.produces:
             return None
@@ -239,14 +300,21 @@ class GuestModel:
         clip.unlink(missing_ok=True)
         return str(clip)
 
-    def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:
+    def _output(
+        self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]
+    ) -> Output:
         details: dict[str, Any] = {}
-        others = {k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")}
+        others = {
+            k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")
+        }
         if others:
             details["returned"] = without_secrets(others, self._secrets)
         if changes:
             details["audio"] = list(changes)
-        return replace(spoken_output(answer["pred"], answer.get("pred_audio") or path), details=details)
+        return replace(
+            spoken_output(answer["pred"], answer.get("pred_audio") or path),
+            details=details,
+        )
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
         """An audio clip as a file with the channels and the rate the class declares."""
@@ -273,7 +341,11 @@ def _is_dialogue(request: Request) -> bool:
 
 def _split_head(request: Request) -> tuple[Mapping[str, Any], Sequence[Message]]:
     first = request.messages[0]
-    return (_told(first), request.messages[1:]) if first.role == HEAD else ({}, request.messages)
+    return (
+        (_told(first), request.messages[1:])
+        if first.role == HEAD
+        else ({}, request.messages)
+    )
 
 
 def _told(head: Message) -> Mapping[str, Any]:
@@ -288,12 +360,18 @@ def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
 
 def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What of an answer can be kept: `cache` and `his` are for the next round only."""
-    return {str(name): value for name, value in answer.items() if name not in ("cache", "his") and _is_plain(value)}
+    return {
+        str(name): value
+        for name, value in answer.items()
+        if name not in ("cache", "his") and _is_plain(value)
+    }
 
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_is_plain(item) for item in value)
     if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+        return all(
+            isinstance(key, str) and _is_plain(item) for key, item in value.items()
+        )
     return isinstance(value, LEAVES)

@@ -17,14 +17,24 @@ LINE = "televal_line"
 """The field of a sample that was read from a file of predictions: the line itself."""
 
 
-def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "newest") -> list[dict[str, Any]]:
+def prediction_lines(
+    sample: Sample, output: Output, loader: Any, era: Era = "newest"
+) -> list[dict[str, Any]]:
     """One line for a question; for a dialogue one for each round, or the last one only where the task says so."""
     if LINE in sample.fields:
         return [sample.fields[LINE]]
-    extra = {name: sample.fields.get(name) for name in getattr(loader, "extra_col", None) or ()}
-    key = sample.fields.get(KEY, sample.fields.get(getattr(loader, "key_col", None) or "key"))
+    extra = {
+        name: sample.fields.get(name)
+        for name in getattr(loader, "extra_col", None) or ()
+    }
+    key = sample.fields.get(
+        KEY, sample.fields.get(getattr(loader, "key_col", None) or "key")
+    )
     key = sample.id if key is None else key
-    if STRUCTURE in sample.fields and (lines := _as_returned(sample, output, loader, key, extra)) is not None:
+    if (
+        STRUCTURE in sample.fields
+        and (lines := _as_returned(sample, output, loader, key, extra)) is not None
+    ):
         return lines
     script = sample.fields.get(SPOKEN)
     if isinstance(script, Script):
@@ -51,11 +61,18 @@ def _as_returned(
         return None
     if isinstance(returned, Mapping):
         row = sample.fields
-        query, ref = (row.get(getattr(loader, name, None) or "") for name in ("query_col", "ref_col"))
+        query, ref = (
+            row.get(getattr(loader, name, None) or "")
+            for name in ("query_col", "ref_col")
+        )
         return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
     if not isinstance(returned, list):
         return []
-    records = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
+    records = (
+        returned[-1:]
+        if sample.fields.get(SWITCHES, {}).get("save_latest_only")
+        else returned
+    )
     return [{"key": key, **record, **extra} for record in records]
 
 
@@ -70,7 +87,13 @@ def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
     """The answers of all rounds; a model that is no guest gives their texts only, and the last audio."""
     rounds = output.details.get("answers")
     if rounds is not None:
-        return [*rounds[:-1], {**rounds[-1], "pred_audio": audio_path(output) or rounds[-1].get("pred_audio")}]
+        return [
+            *rounds[:-1],
+            {
+                **rounds[-1],
+                "pred_audio": audio_path(output) or rounds[-1].get("pred_audio"),
+            },
+        ]
     texts = output.details.get("rounds") or [output.text]
     answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
     answers[-1]["pred_audio"] = audio_path(output)
@@ -87,7 +110,9 @@ def audio_path(output: Output) -> str | None:
 
 def spoken_output(pred: Any, *paths: Any) -> Output:
     """An answer as text, with its audio where one of the paths is a file."""
-    clip = next((Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None)
+    clip = next(
+        (Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None
+    )
     parts = (Text(str(pred)),) if clip is None else (Text(str(pred)), Audio(clip))
     return Output((Candidate(parts),))
 

@@ -19,7 +19,11 @@ def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
                 "name": entry.name,
                 "class": entry.cls,
                 "where": f"{entry.file.relative_to(tree.folder)}:{entry.line}",
-                **({"fault": faults[kind, entry.name]} if (kind, entry.name) in faults else {}),
+                **(
+                    {"fault": faults[kind, entry.name]}
+                    if (kind, entry.name) in faults
+                    else {}
+                ),
             }
             for entry in tree.entries[kind].values()
         ]
@@ -35,7 +39,9 @@ def lines(path: str | Path) -> list[str]:
         width = max(len(entry["name"]) for entry in entries)
         text_lines.append(f"{kind} ({len(entries)})")
         for entry in entries:
-            text_lines.append(f"  {entry['name']:<{width}}  {entry['class'] or '(configuration)'}  {entry['where']}")
+            text_lines.append(
+                f"  {entry['name']:<{width}}  {entry['class'] or '(configuration)'}  {entry['where']}"
+            )
             if "fault" in entry:
                 text_lines.append(f"  {'':<{width}}  ! {entry['fault']}")
     return text_lines

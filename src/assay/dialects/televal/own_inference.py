@@ -18,7 +18,9 @@ def infers_itself(model: Any) -> bool:
     return getattr(type(model), "inference", Model.inference) is not Model.inference
 
 
-def infer_once(model: Any, question: Question, flags: Mapping[str, Any], pred_audio: str | None) -> dict[str, Any]:
+def infer_once(
+    model: Any, question: Question, flags: Mapping[str, Any], pred_audio: str | None
+) -> dict[str, Any]:
     """The answer to one question."""
     turns: list[tuple[str, Turn]] = [
         ("system", Turn(text=question.system)),
@@ -26,18 +28,30 @@ def infer_once(model: Any, question: Question, flags: Mapping[str, Any], pred_au
         ("user", Turn(question.audio, question.query)),
         ("assistant", Turn(text=question.assistant)),
     ]
-    roles = [{"role": role, "content": _content(turn)} for role, turn in turns if _content(turn)]
-    return checked(_only(model, roles, {**FLAGS, **flags}, pred_audio), model, "inference")
+    roles = [
+        {"role": role, "content": _content(turn)}
+        for role, turn in turns
+        if _content(turn)
+    ]
+    return checked(
+        _only(model, roles, {**FLAGS, **flags}, pred_audio), model, "inference"
+    )
 
 
 def infer_dialogue(
-    model: Any, script: Script, heard: str | None, flags: Mapping[str, Any], pred_audio: str | None
+    model: Any,
+    script: Script,
+    heard: str | None,
+    flags: Mapping[str, Any],
+    pred_audio: str | None,
 ) -> list[dict[str, Any]]:
     """The answers of all rounds of a dialogue; speakers stand in the order in which they were swapped already."""
     users = (Turn(heard, script.users[0].text, script.users[0].meta), *script.users[1:])
     dialogue = [
         {"role": role, "round": str(number), "content": {**turn.meta, **_content(turn)}}
-        for number, (user, reply) in enumerate(zip(users, script.replies, strict=True), 1)
+        for number, (user, reply) in enumerate(
+            zip(users, script.replies, strict=True), 1
+        )
         for role, turn in (("A", user), ("B", reply))
     ]
     structure: dict[str, Any] = {"nrounds": len(users), "dialogue": dialogue}
@@ -46,20 +60,38 @@ def infer_dialogue(
     # Every round is kept; which of them are shown is decided where the lines are written.
     settled = {**FLAGS, **flags, "reverse_spkr": False, "save_latest_only": False}
     records = _only(model, structure, settled, pred_audio)
-    if not isinstance(records, Sequence) or isinstance(records, str) or len(records) != len(users):
+    if (
+        not isinstance(records, Sequence)
+        or isinstance(records, str)
+        or len(records) != len(users)
+    ):
         name = f"{type(model).__name__}.inference"
-        raise TypeError(f"{name} returned {shorten(records)} for a dialogue of {len(users)} rounds, not one for each")
+        raise TypeError(
+            f"{name} returned {shorten(records)} for a dialogue of {len(users)} rounds, not one for each"
+        )
     return [checked(record, model, "inference") for record in records]
 
 
-def _only(model: Any, structure: Any, flags: Mapping[str, Any], pred_audio: str | None) -> Any:
+def _only(
+    model: Any, structure: Any, flags: Mapping[str, Any], pred_audio: str | None
+) -> Any:
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
     answers = model.inference([structure], **flags, **paths)
-    if not isinstance(answers, Sequence) or isinstance(answers, str) or len(answers) != 1:
+    if (
+        not isinstance(answers, Sequence)
+        or isinstance(answers, str)
+        or len(answers) != 1
+    ):
         name = f"{type(model).__name__}.inference"
-        raise TypeError(f"{name} returned {shorten(answers)} for one input, not a list of one")
+        raise TypeError(
+            f"{name} returned {shorten(answers)} for one input, not a list of one"
+        )
     return answers[0]
 
 
 def _content(turn: Turn) -> dict[str, Any]:
-    return {name: value for name, value in (("audio", turn.audio), ("text", turn.text)) if value is not None}
+    return {
+        name: value
+        for name, value in (("audio", turn.audio), ("text", turn.text))
+        if value is not None
+    }

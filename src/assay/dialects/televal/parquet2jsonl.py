@@ -10,7 +10,11 @@ from .references import encoded
 
 
 def convert(
-    source: str | Path, root: str | Path, *, name: str | None = None, key_col: str = "key"
+    source: str | Path,
+    root: str | Path,
+    *,
+    name: str | None = None,
+    key_col: str = "key",
 ) -> tuple[Path, int, int]:
     """The JSONL file, and how many rows and audio clips there are; running it again writes only what is missing."""
     path = Path(source).expanduser()
@@ -18,7 +22,9 @@ def convert(
         raise UsageError("no such file or folder", where=str(source))
     label = name or (path.stem if path.suffix else path.name)
     folder = Path(root).expanduser() / label
-    loader = BatchLoader(path, key_col=key_col, save_query_audio_dir=str(folder / "audios"))
+    loader = BatchLoader(
+        path, key_col=key_col, save_query_audio_dir=str(folder / "audios")
+    )
     loader.sounds.place(folder / "audios")
     file = own_file(folder / f"{label}.jsonl")
     part = own_file(folder / f"{label}.part")
@@ -27,7 +33,11 @@ def convert(
         for batch in loader:
             for row in batch:
                 rows += 1
-                clips += sum(isinstance(row.get(column), str) for column in AUDIO_COLUMNS)
-                lines.write(json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n")
+                clips += sum(
+                    isinstance(row.get(column), str) for column in AUDIO_COLUMNS
+                )
+                lines.write(
+                    json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n"
+                )
     part.replace(file)
     return file, rows, clips

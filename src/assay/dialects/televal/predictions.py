@@ -8,7 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, DataError, Json, Message, Output, Prompt, Request, Sample, Text
+from ...core import (
+    Abilities,
+    DataError,
+    Json,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+)
 from ...datasets import open_dataset
 from .lines import LINE, spoken_output
 from .references import as_target, decoded
@@ -39,7 +49,13 @@ class ReadLine:
         key = str(line["key"])
         nround = None if self.is_upstream else line.get("nround")
         query = line.get("query")
-        id = place["id"] if place is not None else key if nround is None else f"{key}#{nround}"
+        id = (
+            place["id"]
+            if place is not None
+            else key
+            if nround is None
+            else f"{key}#{nround}"
+        )
         return Sample(
             id,
             "" if query is None else str(query),
@@ -71,7 +87,8 @@ class Predictions:
     is_upstream: bool = False
     """A line without an answer is judged too."""
     abilities: Abilities = field(
-        default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})), compare=False
+        default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
+        compare=False,
     )
 
     @property
@@ -83,7 +100,9 @@ class Predictions:
         """The prediction itself goes with the question."""
         line = sample.fields[LINE]
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
-        return replace(prompt, messages=(Message(HEAD, (Json(answer),)), *prompt.messages))
+        return replace(
+            prompt, messages=(Message(HEAD, (Json(answer),)), *prompt.messages)
+        )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """What the file says."""
@@ -93,7 +112,13 @@ class Predictions:
         (head,) = request.messages[0].parts or (Json({}),)
         answer = head.value if isinstance(head, Json) else {}
         if answer.get("pred") is None and not self.is_upstream:
-            return Output.failed("missing", "the line has no prediction", retryable=False)
+            return Output.failed(
+                "missing", "the line has no prediction", retryable=False
+            )
         spoken = answer.get("pred_audio")
-        places = (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ()
+        places = (
+            (Path(spoken), self.folder / spoken)
+            if isinstance(spoken, str) and spoken
+            else ()
+        )
         return spoken_output(answer["pred"], *(place.resolve() for place in places))

@@ -56,8 +56,14 @@ class Reader:
         label: str = "",
     ) -> "Reader":
         """A reader from what the registry built; a user's own template class only needs `load`."""
-        render = template.render if isinstance(template, DataTemplate) else lambda row: template.load(**row)
-        changed = {name: value for name, value in switches.items() if FLAGS[name] != value}
+        render = (
+            template.render
+            if isinstance(template, DataTemplate)
+            else lambda row: template.load(**row)
+        )
+        changed = {
+            name: value for name, value in switches.items() if FLAGS[name] != value
+        }
         is_streamed = isinstance(loader, BatchLoader) and loader.is_streamed
         shape = getattr(template, "template", type(template))
         return cls(loader, shape, render, root, changed, rule, is_streamed, label)
@@ -79,7 +85,9 @@ class Reader:
         try:
             structure = self.render(columns)
             is_reversed = self.switches.get("reverse_spkr", False)
-            spoken = read_structure(structure, reverse=is_reversed, as_upstream=self.rule.is_upstream)
+            spoken = read_structure(
+                structure, reverse=is_reversed, as_upstream=self.rule.is_upstream
+            )
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
@@ -94,16 +102,24 @@ class Reader:
             columns[SPOKEN] = spoken
         return Sample(id, self._messages(spoken, clips), target, fields=columns)
 
-    def _messages(self, question: Question, clips: Mapping[str, Audio]) -> tuple[Message, ...]:
+    def _messages(
+        self, question: Question, clips: Mapping[str, Audio]
+    ) -> tuple[Message, ...]:
         parts: list[Part] = [Text(question.instruct)] if question.instruct else []
         if question.audio:
             parts.append(self._audio(question.audio, clips))
         if question.query is not None:
             parts.append(Text(str(question.query)))
         user = Message("user", tuple(parts))
-        return (Message("system", (Text(question.system),)), user) if question.system else (user,)
+        return (
+            (Message("system", (Text(question.system),)), user)
+            if question.system
+            else (user,)
+        )
 
-    def _dialogue(self, id: str, row: dict[str, Any], script: Script, clips: Mapping[str, Audio]) -> Sample:
+    def _dialogue(
+        self, id: str, row: dict[str, Any], script: Script, clips: Mapping[str, Audio]
+    ) -> Sample:
         turns = [self._user(turn, clips) for turn in script.users]
         first = turns[0]
         if script.instruct:
@@ -112,7 +128,13 @@ class Reader:
         if not self.switches.get("use_model_history", True):
             # Where the runner looks for what was answered in the data.
             row["references"] = [self._reply(reply, clips) for reply in script.replies]
-        return Sample(id, (first,), as_target(script.replies[-1].text), fields=row, turns=tuple(turns[1:]))
+        return Sample(
+            id,
+            (first,),
+            as_target(script.replies[-1].text),
+            fields=row,
+            turns=tuple(turns[1:]),
+        )
 
     def _user(self, turn: Turn, clips: Mapping[str, Audio]) -> Message:
         """What a user says: the audio where there is one, since the text beside it only is its transcript."""
@@ -124,7 +146,11 @@ class Reader:
 
     def _reply(self, turn: Turn, clips: Mapping[str, Audio]) -> tuple[Part, ...]:
         text = first_text(turn.text)
-        return (Text(text), self._audio(turn.audio, clips)) if turn.audio else (Text(text),)
+        return (
+            (Text(text), self._audio(turn.audio, clips))
+            if turn.audio
+            else (Text(text),)
+        )
 
     def _audio(self, path: str, clips: Mapping[str, Audio]) -> Audio:
         return clips[path] if path in clips else Audio(self._located(path), name=path)
@@ -133,10 +159,17 @@ class Reader:
         """A relative path starts beside the registry, else in the working folder, else beside the data."""
         relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
-        for candidate in [relative] if relative.is_absolute() else [self.root / relative, relative, data / relative]:
+        for candidate in (
+            [relative]
+            if relative.is_absolute()
+            else [self.root / relative, relative, data / relative]
+        ):
             if candidate.is_file():
                 return candidate.resolve()
-        raise DataError(f"no such audio file: {shorten(path)}", fix="paths start beside the registry")
+        raise DataError(
+            f"no such audio file: {shorten(path)}",
+            fix="paths start beside the registry",
+        )
 
 
 def first_text(reference: Any) -> str:
@@ -186,11 +219,18 @@ class Batches:
         ids: set[str] = set()
         number = 0
         for batch in self.loader:
-            for place, row in enumerate([batch] if isinstance(batch, Mapping) else batch):
+            for place, row in enumerate(
+                [batch] if isinstance(batch, Mapping) else batch
+            ):
                 if not self.is_upstream:
-                    yield {name: None if _is_gap(value) else value for name, value in row.items()}
+                    yield {
+                        name: None if _is_gap(value) else value
+                        for name, value in row.items()
+                    }
                     continue
-                key = str(row.get(getattr(self.loader, "key_col", None) or "key", place))
+                key = str(
+                    row.get(getattr(self.loader, "key_col", None) or "key", place)
+                )
                 id = f"{key}#{number}" if key in ids else key
                 ids.add(id)
                 number += 1

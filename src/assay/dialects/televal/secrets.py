@@ -7,7 +7,9 @@ from typing import Any
 from ...core import UsageError
 from ...core.secrets import MARK, REFERENCE, cleared, remember, variable
 
-_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?keys?|keys?|tokens?|secrets?|passwords?)\d*$", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:api_?keys?|keys?|tokens?|secrets?|passwords?)\d*$", re.IGNORECASE
+)
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
 """Arguments that hold nothing but a key: `stop_tokens: [END_OF_TEXT]` names no variable."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
@@ -21,10 +23,18 @@ def expand(value: Any, *, is_key: bool = False) -> Any:
     Where a key is expected, the name of a variable alone will do: `key: JUDGE_API_KEY`.
     """
     if isinstance(value, str):
-        return _read(value) if is_key and is_variable(value) else REFERENCE.sub(lambda m: _read(m[1]), value)
+        return (
+            _read(value)
+            if is_key and is_variable(value)
+            else REFERENCE.sub(lambda m: _read(m[1]), value)
+        )
     if isinstance(value, Mapping):
-        return {name: expand(inner, is_key=is_key or _KEY_NAME.search(str(name)) is not None)
-                for name, inner in value.items()}  # fmt: skip
+        return {
+            name: expand(
+                inner, is_key=is_key or _KEY_NAME.search(str(name)) is not None
+            )
+            for name, inner in value.items()
+        }
     if isinstance(value, list):
         return [expand(inner, is_key=is_key) for inner in value]
     return value
@@ -48,17 +58,27 @@ def known_secrets(args: Any) -> tuple[str, ...]:
 def _read(name: str) -> str:
     value = variable(name)
     if value is None:
-        raise UsageError(f"the environment variable {name} is not set", fix=f"export {name}=…")
+        raise UsageError(
+            f"the environment variable {name} is not set", fix=f"export {name}=…"
+        )
     return value
 
 
 def hidden(value: Any, *, is_secret: bool = False) -> Any:
     """The value as it may be recorded: what stands under a secret's name is hidden, `${env:NAME}` stays."""
     if isinstance(value, Mapping):
-        return {str(name): hidden(inner, is_secret=is_secret or is_secret_name(name)) for name, inner in value.items()}
+        return {
+            str(name): hidden(inner, is_secret=is_secret or is_secret_name(name))
+            for name, inner in value.items()
+        }
     if isinstance(value, list):
         return [hidden(inner, is_secret=is_secret) for inner in value]
-    if is_secret and isinstance(value, str) and not REFERENCE.fullmatch(value) and not is_variable(value):
+    if (
+        is_secret
+        and isinstance(value, str)
+        and not REFERENCE.fullmatch(value)
+        and not is_variable(value)
+    ):
         return MARK
     return value
 
@@ -68,7 +88,9 @@ def is_secret_name(name: Any) -> bool:
     return _SECRET_NAME.search(str(name)) is not None
 
 
-def secrets_in(value: Any, *, is_secret: bool = False, is_expanded: bool = False) -> Iterator[str]:
+def secrets_in(
+    value: Any, *, is_secret: bool = False, is_expanded: bool = False
+) -> Iterator[str]:
     """The keys written out in a value, placeholders aside; of an expanded one, those of the environment too."""
     if isinstance(value, Mapping):
         for name, inner in value.items():

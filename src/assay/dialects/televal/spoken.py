@@ -49,7 +49,9 @@ class Script:
     instruct: str = ""
 
 
-def read_structure(structure: Any, *, reverse: bool = False, as_upstream: bool = False) -> Question | Script:
+def read_structure(
+    structure: Any, *, reverse: bool = False, as_upstream: bool = False
+) -> Question | Script:
     """A question from a list of roles, a script from a mapping with `dialogue`; anything else says what it is.
 
     `reverse` swaps the speakers: the second one is the user, and what the first one says *next* is the reference.
@@ -58,19 +60,25 @@ def read_structure(structure: Any, *, reverse: bool = False, as_upstream: bool =
         return _script(structure, reverse, as_upstream)
     if isinstance(structure, list):
         return _question(structure, as_upstream)
-    raise ValueError(f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}")
+    raise ValueError(
+        f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}"
+    )
 
 
 def _question(turns: list[Any], as_upstream: bool = False) -> Question:
     fields: dict[str, Any] = {}
     for turn in turns:
         if not isinstance(turn, Mapping):
-            raise ValueError(f"a role with its content was expected, not {shorten(turn)}")
+            raise ValueError(
+                f"a role with its content was expected, not {shorten(turn)}"
+            )
         role = str(turn.get("role", "")).lower()
         if role not in ROLES:
             if as_upstream:
                 continue
-            raise ValueError(f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}")
+            raise ValueError(
+                f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}"
+            )
         spoken = _turn(turn)
         if role == "user":
             fields["audio"], fields["query"] = spoken.audio, spoken.text
@@ -90,8 +98,14 @@ def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> S
     first, second = turns[0::2], turns[1::2]
     if reverse and as_upstream:
         # TELEVAL takes what was said before as the reference, and leaves what stands beside the text where it was.
-        users = [replace(second_turn, meta=before.meta) for second_turn, before in zip(second, first, strict=False)]
-        replies = [replace(before, meta=second_turn.meta) for second_turn, before in zip(second, first, strict=False)]
+        users = [
+            replace(second_turn, meta=before.meta)
+            for second_turn, before in zip(second, first, strict=False)
+        ]
+        replies = [
+            replace(before, meta=second_turn.meta)
+            for second_turn, before in zip(second, first, strict=False)
+        ]
     else:
         users, replies = (second, first[1:]) if reverse else (first, second)
     rounds = min(len(users), len(replies))
@@ -106,5 +120,7 @@ def _turn(turn: Any) -> Turn:
     content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
-    meta = {key: value for key, value in content.items() if key not in ("audio", "text")}
+    meta = {
+        key: value for key, value in content.items() if key not in ("audio", "text")
+    }
     return Turn(content.get("audio") or None, content.get("text"), meta)

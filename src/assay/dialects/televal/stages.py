@@ -49,12 +49,24 @@ class Stage:
         path, _, options = rest.partition("?")
         parts = path.split("/")
         if len(parts) < 2 or parts[0] not in ("infer", "eval"):
-            raise UsageError("no such stage", where=reference, fix="REGISTRY#infer/TASK or REGISTRY#eval/TASK")
-        return cls(registry, parts[0], parts[1], "/".join(parts[2:]) or None, json.loads(options) if options else {})
+            raise UsageError(
+                "no such stage",
+                where=reference,
+                fix="REGISTRY#infer/TASK or REGISTRY#eval/TASK",
+            )
+        return cls(
+            registry,
+            parts[0],
+            parts[1],
+            "/".join(parts[2:]) or None,
+            json.loads(options) if options else {},
+        )
 
     def reference(self, dataset: str) -> str:
         """What one task of the stage is recorded under."""
-        options = {name: value for name, value in self.options.items() if value is not None}
+        options = {
+            name: value for name, value in self.options.items() if value is not None
+        }
         head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
         return f"{head}?{json.dumps(options, sort_keys=True)}" if options else head
 
@@ -62,9 +74,19 @@ class Stage:
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     """The workshop a stage works in, all that it names checked."""
     options, is_upstream = stage.options, stage.registry.endswith(UPSTREAM)
-    shop = Workshop(tree_at(stage.registry), options.get("era"), frozenset(run.judges), is_upstream=is_upstream)
+    shop = Workshop(
+        tree_at(stage.registry),
+        options.get("era"),
+        frozenset(run.judges),
+        is_upstream=is_upstream,
+    )
     shop.tree.get("infer_task", stage.task, "--task")
-    shop.check([stage.task], mode=stage.mode, eval_task=options.get("eval_task"), model=options.get("model"))
+    shop.check(
+        [stage.task],
+        mode=stage.mode,
+        eval_task=options.get("eval_task"),
+        model=options.get("model"),
+    )
     return shop
 
 
@@ -91,7 +113,11 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     else:
         tasks = [_judging(stage, shop, name, datasets, config) for name in datasets]
     paired = zip(datasets, tasks, strict=True)
-    return [_referred(task, stage.reference(name)) for name, task in paired if stage.dataset in (None, name)]
+    return [
+        _referred(task, stage.reference(name))
+        for name, task in paired
+        if stage.dataset in (None, name)
+    ]
 
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
@@ -100,7 +126,9 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     return stage_tasks(stage, workshop_of(stage, run))
 
 
-def _judging(stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str], config: Any) -> Task:
+def _judging(
+    stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str], config: Any
+) -> Task:
     options = stage.options
     model = options.get("model") or config.model
     eval_task = options.get("eval_task") or config.eval_task
@@ -110,10 +138,16 @@ def _judging(stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str]
     rows: Any = file
     if shop.is_upstream:
         with shop.rule.applied():
-            rows = Batches(BatchLoader(str(file.absolute()), do_infer=False), is_upstream=True)
+            rows = Batches(
+                BatchLoader(str(file.absolute()), do_infer=False), is_upstream=True
+            )
     reader = ReadLine(shop.is_upstream)
     scorer, statistic = shop.judges(
-        eval_task, None, batch_size=options.get("bsz"), lines=lambda: list(lines_in(rows, reader)), file=file
+        eval_task,
+        None,
+        batch_size=options.get("bsz"),
+        lines=lambda: list(lines_in(rows, reader)),
+        file=file,
     )
     # The first era names the files by the task's own eval_task, whatever the command line says.
     is_fixed = shop.is_upstream and shop.shape == SEED
@@ -137,7 +171,9 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
             return file
     file = folder.file("prediction", label)
     fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
-    raise UsageError(f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix)
+    raise UsageError(
+        f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix
+    )
 
 
 def _referred(task: Task, reference: str) -> StageTask:

@@ -32,7 +32,9 @@ class Statistic:
     summarizer: Any
     rule: Rule = PLAIN_RULE
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterable[Result]:
         """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""
         lines = by_line(records)
         statistic = self.statistic(lines)
@@ -42,23 +44,35 @@ class Statistic:
         counted = replace(context, n_expected=expected)  # lines instead of samples
         counted_lines = [_with_counts(line) for line in lines]
         try:
-            results = [result for one in numbers for result in one(counted_lines, counted)]
+            results = [
+                result for one in numbers for result in one(counted_lines, counted)
+            ]
         except (AssayError, ValueError):
             if not statistic:
                 raise
-            results, wanted = [], None  # scores outside the scale of the rescaling: the guest's own numbers stand alone
-        results = [result for result in results if result.value is not None or not statistic]
+            results, wanted = (
+                [],
+                None,
+            )  # scores outside the scale of the rescaling: the guest's own numbers stand alone
+        results = [
+            result for result in results if result.value is not None or not statistic
+        ]
         if wanted is None:
             results = [*self._own(statistic, lines, counted), *results]
         if not results:
             results = [_result("statistic", None, lines, counted)]
         first = results[0]
-        return [replace(first, details={**first.details, STATISTIC: dict(statistic)}), *results[1:]]
+        return [
+            replace(first, details={**first.details, STATISTIC: dict(statistic)}),
+            *results[1:],
+        ]
 
     @property
     def _is_ours(self) -> bool:
         """Whether `statistic` is one of the dialect's own, whose numbers are known; a subclass may say anything."""
-        return str(getattr(type(self.summarizer).statistic, "__module__", "")).startswith(OURS)
+        return str(
+            getattr(type(self.summarizer).statistic, "__module__", "")
+        ).startswith(OURS)
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Mapping[str, Any]:
         """What the guest's summarizer returns; lines without a score are not shown to it."""
@@ -70,13 +84,29 @@ class Statistic:
             raise TypeError(f"{name} returned a {type(statistic).__name__}, not a dict")
         return statistic
 
-    def _own(self, statistic: Mapping[str, Any], lines: Sequence[ScoreRecord], context: SummaryContext) -> list[Result]:
+    def _own(
+        self,
+        statistic: Mapping[str, Any],
+        lines: Sequence[ScoreRecord],
+        context: SummaryContext,
+    ) -> list[Result]:
         """The entries that are numbers, or texts with exactly one number in them."""
-        numbers = {f"{self.name}.{name}": as_number(value) for name, value in statistic.items()}
-        return [_result(name, number, lines, context) for name, number in numbers.items() if number is not None]
+        numbers = {
+            f"{self.name}.{name}": as_number(value) for name, value in statistic.items()
+        }
+        return [
+            _result(name, number, lines, context)
+            for name, number in numbers.items()
+            if number is not None
+        ]
 
 
-def _result(name: str, number: float | None, lines: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+def _result(
+    name: str,
+    number: float | None,
+    lines: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Result:
     return Result(
         task=context.task,
         model=context.model,
@@ -96,20 +126,37 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
     lines: list[ScoreRecord] = []
     for record in records:
         rounds = record.details.get("rounds")
-        if not isinstance(rounds, (list, tuple)) or not rounds or not isinstance(rounds[0], Mapping):
+        if (
+            not isinstance(rounds, (list, tuple))
+            or not rounds
+            or not isinstance(rounds[0], Mapping)
+        ):
             lines.append(record)
             continue
         for place, verdict in enumerate(rounds, 1):
             value = verdict.get("value")
-            named = value if isinstance(value, Mapping) else {"": value} if value is not None else {}
+            named = (
+                value
+                if isinstance(value, Mapping)
+                else {"": value}
+                if value is not None
+                else {}
+            )
             lines.append(
                 replace(
                     record,
                     id=f"{record.id}#{place}",
                     cluster=record.cluster or record.id,
                     outcome=verdict["outcome"],
-                    details={k: v for k, v in verdict.items() if k not in ("outcome", "value")},
-                    values={f"{record.scorer}.{key}" if key else record.scorer: n for key, n in named.items()},
+                    details={
+                        k: v
+                        for k, v in verdict.items()
+                        if k not in ("outcome", "value")
+                    },
+                    values={
+                        f"{record.scorer}.{key}" if key else record.scorer: n
+                        for key, n in named.items()
+                    },
                 )
             )
     return lines

@@ -14,7 +14,12 @@ from ...core import AssayError, PlanError, UnknownName, UsageError, nearest, sho
 from .claims import KINDS, kinds_in, yaml_files
 
 LINKS: Mapping[str, Mapping[str, str]] = {
-    "infer_task": {"dataset": "dataset", "template": "template", "model": "model", "eval_task": "eval_task"},
+    "infer_task": {
+        "dataset": "dataset",
+        "template": "template",
+        "model": "model",
+        "eval_task": "eval_task",
+    },
     "eval_task": {"evaluator": "evaluator", "summarizer": "summarizer"},
 }
 """Which argument of which kind names an entry of which other kind."""
@@ -70,7 +75,11 @@ class Tree:
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
         """What an entry names: argument, kind and name."""
         # A judge that runs here is named in the arguments of its evaluator.
-        offline = OFFLINE_LINKS if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer") else {}
+        offline = (
+            OFFLINE_LINKS
+            if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer")
+            else {}
+        )
         for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
             value = entry.args.get(argument)
             names = value if isinstance(value, list) else [value]
@@ -102,17 +111,29 @@ class Tree:
 
     def all(self) -> Iterator[Entry]:
         """Every entry."""
-        return (entry for kind in KINDS for entry in self.entries.get(kind, {}).values())
+        return (
+            entry for kind in KINDS for entry in self.entries.get(kind, {}).values()
+        )
 
 
-def dangling(kind: str, name: Any, entries: Iterable[str], where: str | None) -> UnknownName:
+def dangling(
+    kind: str, name: Any, entries: Iterable[str], where: str | None
+) -> UnknownName:
     """The fault of a name that no entry has, with up to three that are near."""
     names = list(entries)
     close: list[str] = []
-    while len(close) < 3 and (found := nearest(str(name), [n for n in names if n not in close])) is not None:
+    while (
+        len(close) < 3
+        and (found := nearest(str(name), [n for n in names if n not in close]))
+        is not None
+    ):
         close.append(found)
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    others = f"near: {', '.join(close)}" if len(close) > 1 else f"the registry has {listed or 'none'}"
+    others = (
+        f"near: {', '.join(close)}"
+        if len(close) > 1
+        else f"the registry has {listed or 'none'}"
+    )
     return UnknownName(kind, str(name), names, where=where, hint=others)
 
 
@@ -130,7 +151,9 @@ def read_tree(path: Path) -> Tree:
                     if first is not entry:
                         faults.append(
                             UsageError(
-                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {first.at()}"
+                                f"{kind} {entry.name!r} is defined twice",
+                                where=entry.at(),
+                                fix=f"also at {first.at()}",
                             )
                         )
             except AssayError as fault:
@@ -160,13 +183,24 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
         if node is None:
             return
         shared = {id(mapping) for mapping in _shared(node)}
-        for key, value in _pairs(node, file, "a registry file holds names and their entries"):
+        for key, value in _pairs(
+            node, file, "a registry file holds names and their entries"
+        ):
             if not (id(value) in shared and _is_no_entry(value)):
-                yield _entry(kind, str(key.value), value, file, key.start_mark.line + 1, loader.construct_document)
+                yield _entry(
+                    kind,
+                    str(key.value),
+                    value,
+                    file,
+                    key.start_mark.line + 1,
+                    loader.construct_document,
+                )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark else str(file)
-        raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
+        raise UsageError(
+            f"not valid YAML: {getattr(error, 'problem', error)}", where=place
+        ) from error
     finally:
         loader.dispose()
 
@@ -181,19 +215,38 @@ def _shared(node: Any) -> Iterator[Any]:
 
 def _is_no_entry(node: Any) -> bool:
     """Whether a mapping has nothing of an entry, not even misspelt: it is there for others to share."""
-    return all(nearest(str(key.value), ["class", "args"]) is None for key, _ in _pairs(node, Path(), ""))
+    return all(
+        nearest(str(key.value), ["class", "args"]) is None
+        for key, _ in _pairs(node, Path(), "")
+    )
 
 
-def _entry(kind: str, name: str, node: Any, file: Path, line: int, construct: Callable[[Any], Any]) -> Entry:
+def _entry(
+    kind: str,
+    name: str,
+    node: Any,
+    file: Path,
+    line: int,
+    construct: Callable[[Any], Any],
+) -> Entry:
     where = f"{file}:{line}"
     if name in RESERVED:
-        raise UsageError(f"{name!r} is reserved and cannot be the name of a {kind}", where=where)
-    parts = {str(k.value): (k, v) for k, v in _pairs(node, file, f"{kind} {name!r} needs `class` and `args`")}
+        raise UsageError(
+            f"{name!r} is reserved and cannot be the name of a {kind}", where=where
+        )
+    parts = {
+        str(k.value): (k, v)
+        for k, v in _pairs(node, file, f"{kind} {name!r} needs `class` and `args`")
+    }
     for part in parts:
         if part not in ("class", "args"):
             close = nearest(part, ["class", "args"])
             place = f"{file}:{parts[part][0].start_mark.line + 1}"
-            fix = f"did you mean {close!r}?" if close else "an entry has `class` and `args`"
+            fix = (
+                f"did you mean {close!r}?"
+                if close
+                else "an entry has `class` and `args`"
+            )
             raise UsageError(f"{kind} {name!r} has no {part!r}", where=place, fix=fix)
     lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
     args: dict[str, Any] = {}
@@ -201,13 +254,19 @@ def _entry(kind: str, name: str, node: Any, file: Path, line: int, construct: Ca
         inner = parts["args"][1]
         if not isinstance(inner, yaml.MappingNode):
             if construct(inner) is not None:
-                raise UsageError(f"`args` of {kind} {name!r} is no mapping", where=f"{file}:{lines['args']}")
+                raise UsageError(
+                    f"`args` of {kind} {name!r} is no mapping",
+                    where=f"{file}:{lines['args']}",
+                )
         else:
             lines |= {str(key.value): key.start_mark.line + 1 for key, _ in inner.value}
             args = {str(key): value for key, value in construct(inner).items()}
     cls = construct(parts["class"][1]) if "class" in parts else ""
     if not isinstance(cls, str):
-        raise UsageError(f"`class` of {kind} {name!r} is {shorten(cls)}", where=f"{file}:{lines['class']}")
+        raise UsageError(
+            f"`class` of {kind} {name!r} is {shorten(cls)}",
+            where=f"{file}:{lines['class']}",
+        )
     return Entry(kind, name, cls, args, file, line, lines)
 
 

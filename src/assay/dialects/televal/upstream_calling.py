@@ -18,7 +18,9 @@ def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
     if isinstance(structure, dict) and "dialogue" in structure:
         return _dialogue(model, structure)
     if not isinstance(structure, list):
-        raise ValueError(f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}")
+        raise ValueError(
+            f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}"
+        )
     question = Question().keywords()
     for turn in structure:
         role = turn.get("role", "").lower()
@@ -37,7 +39,9 @@ def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
     if not turns:
         raise ValueError("the dialogue has no turns")
     contents = [_content(model, turn) for turn in turns]
-    instruct = _content(model, structure["instruct"])[1] if "instruct" in structure else ""
+    instruct = (
+        _content(model, structure["instruct"])[1] if "instruct" in structure else ""
+    )
     apart = {
         "type": "multi_turn",
         "nrounds": structure.get("nrounds"),
@@ -45,7 +49,11 @@ def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
         "query": [text for _, text, _ in contents],
         "instruct": instruct,
     }
-    return apart if era_here() == SEED else {**apart, "meta_info": [meta for _, _, meta in contents]}
+    return (
+        apart
+        if era_here() == SEED
+        else {**apart, "meta_info": [meta for _, _, meta in contents]}
+    )
 
 
 def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -53,7 +61,9 @@ def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, A
     audio = content.get("audio")
     if audio:
         _check_audio(model, audio)
-    meta = {name: value for name, value in content.items() if name not in ("audio", "text")}
+    meta = {
+        name: value for name, value in content.items() if name not in ("audio", "text")
+    }
     return audio, content.get("text"), meta
 
 
@@ -63,9 +73,13 @@ def _check_audio(model: Any, path: str) -> None:
     if not is_upstream("televal"):
         return  # converted where the model is asked
     if model.mono_only and facts.channels != 1:
-        raise ValueError(f"{path} has {facts.channels} channels, and the model hears one")
+        raise ValueError(
+            f"{path} has {facts.channels} channels, and the model hears one"
+        )
     if facts.rate != model.inputs_sr:
-        raise ValueError(f"{path} has {facts.rate} samples a second, and the model expects {model.inputs_sr}")
+        raise ValueError(
+            f"{path} has {facts.rate} samples a second, and the model expects {model.inputs_sr}"
+        )
 
 
 def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
@@ -76,7 +90,9 @@ def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any])
     return _rounds(model, apart, options, era_here())
 
 
-def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era) -> list[dict[str, Any]]:
+def _rounds(
+    model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era
+) -> list[dict[str, Any]]:
     first, second = (1, 0) if options.get("reverse_spkr", False) else (0, 1)
     own_history = options.get("use_model_history", era != SEED)
     audio, other_audio = apart["audio"][first::2], apart["audio"][second::2]
@@ -106,7 +122,11 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
         if "cache" in answer:
             words["cache"] = answer["cache"]
     # What stands beside a text stays where it was, in the user's turns and in the model's.
-    users = tuple(Turn(None, text, meta) for text, meta in zip(texts, metas[0::2], strict=False))[:rounds]
-    others = tuple(Turn(None, text, meta) for text, meta in zip(replies, metas[1::2], strict=False))[:rounds]
+    users = tuple(
+        Turn(None, text, meta) for text, meta in zip(texts, metas[0::2], strict=False)
+    )[:rounds]
+    others = tuple(
+        Turn(None, text, meta) for text, meta in zip(replies, metas[1::2], strict=False)
+    )[:rounds]
     records = round_records(Script(users, others), answers, era)
     return records[-1:] if options.get("save_latest_only", False) else records

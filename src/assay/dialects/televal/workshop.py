@@ -58,7 +58,11 @@ class Workshop:
     @cached_property
     def rule(self) -> Rule:
         """The era that was asked for, else that of the tree; and whose rule it follows."""
-        return Rule(self.era or era_of(self.tree.root), self.is_upstream, self.tree.root.resolve())
+        return Rule(
+            self.era or era_of(self.tree.root),
+            self.is_upstream,
+            self.tree.root.resolve(),
+        )
 
     @property
     def shape(self) -> Era:
@@ -70,7 +74,12 @@ class Workshop:
         return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(
-        self, names: Sequence[str], *, mode: str | None = None, eval_task: str | None = None, model: str | None = None
+        self,
+        names: Sequence[str],
+        *,
+        mode: str | None = None,
+        eval_task: str | None = None,
+        model: str | None = None,
     ) -> None:
         """Raises for every name and class that some infer_tasks lead to and that is not there.
 
@@ -87,13 +96,20 @@ class Workshop:
         skipped |= {"model"} if model else set()
         reached, faults = self.tree.reached([*chosen, *also], skipped)
         with self.rule.applied():
-            faults += [fault for entry in reached if entry.cls and (fault := self.classes.fault(entry)) is not None]
+            faults += [
+                fault
+                for entry in reached
+                if entry.cls and (fault := self.classes.fault(entry)) is not None
+            ]
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
         for entry in reached:
             for _ in secrets_in(entry.args):
                 fix = "write ${env:NAME} and set NAME in the environment"
-                warnings.warn(f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}", stacklevel=2)
+                warnings.warn(
+                    f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}",
+                    stacklevel=2,
+                )
                 break
 
     def tasks(
@@ -119,7 +135,9 @@ class Workshop:
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
             label = dataset if by_dataset else label_of(name, dataset, datasets)
             template = self._built("template", task.template)
-            reader = Reader.of(loader, template, self.tree.root, switches, self.rule, clips)
+            reader = Reader.of(
+                loader, template, self.tree.root, switches, self.rule, clips
+            )
             produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:
@@ -127,7 +145,9 @@ class Workshop:
             tasks.append(
                 Task(
                     name=label,
-                    dataset=loader.source if reader.is_streamed else Batches(loader, self.is_upstream),
+                    dataset=loader.source
+                    if reader.is_streamed
+                    else Batches(loader, self.is_upstream),
                     to_sample=reader,
                     template=Spoken(produces),
                     scorers=judges[:1],
@@ -149,8 +169,20 @@ class Workshop:
     def loader(self, dataset: str) -> Any:
         """The dataset of a name, its relative paths looked for beside the registry."""
         entry = self.tree.get("dataset", dataset)
-        paths = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
-        placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **paths}, entry.file, entry.line, entry.lines)
+        paths = {
+            name: self._beside(entry.args[name])
+            for name in PATHS
+            if isinstance(entry.args.get(name), str)
+        }
+        placed = Entry(
+            entry.kind,
+            entry.name,
+            entry.cls,
+            {**entry.args, **paths},
+            entry.file,
+            entry.line,
+            entry.lines,
+        )
         return self.build(placed)
 
     def build(self, entry: Entry) -> Any:
@@ -170,19 +202,35 @@ class Workshop:
         """The scorer and the summarizer of an eval_task; `lines` are all predictions of a file, where there is one."""
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
-        statistic = Statistic(summary.name, self.classes.find(summary), summary.args, self.build(summary), self.rule)
+        statistic = Statistic(
+            summary.name,
+            self.classes.find(summary),
+            summary.args,
+            self.build(summary),
+            self.rule,
+        )
         entry = self.tree.get("evaluator", config.evaluator)
         kind = self.classes.find(entry)
         self.classes.check_args(entry, kind)
         scorer = self._native(entry, kind)
         if scorer is not None:
-            if isinstance(scorer, SingleChoiceZh) and getattr(loader, "query_col", None):
+            if isinstance(scorer, SingleChoiceZh) and getattr(
+                loader, "query_col", None
+            ):
                 scorer = replace(scorer, question=loader.query_col)
             results = kind.result_of if self.is_upstream else None
-            return built_in(entry.name, scorer, loader, (statistic,), self.shape, results), statistic
+            return built_in(
+                entry.name, scorer, loader, (statistic,), self.shape, results
+            ), statistic
         if not callable(getattr(kind, "evaluate", None)):
-            raise UsageError(f"{entry.cls} has no method `evaluate`", where=entry.at("class"))
-        size = 1 if hasattr(kind.evaluate, "single") else int(batch_size or config.batch_size or 1)
+            raise UsageError(
+                f"{entry.cls} has no method `evaluate`", where=entry.at("class")
+            )
+        size = (
+            1
+            if hasattr(kind.evaluate, "single")
+            else int(batch_size or config.batch_size or 1)
+        )
         return (
             Evaluation(
                 entry.name,
@@ -209,7 +257,11 @@ class Workshop:
         """
         if kind is LLMScorer:
             has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))
-            return None if has_keys and "judge" not in self.roles else self.build(entry).scorer
+            return (
+                None
+                if has_keys and "judge" not in self.roles
+                else self.build(entry).scorer
+            )
         if not isinstance(kind, type) or not issubclass(kind, BuiltInEvaluator):
             return None
         if not str(getattr(kind.evaluate, "__module__", "")).startswith(OURS):
@@ -225,8 +277,13 @@ class Workshop:
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """The models of the tree, the task's own first."""
         models = self.tree.names("model")
-        names = [*([first] if first in models else []), *(name for name in models if name != first)]
-        return {name: self.model(name) for name in names if self.tree.get("model", name).cls}
+        names = [
+            *([first] if first in models else []),
+            *(name for name in models if name != first),
+        ]
+        return {
+            name: self.model(name) for name in names if self.tree.get("model", name).cls
+        }
 
     def model(self, name: str) -> GuestModel:
         """The model of a name; the same object each time."""
@@ -245,7 +302,9 @@ class Workshop:
     def _beside(self, path: str) -> str:
         relative = Path(path).expanduser()
         beside = self.tree.root / relative
-        is_beside = not relative.is_absolute() and (beside.exists() or not relative.exists())
+        is_beside = not relative.is_absolute() and (
+            beside.exists() or not relative.exists()
+        )
         return str(beside if is_beside else relative)
 
 

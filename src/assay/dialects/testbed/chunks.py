@@ -32,14 +32,19 @@ def _chunked(task: Task, run: RunOptions) -> Task:
     protocol = f"{task.name}{UPSTREAM}"
     num = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
     if task.to_sample is None or not num:
-        return task.but(protocol=protocol)  # its own loader chose the contexts, or each row is one
+        return task.but(
+            protocol=protocol
+        )  # its own loader chose the contexts, or each row is one
     if run.fewshot_data is not None:
         raise UsageError(
-            f"{UPSTREAM} takes its shots from the data itself, or from its train split", fix="leave --fewshot_data out"
+            f"{UPSTREAM} takes its shots from the data itself, or from its train split",
+            fix="leave --fewshot_data out",
         )
     chunks = Chunks(task, run, num)
     fewshot = Fewshot(num=num, source=chunks.shown, pick=chunks, seed=task.fewshot.seed)
-    return task.but(dataset=Queries(chunks), to_sample=None, fewshot=fewshot, protocol=protocol)
+    return task.but(
+        dataset=Queries(chunks), to_sample=None, fewshot=fewshot, protocol=protocol
+    )
 
 
 @dataclass(frozen=True)
@@ -79,9 +84,13 @@ class Chunks:
     def shown(self) -> list[Sample]:
         """Every row that stands before a query."""
         self.asked()
-        return list({shot.id: shot for shots in self._shots.values() for shot in shots}.values())
+        return list(
+            {shot.id: shot for shots in self._shots.values() for shot in shots}.values()
+        )
 
-    def __call__(self, sample: Sample, pool: Sequence[Sample], num: int, rng: Any) -> Sequence[Sample]:
+    def __call__(
+        self, sample: Sample, pool: Sequence[Sample], num: int, rng: Any
+    ) -> Sequence[Sample]:
         """The shots of a query: the rest of its chunk."""
         return self._shots[sample.id]
 
@@ -91,22 +100,37 @@ class Chunks:
         if other is None:
             size = self.num + 1
             whole = len(queries) // size
-            paired = [(queries[at * size : at * size + self.num], queries[at * size + self.num]) for at in range(whole)]
+            paired = [
+                (
+                    queries[at * size : at * size + self.num],
+                    queries[at * size + self.num],
+                )
+                for at in range(whole)
+            ]
         else:
             train = self._rows(other)
             places = range(min(len(train) // self.num, len(queries)))
-            paired = [(train[at * self.num : (at + 1) * self.num], queries[at]) for at in places]
+            paired = [
+                (train[at * self.num : (at + 1) * self.num], queries[at])
+                for at in places
+            ]
         for shots, query in paired:
             yield self._context(shots, query)
 
-    def _context(self, shots: Sequence[Sample | BadSample], query: Sample | BadSample) -> Sample | DataError:
-        broken = next((row for row in (*shots, query) if isinstance(row, BadSample)), None)
+    def _context(
+        self, shots: Sequence[Sample | BadSample], query: Sample | BadSample
+    ) -> Sample | DataError:
+        broken = next(
+            (row for row in (*shots, query) if isinstance(row, BadSample)), None
+        )
         if broken is not None or isinstance(query, BadSample):
             assert broken is not None
             fault = NamedFault(broken.error.what, fix=broken.error.fix)
             fault.sample_id = query.id
             return fault
-        self._shots[query.id] = tuple(shot for shot in shots if isinstance(shot, Sample))
+        self._shots[query.id] = tuple(
+            shot for shot in shots if isinstance(shot, Sample)
+        )
         return query
 
     def _rows(self, split: str | None) -> list[Sample | BadSample]:
@@ -115,6 +139,16 @@ class Chunks:
         if hasattr(source, "reading_from"):
             source = source.reading_from(run.data)
         else:
-            source = run.data or (find_data(task, None) if isinstance(source, DataSource) else source)
+            source = run.data or (
+                find_data(task, None) if isinstance(source, DataSource) else source
+            )
         where = f"task {task.name!r}"
-        return list(open_dataset(source, columns=run.columns, split=split, to_sample=task.to_sample, where=where))
+        return list(
+            open_dataset(
+                source,
+                columns=run.columns,
+                split=split,
+                to_sample=task.to_sample,
+                where=where,
+            )
+        )

@@ -22,7 +22,11 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return _claims_folder(path)
     if _imports_testbed(imports):
         return "imports testbed"
-    return "is a loading script: it defines a dataset builder" if defines_builder(path) else None
+    return (
+        "is a loading script: it defines a dataset builder"
+        if defines_builder(path)
+        else None
+    )
 
 
 def _claims_folder(path: Path) -> str | None:
@@ -30,14 +34,25 @@ def _claims_folder(path: Path) -> str | None:
     if is_dataset_folder(path):
         return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
     home = datasets_home(path)
-    return f"is a tree of dataset folders: {home.relative_to(path.parent)}" if home is not None else None
+    return (
+        f"is a tree of dataset folders: {home.relative_to(path.parent)}"
+        if home is not None
+        else None
+    )
 
 
 def datasets_home(path: Path) -> Path | None:
     """The folder that holds the dataset folders of a tree: `testbed/data` in it, or it itself; `None` without any."""
-    for home in (path / "testbed" / "data", path / "data" if path.name == "testbed" else path):
+    for home in (
+        path / "testbed" / "data",
+        path / "data" if path.name == "testbed" else path,
+    ):
         is_named_so = home.name == "data" and home.parent.name == "testbed"
-        if is_named_so and home.is_dir() and any(is_dataset_folder(inner) for inner in home.iterdir()):
+        if (
+            is_named_so
+            and home.is_dir()
+            and any(is_dataset_folder(inner) for inner in home.iterdir())
+        ):
             return home
     return None
 
@@ -47,7 +62,9 @@ def is_dataset_folder(path: Path) -> bool:
     if not path.is_dir():
         return False
     start = path / "__init__.py"
-    return defines_builder(path / f"{path.name}.py") or (start.is_file() and _imports_testbed(_imports(start)))
+    return defines_builder(path / f"{path.name}.py") or (
+        start.is_file() and _imports_testbed(_imports(start))
+    )
 
 
 def defines_builder(path: Path) -> bool:
@@ -57,9 +74,16 @@ def defines_builder(path: Path) -> bool:
     tree = parsed(path) if b"BasedBuilder" in path.read_bytes() else None
     if tree is None:
         return False
-    bases = [base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases]
+    bases = [
+        base
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+    ]
     return any(
-        (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")) in BUILDERS for base in bases
+        (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))
+        in BUILDERS
+        for base in bases
     )
 
 
@@ -78,5 +102,9 @@ def _relative_parents(path: Path) -> frozenset[str]:
     if path.parent.parent.name != "data" or path.parent.parent.parent.name != "testbed":
         return frozenset()
     tree = parsed(path)
-    levels = [node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)] if tree else []
+    levels = (
+        [node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        if tree
+        else []
+    )
     return frozenset({"testbed"}) if any(level > 1 for level in levels) else frozenset()

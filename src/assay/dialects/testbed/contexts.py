@@ -12,13 +12,22 @@ from .rows import Retrieval, ToSample
 class Contexts:
     """The contexts of a loader, as samples and as the template that renders them."""
 
-    def __init__(self, loader: ContextLoader, retrievals: Sequence[Retrieval], column: str | None = None) -> None:
+    def __init__(
+        self,
+        loader: ContextLoader,
+        retrievals: Sequence[Retrieval],
+        column: str | None = None,
+    ) -> None:
         self.loader = loader
         self.retrievals = retrievals
         """One for each dataset of the loader."""
         self.column = column
-        self.__name__ = f"contexts of {', '.join(dict.fromkeys(r.name for r in retrievals))}"
-        self.source = "\n".join([repr(loader.places), *(retrieval.source for retrieval in retrievals)])
+        self.__name__ = (
+            f"contexts of {', '.join(dict.fromkeys(r.name for r in retrievals))}"
+        )
+        self.source = "\n".join(
+            [repr(loader.places), *(retrieval.source for retrieval in retrievals)]
+        )
         """What the prompts depend on: which rows stand in which context, and who renders them."""
         self._places: dict[str, tuple[Place, ...]] = {}
 
@@ -42,21 +51,39 @@ class Contexts:
         places = self._named()[sample.id]
         messages: list[Message] = []
         for at, (dataset, index) in enumerate(places):
-            retrieval, row = self.retrievals[dataset], self.loader.datasets[dataset][index]
+            retrieval, row = (
+                self.retrievals[dataset],
+                self.loader.datasets[dataset][index],
+            )
             try:
-                messages += retrieval.asked(row) if at == len(places) - 1 else retrieval.solved(row)
+                messages += (
+                    retrieval.asked(row)
+                    if at == len(places) - 1
+                    else retrieval.solved(row)
+                )
             except DataError as error:
                 where = f"row {index} of dataset {dataset}, sample {sample.id!r}"
                 raise TemplateError(error.what, where=where, fix=error.fix) from error
-        details: dict[str, Any] = {"shots": [self._id(place) for place in places[:-1]], "picked_by": self._picker()}
+        details: dict[str, Any] = {
+            "shots": [self._id(place) for place in places[:-1]],
+            "picked_by": self._picker(),
+        }
         return Prompt(tuple(messages), details=details)
 
     def _picker(self) -> str:
         samplers = self.loader.samplers
-        return ", ".join(type(sampler).__name__ for sampler in samplers) if samplers else f"seed {self.loader.seed}"
+        return (
+            ", ".join(type(sampler).__name__ for sampler in samplers)
+            if samplers
+            else f"seed {self.loader.seed}"
+        )
 
     def _id(self, place: Place) -> str:
-        return str(place[1]) if len(self.loader.datasets) == 1 else f"{place[0]}:{place[1]}"
+        return (
+            str(place[1])
+            if len(self.loader.datasets) == 1
+            else f"{place[0]}:{place[1]}"
+        )
 
     def _named(self) -> dict[str, tuple[Place, ...]]:
         """The contexts by the id of their query; a query that is asked again gets a number."""

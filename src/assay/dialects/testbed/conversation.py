@@ -25,7 +25,11 @@ def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
 
     `folder` is where relative paths of images start.
     """
-    turns, extras = (retrieved[0], retrieved[1:]) if isinstance(retrieved, tuple) else (retrieved, ())
+    turns, extras = (
+        (retrieved[0], retrieved[1:])
+        if isinstance(retrieved, tuple)
+        else (retrieved, ())
+    )
     return (None if extras else _plain(turns)) or _with_images(turns, extras, folder)
 
 
@@ -48,7 +52,11 @@ def _plain(turns: Any) -> tuple[Message, ...] | None:
 
 
 def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Message, ...]:
-    if isinstance(turns, (str, Mapping)) or not isinstance(turns, Sequence) or not turns:
+    if (
+        isinstance(turns, (str, Mapping))
+        or not isinstance(turns, Sequence)
+        or not turns
+    ):
         raise DataError("a retriever must return a list of messages", got=turns)
     for turn in turns:
         if not isinstance(turn, Mapping) or "role" not in turn:
@@ -76,14 +84,20 @@ def is_plain(retrieved: Any) -> bool:
 
 def plain_answer(solved: Any, query: Any) -> str | None:
     """`answer_of` for conversations of texts alone, before they are made messages."""
-    more = [turn["content"] for turn in solved if turn not in query and "content" in turn]
+    more = [
+        turn["content"] for turn in solved if turn not in query and "content" in turn
+    ]
     return "".join(more) if more else None
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
     """What a solved example says where the question leaves the answer open; `None` if it says nothing more."""
     spoken = [message for message in query if message.parts is not None]
-    more = [message for message in solved if message.parts is not None and message not in spoken]
+    more = [
+        message
+        for message in solved
+        if message.parts is not None and message not in spoken
+    ]
     return "".join(message.text for message in more) if more else None
 
 
@@ -105,7 +119,9 @@ def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:
 
 def _is_place(piece: Any) -> bool:
     """Whether a part is a place for an image that comes beside it."""
-    return isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
+    return (
+        isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
+    )
 
 
 def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
@@ -114,7 +130,8 @@ def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
         return Message(role)
     if turn["content"] is None:
         raise DataError(
-            f"the content of a message of {role!r} is None", fix="leave `content` out where the model writes"
+            f"the content of a message of {role!r} is None",
+            fix="leave `content` out where the model writes",
         )
     return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
 
@@ -126,7 +143,11 @@ def _part(piece: Any, images: Iterator[Image]) -> Part:
         return next(images)
     if isinstance(piece, (bool, int, float)):
         return Text(str(piece))
-    if isinstance(piece, Mapping) and piece.get("type", "text") == "text" and not isinstance(piece.get("text"), str):
+    if (
+        isinstance(piece, Mapping)
+        and piece.get("type", "text") == "text"
+        and not isinstance(piece.get("text"), str)
+    ):
         return Text(str(piece.get("text")))
     return as_part(piece)
 
@@ -158,5 +179,9 @@ def as_image(value: Any, folder: Path | None = None) -> Image | None:
         return Image((folder or Path()) / value)
     if isinstance(value, str) and value:
         is_inline = value.startswith("data:") or len(value) > 255
-        return Image(value) if is_inline else Image((folder or Path()) / value, name=shorten(value))
+        return (
+            Image(value)
+            if is_inline
+            else Image((folder or Path()) / value, name=shorten(value))
+        )
     return None

@@ -19,7 +19,14 @@ from .nearby import register_folder
 from .script import ScriptData
 
 _PART = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<first>-?\d*%?):(?P<last>-?\d*%?)\])?")
-LIBRARYS = ("trust_remote_code", "cache_dir", "download_mode", "verification_mode", "num_proc", "token")
+LIBRARYS = (
+    "trust_remote_code",
+    "cache_dir",
+    "download_mode",
+    "verification_mode",
+    "num_proc",
+    "token",
+)
 """Options that only the library's own way of loading knows."""
 _folder: Any = None
 
@@ -32,7 +39,11 @@ def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
     split, streams = options.pop("split", None), options.pop("streaming", False)
     for name_of_library in LIBRARYS:
         options.pop(name_of_library, None)
-    settings = {key: value for key, value in {"config_name": name, **options}.items() if value is not None}
+    settings = {
+        key: value
+        for key, value in {"config_name": name, **options}.items()
+        if value is not None
+    }
     if "data_dir" in settings:
         settings["data_dir"] = str(Path(settings["data_dir"]).expanduser())
     from .loading import guest_for
@@ -74,8 +85,15 @@ def _every_split(data: ScriptData, streams: bool) -> Any:
         if streams or len(rows):
             splits[split] = rows
         else:
-            warnings.warn(f"the split {split!r} of {data.script} has no rows and is left out", stacklevel=3)
-    return datasets.IterableDatasetDict(splits) if streams else datasets.DatasetDict(splits)
+            warnings.warn(
+                f"the split {split!r} of {data.script} has no rows and is left out",
+                stacklevel=3,
+            )
+    return (
+        datasets.IterableDatasetDict(splits)
+        if streams
+        else datasets.DatasetDict(splits)
+    )
 
 
 def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
@@ -87,12 +105,24 @@ def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
     return chosen[0] if len(chosen) == 1 else datasets.concatenate_datasets(chosen)
 
 
-def _part(data: ScriptData, part: "re.Match[str] | None", split: str, streams: bool) -> Any:
+def _part(
+    data: ScriptData, part: "re.Match[str] | None", split: str, streams: bool
+) -> Any:
     splits = data.splits()
     name = part["name"] if part is not None else split
-    name = {"val": "validation", "valid": "validation"}.get(name, name) if name not in splits else name
+    name = (
+        {"val": "validation", "valid": "validation"}.get(name, name)
+        if name not in splits
+        else name
+    )
     if part is None or name not in splits:
-        raise UnknownName("split", split, splits, where=str(data.script), hint=f"it has {', '.join(splits)}")
+        raise UnknownName(
+            "split",
+            split,
+            splits,
+            where=str(data.script),
+            hint=f"it has {', '.join(splits)}",
+        )
     rows = _rows(data, name, streams)
     if part["first"] is None:
         return rows
@@ -117,13 +147,17 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
 
         # `from_generator` would hash what it is given, and a builder cannot be.
         source = ExamplesIterable(lambda: enumerate(data.examples(split)), {})
-        return datasets.IterableDataset(source, info=info.copy(), split=datasets.NamedSplit(split))
+        return datasets.IterableDataset(
+            source, info=info.copy(), split=datasets.NamedSplit(split)
+        )
     file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
     with ArrowWriter(path=str(file), features=info.features) as writer:
         for example in data.examples(split):
             writer.write(example)
         writer.finalize()
-    return datasets.Dataset.from_file(str(file), info=info.copy(), split=datasets.NamedSplit(split))
+    return datasets.Dataset.from_file(
+        str(file), info=info.copy(), split=datasets.NamedSplit(split)
+    )
 
 
 def _home() -> Path:

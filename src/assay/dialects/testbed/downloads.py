@@ -24,7 +24,9 @@ MOST_GROWTH, SMALL = 200, 1 << 30
 class Downloads:
     """The part of a download manager that loading scripts use."""
 
-    def __init__(self, base: Path, *, allow_private: bool = False, cache: Path | None = None) -> None:
+    def __init__(
+        self, base: Path, *, allow_private: bool = False, cache: Path | None = None
+    ) -> None:
         self.base = base
         self.manual_dir: str | None = None
         self._allow_private = allow_private
@@ -46,7 +48,11 @@ class Downloads:
         """Every file below the paths, sorted."""
         for path in [paths] if isinstance(paths, (str, Path)) else paths:
             place = Path(path)
-            yield from (str(f) for f in sorted(place.rglob("*")) if f.is_file()) if place.is_dir() else [str(place)]
+            yield from (
+                (str(f) for f in sorted(place.rglob("*")) if f.is_file())
+                if place.is_dir()
+                else [str(place)]
+            )
 
     def iter_archive(self, path: Any) -> Iterator[tuple[str, IO[bytes]]]:
         """The members of an archive, each with a stream of its bytes."""
@@ -68,7 +74,10 @@ class Downloads:
             path = Path(text).expanduser()
             return str(path if path.is_absolute() else self.base / path)
         name = Path(text.partition("?")[0]).name or "data"
-        target = self._cache / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name[-40:]}"
+        target = (
+            self._cache
+            / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name[-40:]}"
+        )
         return str(fetch_declared(text, target, allow_private=self._allow_private))
 
     def _unpacked(self, path: Any) -> str:
@@ -76,7 +85,10 @@ class Downloads:
         is_zip = archive.is_file() and zipfile.is_zipfile(archive)
         if not is_zip and not (archive.is_file() and tarfile.is_tarfile(archive)):
             return str(archive)
-        folder = self._cache / f"{archive.name}-{hashlib.sha256(str(archive.resolve()).encode()).hexdigest()[:8]}"
+        folder = (
+            self._cache
+            / f"{archive.name}-{hashlib.sha256(str(archive.resolve()).encode()).hexdigest()[:8]}"
+        )
         if folder.is_dir():
             return str(folder)
         part = folder.with_name(f"{folder.name}.part")
@@ -95,14 +107,18 @@ def _unzip(archive: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
-            outside = next((m.filename for m in members if _leads_outside(m.filename)), None)
+            outside = next(
+                (m.filename for m in members if _leads_outside(m.filename)), None
+            )
             if outside is not None:
                 raise _outside(archive, outside)
             # A member is never read beyond the size it declares.
             _check_growth(archive, sum(member.file_size for member in members))
             opened.extractall(folder)
     except zipfile.BadZipFile as error:
-        raise DataError(f"the archive is damaged: {error}", file=str(archive)) from error
+        raise DataError(
+            f"the archive is damaged: {error}", file=str(archive)
+        ) from error
 
 
 def _untar(archive: Path, folder: Path) -> None:
@@ -116,7 +132,9 @@ def _untar(archive: Path, folder: Path) -> None:
     except tarfile.FilterError as error:
         raise _outside(archive, str(error)) from error
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(f"the archive is damaged: {error}", file=str(archive)) from error
+        raise DataError(
+            f"the archive is damaged: {error}", file=str(archive)
+        ) from error
 
 
 def _leads_outside(name: str) -> bool:
@@ -131,7 +149,9 @@ def _outside(archive: Path, what: str) -> DataError:
 def _check_growth(archive: Path, unpacked: int) -> None:
     if unpacked > SMALL and unpacked > MOST_GROWTH * archive.stat().st_size:
         what = f"the archive would unpack to {unpacked / 2**30:.1f} GiB, over {MOST_GROWTH} times its size"
-        raise DataError(what, file=str(archive), fix="unpack it yourself and give the folder")
+        raise DataError(
+            what, file=str(archive), fix="unpack it yourself and give the folder"
+        )
 
 
 def _mapped(value: Any, change: Callable[[Any], str]) -> Any:

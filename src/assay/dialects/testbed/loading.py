@@ -11,7 +11,10 @@ from ...core import UsageError
 from ..guest import Guest
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
-SHARED = {f"testbed.{part}": f"{NAMES['testbed']}.{part}" for part in ("data", "models", "utils")}
+SHARED = {
+    f"testbed.{part}": f"{NAMES['testbed']}.{part}"
+    for part in ("data", "models", "utils")
+}
 """Inside a tree called `testbed`: ours answers for these, the user's files for everything else below."""
 
 
@@ -35,17 +38,23 @@ def guest_for(path: Path, *, force: bool = False) -> Guest:
     above = [parent for parent in (place, *place.parents) if parent.name == "testbed"]
     if above and place != above[0] / "__init__.py":
         return Guest("testbed", SHARED, above[0].parent, force=True)
-    return Guest("testbed", NAMES, place if place.is_dir() else place.parent, force=force)
+    return Guest(
+        "testbed", NAMES, place if place.is_dir() else place.parent, force=force
+    )
 
 
-def load_path(path: Path, *, force: bool = False, first: Sequence[str] = ()) -> list[Loaded]:
+def load_path(
+    path: Path, *, force: bool = False, first: Sequence[str] = ()
+) -> list[Loaded]:
     """Everything at a path: one file, one dataset folder, or each folder of a tree. `first` is loaded before."""
     path = path.expanduser()
     if path.is_dir() and not is_dataset_folder(path):
         home = datasets_home(path)
         if home is None:
             raise UsageError(
-                "no dataset folder in it", where=str(path), fix="point at <name>/ with <name>.py or __init__.py"
+                "no dataset folder in it",
+                where=str(path),
+                fix="point at <name>/ with <name>.py or __init__.py",
             )
         folders = sorted(inner for inner in home.iterdir() if is_dataset_folder(inner))
         return [_load_folder(inner, force, first) for inner in folders]
@@ -58,7 +67,11 @@ def load_path(path: Path, *, force: bool = False, first: Sequence[str] = ()) -> 
 
 def _load_folder(folder: Path, force: bool, first: Sequence[str]) -> Loaded:
     start, script = folder / "__init__.py", folder / f"{folder.name}.py"
-    loaded = Loaded(folder, script=script if defines_builder(script) else None, guest=guest_for(folder, force=force))
+    loaded = Loaded(
+        folder,
+        script=script if defines_builder(script) else None,
+        guest=guest_for(folder, force=force),
+    )
     _collect(loaded, [*first, *([str(start)] if start.is_file() else [])])
     return loaded
 
@@ -80,7 +93,9 @@ def _collect(loaded: Loaded, files: Sequence[str]) -> None:
     old_names, old_loaders = len(REGISTERED), len(MADE)
     modules = [loaded.guest.load(file) for file in files]
     for kind, name, function in REGISTERED[old_names:]:
-        (loaded.retrievers if kind == "retriever" else loaded.postprocesses)[name] = function
+        (loaded.retrievers if kind == "retriever" else loaded.postprocesses)[name] = (
+            function
+        )
     for number, loader in enumerate(MADE[old_loaders:], start=1):
         loaded.loaders[_variable(modules, loader) or f"loader{number}"] = loader
     del REGISTERED[old_names:], MADE[old_loaders:]
@@ -91,7 +106,9 @@ def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
     return {
         name: thing
         for name, thing in vars(module).items()
-        if inspect.isclass(thing) and issubclass(thing, base) and thing.__module__ == module.__name__
+        if inspect.isclass(thing)
+        and issubclass(thing, base)
+        and thing.__module__ == module.__name__
     }
 
 
@@ -99,15 +116,27 @@ def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
     """The one class on a base that a module defines."""
     classes = own_classes(module, base)
     if len(classes) != 1:
-        raise UsageError(f"expected one class derived from {name}, found {len(classes)}", where=where)
+        raise UsageError(
+            f"expected one class derived from {name}, found {len(classes)}", where=where
+        )
     return next(iter(classes.values()))
 
 
 def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
-    return next((name for module in modules for name, value in vars(module).items() if value is thing), None)
+    return next(
+        (
+            name
+            for module in modules
+            for name, value in vars(module).items()
+            if value is thing
+        ),
+        None,
+    )
 
 
-def known_retriever(name: str, retrievers: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
+def known_retriever(
+    name: str, retrievers: Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any] | None:
     """The retriever of a name: the file's own, else the one that ships; never one that another file registered."""
     from .facade.data.builtin import SHIPPED
 

@@ -17,7 +17,11 @@ def load(path: str, *args: Any, **kwargs: Any) -> Any:
     import evaluate
 
     name = path.removeprefix(OWNER)
-    near = [base / spelling / name for base in bases() for spelling in SPELLINGS] if name != path else []
+    near = (
+        [base / spelling / name for base in bases() for spelling in SPELLINGS]
+        if name != path
+        else []
+    )
     found = next((folder for folder in near if (folder / f"{name}.py").is_file()), None)
     return evaluate.load(path if found is None else str(found), *args, **kwargs)
 

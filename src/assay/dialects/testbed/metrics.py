@@ -17,10 +17,17 @@ from .rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
 """Columns in which a row may hold several references."""
-SPELLINGS = ("testbed/evaluate", "testbed/evaluate/metrics", "evaluate", "evaluate/metrics")
+SPELLINGS = (
+    "testbed/evaluate",
+    "testbed/evaluate/metrics",
+    "evaluate",
+    "evaluate/metrics",
+)
 
 
-def find_metric(name: str, near: Sequence[Path], reading: Reading) -> "FolderMetric | None":
+def find_metric(
+    name: str, near: Sequence[Path], reading: Reading
+) -> "FolderMetric | None":
     """The metric of a name, looked for below each folder in turn; or the one a path points at."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
@@ -53,24 +60,39 @@ class FolderMetric:
         with TemporaryDirectory() as folder:
             metric = kind(keep_in_memory=True, cache_dir=folder)
             metric.download_and_prepare()
-            features = metric.features[0] if isinstance(metric.features, list) else metric.features
-            columns = {name: [self._cell(name, shape, *row) for row in rows] for name, shape in features.items()}
+            features = (
+                metric.features[0]
+                if isinstance(metric.features, list)
+                else metric.features
+            )
+            columns = {
+                name: [self._cell(name, shape, *row) for row in rows]
+                for name, shape in features.items()
+            }
             return dict(metric.compute(**columns) or {})
 
     def _metric_class(self) -> Any:
-        evaluate = library("evaluate", "evaluate", "'assay[hf]'", where=f"metric {self.name!r}")
+        evaluate = library(
+            "evaluate", "evaluate", "'assay[hf]'", where=f"metric {self.name!r}"
+        )
         module = guest_for(Path(self.path)).load(self.path)
-        return only_class(module, evaluate.EvaluationModule, "evaluate.Metric", self.path)
+        return only_class(
+            module, evaluate.EvaluationModule, "evaluate.Metric", self.path
+        )
 
     def _cell(self, name: str, shape: Any, sample: Sample, output: Output) -> Any:
         if name == "predictions":
             return cast(self.reading(output.text), shape)
         if name == "references":
             return cast(self._reference(sample, shape), shape)
-        column = next((c for c in (name, name.removesuffix("s")) if c in sample.fields), None)
+        column = next(
+            (c for c in (name, name.removesuffix("s")) if c in sample.fields), None
+        )
         if column is None:
             raise ScorerError(
-                f"needs a column {name!r}", where=f"metric {self.name!r}, sample {sample.id!r}", fix=f"add {name!r}"
+                f"needs a column {name!r}",
+                where=f"metric {self.name!r}, sample {sample.id!r}",
+                fix=f"add {name!r}",
             )
         return cast(sample.fields[column], shape)
 
@@ -81,20 +103,36 @@ class FolderMetric:
             if several is not None:
                 return several
         if sample.target is None:
-            raise ScorerError("no reference", where=f"metric {self.name!r}, sample {sample.id!r}")
-        return self.reading(sample.target) if isinstance(sample.target, str) and not is_list(shape) else sample.target
+            raise ScorerError(
+                "no reference", where=f"metric {self.name!r}, sample {sample.id!r}"
+            )
+        return (
+            self.reading(sample.target)
+            if isinstance(sample.target, str) and not is_list(shape)
+            else sample.target
+        )
 
 
 def _several(sample: Sample) -> list[Any] | None:
     """Every reference a row has: a target that is a list, the annotators' answers, or all captions of the image."""
     cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
-    found = next((value for value in cells if isinstance(value, (list, tuple)) and value), None)
-    return None if found is None else [one["answer"] if isinstance(one, Mapping) else one for one in found]
+    found = next(
+        (value for value in cells if isinstance(value, (list, tuple)) and value), None
+    )
+    return (
+        None
+        if found is None
+        else [one["answer"] if isinstance(one, Mapping) else one for one in found]
+    )
 
 
 def is_list(shape: Any) -> bool:
     """Whether a feature holds several values."""
-    return isinstance(shape, list) or type(shape).__name__ in ("Sequence", "List", "LargeList")
+    return isinstance(shape, list) or type(shape).__name__ in (
+        "Sequence",
+        "List",
+        "LargeList",
+    )
 
 
 def cast(value: Any, shape: Any) -> Any:

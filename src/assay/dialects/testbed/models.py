@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import file_digest, split_reference
-from ...core import Image, Message, Model, Output, Request, Text, UnknownName, UsageError, as_output
+from ...core import (
+    Image,
+    Message,
+    Model,
+    Output,
+    Request,
+    Text,
+    UnknownName,
+    UsageError,
+    as_output,
+)
 from ...media import decode_image
 from ...models.function import FunctionModel
 from ...registry import check_options
@@ -15,9 +25,14 @@ from .conversation import before_stop
 from .loading import guest_for, own_classes
 
 OPTIONS = {
-    "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty", "n": "num_return_sequences",
-}  # fmt: skip
+    "max_tokens": "max_new_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty",
+    "n": "num_return_sequences",
+}
 """Our generation options under the names `generate` of `transformers` has for them."""
 
 
@@ -34,32 +49,53 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
             return None
         first = next(iter(classes))
         if len(classes) > 1:
-            raise UsageError(f"it defines {', '.join(classes)}", where=place, fix=f"write {place}:{first}")
+            raise UsageError(
+                f"it defines {', '.join(classes)}",
+                where=place,
+                fix=f"write {place}:{first}",
+            )
         attribute = first
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
-        raise UnknownName("name", attribute, names, where=place, hint=f"it defines {', '.join(names)}")
+        raise UnknownName(
+            "name", attribute, names, where=place, hint=f"it defines {', '.join(names)}"
+        )
     thing = getattr(module, attribute)
-    if isinstance(thing, ModelBase) or (inspect.isclass(thing) and issubclass(thing, ModelBase)):
+    if isinstance(thing, ModelBase) or (
+        inspect.isclass(thing) and issubclass(thing, ModelBase)
+    ):
         return adapt(thing, reference, args, file_digest(path))
     return FunctionModel(thing, reference, args)
 
 
-def adapt(thing: Any, reference: str, args: Mapping[str, Any], sha256: str = "") -> Model:
+def adapt(
+    thing: Any, reference: str, args: Mapping[str, Any], sha256: str = ""
+) -> Model:
     """A `ModelBase` class, built when it is first asked, or one that the file has built already."""
     is_class = inspect.isclass(thing)
     kind = thing if is_class else type(thing)
     if is_class:
         check_options(kind, args, f"model {reference!r}")
     elif args:
-        raise UsageError(f"model {reference!r} is built already and takes no options", fix="name its class")
+        raise UsageError(
+            f"model {reference!r} is built already and takes no options",
+            fix="name its class",
+        )
     declared = getattr(kind, "accepts", None)
     body = {
-        "kind": staticmethod((lambda **options: kind(**options)) if is_class else (lambda: thing)),
-        "accepts": frozenset(declared) if declared is not None else frozenset({"text", "image"}),
+        "kind": staticmethod(
+            (lambda **options: kind(**options)) if is_class else (lambda: thing)
+        ),
+        "accepts": frozenset(declared)
+        if declared is not None
+        else frozenset({"text", "image"}),
         "produces": frozenset({"text"}),
         "batch_size": getattr(thing, "batch_size", None) or 1,
-        "identity": {"testbed": kind.__name__, "file": Path(split_reference(reference)[0]).name, "sha256": sha256}
+        "identity": {
+            "testbed": kind.__name__,
+            "file": Path(split_reference(reference)[0]).name,
+            "sha256": sha256,
+        }
         | {"args": dict(args)},
     }
     adapter = type(kind.__name__, (_Adapter,), body)
@@ -78,18 +114,27 @@ class _Adapter:
         """The answers of a batch whose requests share their options; others are asked in turn."""
         first = requests[0].options
         if any(request.options != first for request in requests):
-            return [output for request in requests for output in self.generate([request])]
+            return [
+                output for request in requests for output in self.generate([request])
+            ]
         conversations = [conversation(request) for request in requests]
-        images = [[decode_image(m) for m in request.prompt.media if isinstance(m, Image)] for request in requests]
+        images = [
+            [decode_image(m) for m in request.prompt.media if isinstance(m, Image)]
+            for request in requests
+        ]
         rendered = self.model._assay_rendered(conversations)
         inputs = (images, conversations) if any(images) else (conversations,)
         answers = list(self.model.generate(*inputs, **generate_options(requests[0])))
         if len(answers) != len(requests) * first.n:
-            raise TypeError(f"generate was given {len(requests)} prompts and returned {len(answers)} texts")
+            raise TypeError(
+                f"generate was given {len(requests)} prompts and returned {len(answers)} texts"
+            )
         outputs = []
         for at, text in enumerate(rendered):
             candidates = answers[at * first.n : (at + 1) * first.n]
-            candidate_output = as_output([before_stop(answer, first.stop) for answer in candidates])
+            candidate_output = as_output(
+                [before_stop(answer, first.stop) for answer in candidates]
+            )
             outputs.append(replace(candidate_output, details={"rendered": text}))
         return outputs
 
@@ -104,14 +149,19 @@ def _turn(message: Message) -> dict[str, Any]:
         return {"role": message.role}
     if all(isinstance(part, Text) for part in message.parts):
         return {"role": message.role, "content": message.text}
-    pieces = [{"type": "text", "text": p.text} if isinstance(p, Text) else {"type": p.kind} for p in message.parts]
+    pieces = [
+        {"type": "text", "text": p.text} if isinstance(p, Text) else {"type": p.kind}
+        for p in message.parts
+    ]
     return {"role": message.role, "content": pieces}
 
 
 def generate_options(request: Request) -> dict[str, Any]:
     """The options that were set, as `generate` of `transformers` takes them; temperature 0 is greedy."""
     options_set = request.options.given()
-    options = {OPTIONS[name]: value for name, value in options_set.items() if name in OPTIONS}
+    options = {
+        OPTIONS[name]: value for name, value in options_set.items() if name in OPTIONS
+    }
     if options.get("temperature") == 0:
         del options["temperature"]
         options["do_sample"] = False

@@ -17,10 +17,16 @@ _replies: dict[tuple[str, bool], bool] = {}
 def register_nearby(name: str, is_known: bool) -> None:
     """Runs the `__init__.py` of a dataset's folder once, where there is one and its names are wanted."""
     theirs_first = is_upstream("testbed")
-    if not name.isidentifier() or (is_known and not theirs_first) or _replies.get((name, theirs_first)):
+    if (
+        not name.isidentifier()
+        or (is_known and not theirs_first)
+        or _replies.get((name, theirs_first))
+    ):
         return
     folders = (base / "testbed" / "data" / name for base in bases())
-    found = next((folder for folder in folders if (folder / "__init__.py").is_file()), None)
+    found = next(
+        (folder for folder in folders if (folder / "__init__.py").is_file()), None
+    )
     if found is not None:
         _replies[name, theirs_first] = True
         register_folder(found, is_known)
@@ -31,7 +37,9 @@ def register_folder(folder: Path, is_known: bool) -> None:
     from .loading import guest_for
 
     start = folder / "__init__.py"
-    if not start.is_file() or _replies.get((str(start.resolve()), is_upstream("testbed"))):
+    if not start.is_file() or _replies.get(
+        (str(start.resolve()), is_upstream("testbed"))
+    ):
         return
     _replies[str(start.resolve()), is_upstream("testbed")] = True
     try:

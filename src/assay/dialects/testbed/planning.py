@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import split_reference
-from ...core import AssayError, DataSource, Fewshot, Sample, Task, UnknownName, UsageError
+from ...core import (
+    AssayError,
+    DataSource,
+    Fewshot,
+    Sample,
+    Task,
+    UnknownName,
+    UsageError,
+)
 from ...datasets import open_dataset
 from ...runner.options import RunOptions
 from .contexts import Contexts
@@ -30,7 +38,9 @@ class RetrievedTask(Task):
     def but(self, **changes: Any) -> "RetrievedTask":
         """A copy with some fields changed; scorers are looked for among the user's metrics first."""
         if self.metric is not None and "scorers" in changes:
-            changes["scorers"] = tuple(self._scorer(entry) for entry in changes["scorers"])
+            changes["scorers"] = tuple(
+                self._scorer(entry) for entry in changes["scorers"]
+            )
         changed = Task.but(self, **changes)
         assert isinstance(changed, RetrievedTask)
         return changed
@@ -49,7 +59,9 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     path = Path(place).expanduser()
     found = [
         task
-        for loaded in load_path(path, force=run.dialect == "testbed", first=run.register)
+        for loaded in load_path(
+            path, force=run.dialect == "testbed", first=run.register
+        )
         for task in _of(loaded, run)
     ]
     if wanted is None and found:
@@ -73,7 +85,9 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     if not names and loaded.script is not None:
         names = dict.fromkeys([loaded.script.stem])
     found = {name: known_retriever(name, loaded.retrievers) for name in names}
-    retrievers = {name: retriever for name, retriever in found.items() if retriever is not None}
+    retrievers = {
+        name: retriever for name, retriever in found.items() if retriever is not None
+    }
     if loaded.script is not None and not retrievers:
         raise UsageError(
             f"no retriever is registered for {loaded.script.stem!r}",
@@ -86,10 +100,14 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     return [_from_rows(name, retrievers, loaded, run) for name in retrievers]
 
 
-def _from_rows(name: str, retrievers: Mapping[str, Any], loaded: Loaded, run: RunOptions) -> Task:
+def _from_rows(
+    name: str, retrievers: Mapping[str, Any], loaded: Loaded, run: RunOptions
+) -> Task:
     dataset, fewshot = _data(name, loaded, run)
     folder = Path(run.data).expanduser() if run.data else loaded.folder
-    retrieval = Retrieval(name, retrievers[name], str(folder if folder.is_dir() else folder.parent))
+    retrieval = Retrieval(
+        name, retrievers[name], str(folder if folder.is_dir() else folder.parent)
+    )
     column = run.columns.get("target")
     task = RetrievedTask(
         name=name,
@@ -106,7 +124,9 @@ def _from_rows(name: str, retrievers: Mapping[str, Any], loaded: Loaded, run: Ru
     return task
 
 
-def _from_loader(key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: RunOptions) -> Task:
+def _from_loader(
+    key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: RunOptions
+) -> Task:
     loader = loaded.loaders[key]
     names = list(retrievers)
     if len(names) not in (1, len(loader.datasets)):
@@ -118,13 +138,17 @@ def _from_loader(key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: R
     spread = names * len(loader.datasets) if len(names) == 1 else names
     folder = str(loaded.folder)
     contexts = Contexts(
-        loader, [Retrieval(name, retrievers[name], folder) for name in spread], run.columns.get("target")
+        loader,
+        [Retrieval(name, retrievers[name], folder) for name in spread],
+        run.columns.get("target"),
     )
     return RetrievedTask(
         name=spread[-1] if len(loaded.loaders) == 1 else f"{spread[-1]}_{key}",
         dataset=contexts.samples,
         template=contexts,
-        scorers=(Accuracy(_reading(spread[-1], loaded, run), typed="target" in run.columns),),
+        scorers=(
+            Accuracy(_reading(spread[-1], loaded, run), typed="target" in run.columns),
+        ),
         system=None,
         description=f"the contexts of {key!r}, as its samplers choose them",
         metric=_metrics(loaded, run),
@@ -135,15 +159,22 @@ def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
     from .facade.data.builtin import SHIPPED
 
     postprocess = loaded.postprocesses.get(name)
-    shipped = SHIPPED[name][1] if name in SHIPPED and name not in loaded.retrievers else None
+    shipped = (
+        SHIPPED[name][1] if name in SHIPPED and name not in loaded.retrievers else None
+    )
     stop = run.generation.get("stop") or ()
-    return Reading(postprocess or shipped, (stop,) if isinstance(stop, str) else tuple(stop))
+    return Reading(
+        postprocess or shipped, (stop,) if isinstance(stop, str) else tuple(stop)
+    )
 
 
 def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
     names = [*loaded.retrievers, *loaded.postprocesses]
     reading = _reading(names[0], loaded, run) if names else Reading()
-    near = [*(loaded.folder.resolve(), *loaded.folder.resolve().parents)[:4], Path.cwd()]
+    near = [
+        *(loaded.folder.resolve(), *loaded.folder.resolve().parents)[:4],
+        Path.cwd(),
+    ]
     return lambda name: find_metric(name, near, reading)
 
 
@@ -151,29 +182,41 @@ def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
     """Where rows come from, and where shots do: the script, `--data`, a file beside the user's, or nothing yet."""
     if loaded.script is not None:
         assert loaded.guest is not None
-        script = ScriptData(loaded.script, loaded.guest, allow_private=run.allow_private_urls)
+        script = ScriptData(
+            loaded.script, loaded.guest, allow_private=run.allow_private_urls
+        )
         return script, script.shots(run.data, run.split)
     if run.data is not None:
         path = Path(run.data).expanduser()
         has_train = path.is_dir() and any(path.glob("train[.-]*"))
         other = run.split not in (None, "train")
         return None, Fewshot(split="train") if has_train and other else Fewshot()
-    beside = next((p for s in SUFFIXES if (p := loaded.folder / f"{name}{s}").is_file()), None)
-    return beside or DataSource(local=tuple(f"{name}{suffix}" for suffix in SUFFIXES)), Fewshot()
+    beside = next(
+        (p for s in SUFFIXES if (p := loaded.folder / f"{name}{s}").is_file()), None
+    )
+    return beside or DataSource(
+        local=tuple(f"{name}{suffix}" for suffix in SUFFIXES)
+    ), Fewshot()
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
     """Refuses a post-process that reads every shown answer alike: then any prediction it cannot read would be right."""
     accuracy = task.scorers[0]
     source = run.data or task.dataset
-    if accuracy.typed or accuracy.reading.postprocess is None or not isinstance(source, (str, Path)):
+    if (
+        accuracy.typed
+        or accuracy.reading.postprocess is None
+        or not isinstance(source, (str, Path))
+    ):
         return
     if not Path(source).expanduser().exists():
         return
     targets: set[str] = set()
     read: set[str] = set()
     try:
-        samples = open_dataset(source, columns=run.columns, split=run.split, to_sample=task.to_sample)
+        samples = open_dataset(
+            source, columns=run.columns, split=run.split, to_sample=task.to_sample
+        )
         for sample in islice(samples, ROWS_LOOKED_AT):
             if isinstance(sample, Sample) and sample.target is not None:
                 targets.add(str(sample.target))

@@ -37,7 +37,9 @@ class _Generation(Extension):
 def environment() -> PlainSandbox:
     """Block tags leave no blanks behind, as the chat templates of tokenizers expect."""
     sandbox = PlainSandbox(
-        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"]
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[_Generation, "jinja2.ext.loopcontrols"],
     )
     sandbox.globals["raise_exception"] = _refuse
     sandbox.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
@@ -55,7 +57,9 @@ def _compiled(template: str) -> jinja2.Template:
 
 def render(template: str, conversation: Conversation, **variables: Any) -> str:
     """A conversation as the template writes it."""
-    return _compiled(template).render(plain_values({"messages": conversation, **variables}))
+    return _compiled(template).render(
+        plain_values({"messages": conversation, **variables})
+    )
 
 
 def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
@@ -65,7 +69,9 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
     """
     messages = [dict(message) for message in query_last(conversation)]
     if asks and all("content" in message for message in messages):
-        bare = as_messages([{"role": message["role"], "content": ""} for message in messages])
+        bare = as_messages(
+            [{"role": message["role"], "content": ""} for message in messages]
+        )
         messages.append({"role": generation_role(bare)})
     return messages
 
@@ -83,7 +89,9 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
     for form in (_as_lists, _as_texts):
         other = [form(message) for message in conversation]
         again, failed = _attempt(other, renders)
-        if failed is not None or (count := len(lost(conversation, again))) >= (1 if fewest is None else fewest):
+        if failed is not None or (count := len(lost(conversation, again))) >= (
+            1 if fewest is None else fewest
+        ):
             continue
         best, fewest = again, count
     if fewest is None:
@@ -92,7 +100,9 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
     return best
 
 
-def _attempt(conversation: Conversation, renders: Render) -> tuple[str, Exception | None]:
+def _attempt(
+    conversation: Conversation, renders: Render
+) -> tuple[str, Exception | None]:
     try:
         return renders(conversation), None
     except (TypeError, jinja2.TemplateError) as error:
@@ -108,7 +118,9 @@ def lost(conversation: Conversation, text: str) -> list[str]:
 def _texts(message: Mapping[str, Any]) -> list[str]:
     content = message.get("content", "")
     pieces = content if isinstance(content, (list, tuple)) else [content]
-    return [str(p.get("text", "")) if isinstance(p, Mapping) else str(p) for p in pieces]
+    return [
+        str(p.get("text", "")) if isinstance(p, Mapping) else str(p) for p in pieces
+    ]
 
 
 def _is_head(message: Mapping[str, Any]) -> bool:
@@ -140,6 +152,9 @@ def _as_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
         return message
     content = message["content"]
     pieces = content if isinstance(content, (list, tuple)) else [content]
-    if any(isinstance(piece, Mapping) and piece.get("type", "text") != "text" for piece in pieces):
+    if any(
+        isinstance(piece, Mapping) and piece.get("type", "text") != "text"
+        for piece in pieces
+    ):
         return {**message, "content": [_part(piece) for piece in pieces]}
     return {**message, "content": " ".join(_texts(message))}

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...code.fingerprint import code_digest
-from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
+from ...core import (
+    AssayError,
+    DataError,
+    Message,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    TemplateError,
+    blamed,
+)
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]
@@ -66,19 +77,27 @@ class Retrieval:
         """The conversation of a solved example."""
         return as_messages(self._retrieved(_item(row), False), folder=self.folder)
 
-    def question_and_answer(self, row: Any) -> tuple[tuple[Message, ...], str | None, bool]:
+    def question_and_answer(
+        self, row: Any
+    ) -> tuple[tuple[Message, ...], str | None, bool]:
         """The conversation of a query, what a solved one says in its open place, and whether there are images.
 
         A row whose answer cannot be shown can still be asked: its answer is `None`.
         """
         query = self._retrieved(_item(row), True)
         messages = as_messages(query, folder=self.folder)
-        has_media = isinstance(query, tuple) and any(message.media for message in messages)
+        has_media = isinstance(query, tuple) and any(
+            message.media for message in messages
+        )
         try:
             solved = self._retrieved(_item(row), False)
             if is_plain(solved) and is_plain(query):
                 return messages, plain_answer(solved, query), has_media
-            return messages, answer_of(as_messages(solved, folder=self.folder), messages), has_media
+            return (
+                messages,
+                answer_of(as_messages(solved, folder=self.folder), messages),
+                has_media,
+            )
         except DataError:
             return messages, None, has_media
 
@@ -116,18 +135,28 @@ class Conversation:
         self.source = retrieval.source
 
     def __call__(self, sample: Sample) -> Prompt:
-        messages = sample.input if isinstance(sample.input, tuple) and sample.input else self._asked(sample)
+        messages = (
+            sample.input
+            if isinstance(sample.input, tuple) and sample.input
+            else self._asked(sample)
+        )
         return Prompt(messages)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
         """A solved example."""
-        return _named(lambda: self.retrieval.solved(sample.fields), self.retrieval, sample)
+        return _named(
+            lambda: self.retrieval.solved(sample.fields), self.retrieval, sample
+        )
 
     def _asked(self, sample: Sample) -> tuple[Message, ...]:
-        return _named(lambda: self.retrieval.asked(sample.fields), self.retrieval, sample)
+        return _named(
+            lambda: self.retrieval.asked(sample.fields), self.retrieval, sample
+        )
 
 
-def _named(make: Callable[[], tuple[Message, ...]], retrieval: Retrieval, sample: Sample) -> tuple[Message, ...]:
+def _named(
+    make: Callable[[], tuple[Message, ...]], retrieval: Retrieval, sample: Sample
+) -> tuple[Message, ...]:
     try:
         return make()
     except DataError as error:
@@ -159,7 +188,9 @@ class Accuracy:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
             reason = f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason})
+            return Score(
+                None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason}
+            )
         answer = self.reading(output.text)
         if answer is None:
             return Score.unparsed(rule="the post-process returned None")
@@ -167,7 +198,9 @@ class Accuracy:
         if type(answer) is str and type(right) is str:
             return Score(float(answer == right), answer=answer)
         is_right = _same(answer, right) or (self.typed and str(answer) == str(right))
-        return Score(float(is_right), answer=str(answer), details={"read_as": str(right)})
+        return Score(
+            float(is_right), answer=str(answer), details={"read_as": str(right)}
+        )
 
 
 def _same(one: Any, other: Any) -> bool:

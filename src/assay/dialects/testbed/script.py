@@ -15,7 +15,15 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ...code.userfiles import file_digest
-from ...core import DataError, Fewshot, MissingExtra, UnknownName, UsageError, blamed, digest_of
+from ...core import (
+    DataError,
+    Fewshot,
+    MissingExtra,
+    UnknownName,
+    UsageError,
+    blamed,
+    digest_of,
+)
 from ...core.errors import ComponentError
 from ..guest import Guest
 from .downloads import Downloads
@@ -35,8 +43,12 @@ class ScriptData:
     allow_private: bool = False
     _builder: Any = field(default=None, init=False, repr=False, compare=False)
     _cache: Any = field(default=None, init=False, repr=False, compare=False)
-    _splits: dict[str, Mapping[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
-    _elsewhere: dict[str, "ScriptData"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _splits: dict[str, Mapping[str, Any]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _elsewhere: dict[str, "ScriptData"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def reading_from(self, data: str | None) -> "ScriptData":
         """The same script reading from another folder."""
@@ -44,24 +56,42 @@ class ScriptData:
             return self
         if data not in self._elsewhere:
             folder, _, query = data.partition("?")
-            place = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
-            self._elsewhere[data] = replace(self, options={**self.options, **place, **dict(parse_qsl(query))})
+            place = (
+                {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
+            )
+            self._elsewhere[data] = replace(
+                self, options={**self.options, **place, **dict(parse_qsl(query))}
+            )
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
         """The rows of a split; without a name, of the validation or test split, or of the first that has rows."""
         splits = self.splits()
         if split is not None:
-            name = next((s for s in (split, {"val": "validation"}.get(split)) if s in splits), None)
+            name = next(
+                (s for s in (split, {"val": "validation"}.get(split)) if s in splits),
+                None,
+            )
             if name is None:
-                raise UnknownName("split", split, splits, where=str(self.script), hint=f"it has {', '.join(splits)}")
+                raise UnknownName(
+                    "split",
+                    split,
+                    splits,
+                    where=str(self.script),
+                    hint=f"it has {', '.join(splits)}",
+                )
             return ScriptRows(self, name)
-        order = [*(name for name in PREFERRED if name in splits), *(name for name in splits if name not in PREFERRED)]
+        order = [
+            *(name for name in PREFERRED if name in splits),
+            *(name for name in splits if name not in PREFERRED),
+        ]
         for name in order:
             rows = ScriptRows(self, name)
             if next(iter(islice(rows.rows(), 1)), None) is not None:
                 return rows
-        raise DataError(f"none of its splits ({', '.join(splits)}) has rows", file=str(self.script))
+        raise DataError(
+            f"none of its splits ({', '.join(splits)}) has rows", file=str(self.script)
+        )
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for _, _, row in self.of_split(None).rows():
@@ -73,17 +103,25 @@ class ScriptData:
             splits = self.reading_from(data).splits()
         except (DataError, UsageError):
             return Fewshot()  # said again, and loudly, when its rows are opened
-        return Fewshot(split="train") if "train" in splits and split != "train" and len(splits) > 1 else Fewshot()
+        return (
+            Fewshot(split="train")
+            if "train" in splits and split != "train" and len(splits) > 1
+            else Fewshot()
+        )
 
     def splits(self) -> dict[str, Mapping[str, Any]]:
         """The splits the script offers, with what its generator is called with."""
         if self._splits is None:
             builder = self.builder
             try:
-                generators = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
+                generators = builder._split_generators(
+                    Downloads(self.script.parent, allow_private=self.allow_private)
+                )
             except Exception as error:
                 raise self._fault("cannot say its splits", error) from error
-            self._splits = {str(generator.name): generator.gen_kwargs for generator in generators}
+            self._splits = {
+                str(generator.name): generator.gen_kwargs for generator in generators
+            }
         return self._splits
 
     def examples(self, split: str) -> Iterator[dict[str, Any]]:
@@ -93,7 +131,11 @@ class ScriptData:
         features = builder.info.features
         try:
             for _, example in builder._generate_examples(**arguments):
-                yield features.encode_example(example) if features is not None else dict(example)
+                yield (
+                    features.encode_example(example)
+                    if features is not None
+                    else dict(example)
+                )
         except Exception as error:
             raise self._fault(f"failed in split {split!r}", error) from error
 
@@ -112,26 +154,49 @@ class ScriptData:
     def _class(self) -> Any:
         if importlib.util.find_spec("datasets") is None:
             raise MissingExtra(
-                "datasets, which loading scripts are written for,", "'assay[hf]'", where=str(self.script)
+                "datasets, which loading scripts are written for,",
+                "'assay[hf]'",
+                where=str(self.script),
             )
         import datasets
 
         builders = datasets.GeneratorBasedBuilder
-        kind = only_class(self.guest.load(self.script), builders, "datasets.GeneratorBasedBuilder", str(self.script))
+        kind = only_class(
+            self.guest.load(self.script),
+            builders,
+            "datasets.GeneratorBasedBuilder",
+            str(self.script),
+        )
         return _with_folder(kind, self.options.get("data_dir"))
 
     def _fault(self, what: str, error: Exception) -> DataError:
         if isinstance(error, DataError):
             return error
-        fix = None if "data_dir" in self.options else "--data FOLDER is what the script gets as data_dir"
-        return DataError(f"{what}: {blamed(ComponentError, error, '').what}", file=str(self.script), fix=fix)
+        fix = (
+            None
+            if "data_dir" in self.options
+            else "--data FOLDER is what the script gets as data_dir"
+        )
+        return DataError(
+            f"{what}: {blamed(ComponentError, error, '').what}",
+            file=str(self.script),
+            fix=fix,
+        )
 
 
 def _with_folder(builder: type, folder: str | None) -> type:
     """The builder with a configuration that knows its folder from the start: some read it before it is set."""
     config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
-    located = type(config.__name__, (config,), {"data_dir": folder, "__module__": config.__module__})
-    return type(builder.__name__, (builder,), {"BUILDER_CONFIG_CLASS": located, "__module__": builder.__module__})
+    located = type(
+        config.__name__,
+        (config,),
+        {"data_dir": folder, "__module__": config.__module__},
+    )
+    return type(
+        builder.__name__,
+        (builder,),
+        {"BUILDER_CONFIG_CLASS": located, "__module__": builder.__module__},
+    )
 
 
 @dataclass
@@ -149,8 +214,12 @@ class ScriptRows:
     def name(self) -> str:
         """Script, split and digest: what tells one state of the data from another without reading it."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
-        files = [file for file in _paths(self.data.splits()[self.split]) if file.is_file()]
-        state["files"] = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+        files = [
+            file for file in _paths(self.data.splits()[self.split]) if file.is_file()
+        ]
+        state["files"] = [
+            [str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
+        ]
         return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 
     def rows(self) -> Iterator[tuple[int, int, Any]]:

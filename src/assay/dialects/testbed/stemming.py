@@ -10,21 +10,88 @@ from .words import words_of
 
 _VOWELS = "aeiou"
 _KNOWN = {
-    "men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth", "mice": "mouse",
-    "geese": "goose", "leaves": "leaf", "knives": "knife", "wolves": "wolf", "wives": "wife", "lives": "life",
-    "shelves": "shelf", "halves": "half", "loaves": "loaf", "calves": "calf", "scarves": "scarf", "shoes": "shoe",
-    "oxen": "ox", "movies": "movie", "cookies": "cookie", "ties": "tie", "pies": "pie", "horses": "horse",
-    "houses": "house", "vases": "vase", "noses": "nose", "roses": "rose", "purses": "purse", "nurses": "nurse",
-    "buses": "bus", "clothes": "cloth", "using": "use", "potatoe": "potato", "tomatoe": "tomato",
-}  # fmt: skip
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "feet": "foot",
+    "teeth": "tooth",
+    "mice": "mouse",
+    "geese": "goose",
+    "leaves": "leaf",
+    "knives": "knife",
+    "wolves": "wolf",
+    "wives": "wife",
+    "lives": "life",
+    "shelves": "shelf",
+    "halves": "half",
+    "loaves": "loaf",
+    "calves": "calf",
+    "scarves": "scarf",
+    "shoes": "shoe",
+    "oxen": "ox",
+    "movies": "movie",
+    "cookies": "cookie",
+    "ties": "tie",
+    "pies": "pie",
+    "horses": "horse",
+    "houses": "house",
+    "vases": "vase",
+    "noses": "nose",
+    "roses": "rose",
+    "purses": "purse",
+    "nurses": "nurse",
+    "buses": "bus",
+    "clothes": "cloth",
+    "using": "use",
+    "potatoe": "potato",
+    "tomatoe": "tomato",
+}
 _UNCHANGED = frozenset(
     {
-        "yes", "his", "this", "its", "is", "was", "has", "gas", "bus", "plus", "us", "christmas", "las", "texas",
-        "always", "perhaps", "less", "news", "series", "species", "morning", "evening", "thing", "nothing", "something",
-        "anything", "everything", "king", "ring", "spring", "wing", "string", "ceiling", "wedding", "during", "sibling",
-        "pudding", "lightning", "sing", "bring", "swing", "sting",
+        "yes",
+        "his",
+        "this",
+        "its",
+        "is",
+        "was",
+        "has",
+        "gas",
+        "bus",
+        "plus",
+        "us",
+        "christmas",
+        "las",
+        "texas",
+        "always",
+        "perhaps",
+        "less",
+        "news",
+        "series",
+        "species",
+        "morning",
+        "evening",
+        "thing",
+        "nothing",
+        "something",
+        "anything",
+        "everything",
+        "king",
+        "ring",
+        "spring",
+        "wing",
+        "string",
+        "ceiling",
+        "wedding",
+        "during",
+        "sibling",
+        "pudding",
+        "lightning",
+        "sing",
+        "bring",
+        "swing",
+        "sting",
     }
-)  # fmt: skip
+)
 
 
 def stemmed(text: str) -> str:
@@ -63,7 +130,16 @@ def _verb(base: str, word: str) -> str:
     if len(low) > 2 and low[-1] == low[-2] and low[-1] not in "lsz" + _VOWELS:
         return base[:-1]
     groups = len(re.findall(r"[aeiouy]+", low))
-    ends_short = len(low) > 2 and low[-1] not in "aeiouwxy" and low[-2] in _VOWELS and low[-3] not in _VOWELS
-    if low[-1] in "cvuz" or (groups == 1 and ends_short) or (groups > 1 and low[-1] in "sg" and ends_short):
+    ends_short = (
+        len(low) > 2
+        and low[-1] not in "aeiouwxy"
+        and low[-2] in _VOWELS
+        and low[-3] not in _VOWELS
+    )
+    if (
+        low[-1] in "cvuz"
+        or (groups == 1 and ends_short)
+        or (groups > 1 and low[-1] in "sg" and ends_short)
+    ):
         return f"{base}e"
     return base

@@ -23,7 +23,10 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     from .dataset_tasks import tasks_of
 
     return [
-        task.but(protocol=f"{task.name}@upstream", hints={**task.hints, "seeding": "upstream"})
+        task.but(
+            protocol=f"{task.name}@upstream",
+            hints={**task.hints, "seeding": "upstream"},
+        )
         for task in tasks_of(reference, run)
     ]
 

@@ -11,7 +11,9 @@ NAMES: dict[str, str] = {"ulmeval": "assay.dialects.ulmeval.facade"}
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
     """The reason in words; `None` for other people's files."""
-    imported = next((name for name in sorted(imports) if name.partition(".")[0] in NAMES), None)
+    imported = next(
+        (name for name in sorted(imports) if name.partition(".")[0] in NAMES), None
+    )
     if imported is not None:
         return f"imports {imported}"
     if path.suffix != ".py" or not path.is_file():
@@ -19,4 +21,8 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
     if tree_above(path.resolve(), NAMES) is not None:
         return "lies in a tree of ulmeval"
     home = package_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
-    return f"imports its neighbours as a module of {home} does, and speaks of drawn images" if home else None
+    return (
+        f"imports its neighbours as a module of {home} does, and speaks of drawn images"
+        if home
+        else None
+    )

@@ -32,7 +32,9 @@ from .predictions import prediction_table, write_pickle
 from .rows import GuestSamples
 
 
-def run_pairs(settings: Settings, watcher: Callable[[], Any]) -> Iterator[RunResult | AssayError]:
+def run_pairs(
+    settings: Settings, watcher: Callable[[], Any]
+) -> Iterator[RunResult | AssayError]:
     """The result of each pair, or why there is none; one that fails does not stop the others."""
     if settings.upstream:
         choose("ulmeval", UPSTREAM)
@@ -60,11 +62,18 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
         forget(today, stem)
     finished = (folder / "summary.json").exists()
     with working_in(today):
-        if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
-            changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
+        if settings.mode == "eval" or (
+            settings.ignore and finished and not settings.fresh
+        ):
+            changes = {
+                name: getattr(options, name)
+                for name in ("judges", "judge_args", "trust_pickle")
+            }
             result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
         else:
-            result = run((pair.reference,), pair.model, options=options, watcher=watcher)
+            result = run(
+                (pair.reference,), pair.model, options=options, watcher=watcher
+            )
     source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
     if source is not None:
         keep_table(source.data, folder)
@@ -73,12 +82,17 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
 
 
 def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
-    generations = settings.num_generations or (pair.model.most if hasattr(pair.model, "most") else None)
+    generations = settings.num_generations or (
+        pair.model.most if hasattr(pair.model, "most") else None
+    )
     return RunOptions(
         tasks=(pair.reference,),
         models=(pair.model_name,),
         generation={"n": generations} if generations else {},
-        judges={**settings.helpers, **({"judge": settings.judge} if settings.judge else {})},
+        judges={
+            **settings.helpers,
+            **({"judge": settings.judge} if settings.judge else {}),
+        },
         data=pair.data,
         judge_args=dict(settings.judge_args) if _is_guest(pair) else {},
         scorers=("images",) if settings.mode == "infer" else (),
@@ -94,7 +108,10 @@ def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
 
 
 def _is_guest(pair: Pair) -> bool:
-    return shipped_class(pair.reference) is not None or registry.tasks.resolve(pair.reference) is None
+    return (
+        shipped_class(pair.reference) is not None
+        or registry.tasks.resolve(pair.reference) is None
+    )
 
 
 def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -> None:
@@ -103,7 +120,10 @@ def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -
     rows = answered(source, RunReader(folder))
     if rows:
         files.append(today / f"{stem}.pkl")
-        write_pickle(prediction_table(source.data, rows), FileLedger(today.parent).claim(files[-1]))
+        write_pickle(
+            prediction_table(source.data, rows),
+            FileLedger(today.parent).claim(files[-1]),
+        )
     for file in files:
         link_up(file)
 
@@ -115,8 +135,15 @@ def answered(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]
         return []
     rows = []
     for sample in source.reading_from(None):
-        stored = cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
-        if stored and stored[-1] is not None and not stored[-1].failed and isinstance(sample, Sample):
+        stored = (
+            cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+        )
+        if (
+            stored
+            and stored[-1] is not None
+            and not stored[-1].failed
+            and isinstance(sample, Sample)
+        ):
             plain = reader.index.output(stored[-1]).output
             rows.append((sample, output_from_plain(plain, reader.blobs)))
     return rows

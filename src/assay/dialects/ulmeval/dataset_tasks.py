@@ -43,17 +43,31 @@ def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
     wanted, _, dataset = (wanted or "").partition("@")
     if not named:
-        fix = f"name one of its models as --model {path}:…" if guest.models else "derive one from TextBaseDataset"
-        raise UsageError("defines no dataset class with a DATASET_URL", where=path, fix=fix)
+        fix = (
+            f"name one of its models as --model {path}:…"
+            if guest.models
+            else "derive one from TextBaseDataset"
+        )
+        raise UsageError(
+            "defines no dataset class with a DATASET_URL", where=path, fix=fix
+        )
     if wanted:
-        chosen = [(cls, name) for cls, name in named if wanted in (cls.__name__, name)] or _unknown(wanted, named, path)
-        named = [(cls, name) for cls, name in chosen if dataset in ("", name)] or _unknown(dataset, chosen, path)
+        chosen = [
+            (cls, name) for cls, name in named if wanted in (cls.__name__, name)
+        ] or _unknown(wanted, named, path)
+        named = [
+            (cls, name) for cls, name in chosen if dataset in ("", name)
+        ] or _unknown(dataset, chosen, path)
     return [make_task(cls, name, run) for cls, name in most_derived(named)]
 
 
 def shipped_class(name: str) -> Any:
     """The class that ships under the name of a benchmark, where upstream's own evaluation was chosen."""
-    classes = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
+    classes = (
+        [cls for cls in SHIPPED if name in cls.supported_datasets()]
+        if is_upstream("ulmeval")
+        else []
+    )
     return classes[0] if classes else None
 
 
@@ -62,17 +76,34 @@ def _names(cls: Any, run: RunOptions) -> list[str]:
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
-def _unknown(wanted: str, named: Sequence[tuple[Any, str]], path: str) -> list[tuple[Any, str]]:
-    names = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
-    raise UnknownName("dataset", wanted, names, where=path, hint=f"it has {', '.join(names)}")
+def _unknown(
+    wanted: str, named: Sequence[tuple[Any, str]], path: str
+) -> list[tuple[Any, str]]:
+    names = dict.fromkeys(
+        [*(name for _, name in named), *(cls.__name__ for cls, _ in named)]
+    )
+    raise UnknownName(
+        "dataset", wanted, names, where=path, hint=f"it has {', '.join(names)}"
+    )
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
     config = read_config(Path(path).expanduser(), run.register)
-    entries = {name: entry for name, entry in config.data.items() if wanted in (None, name)}
+    entries = {
+        name: entry for name, entry in config.data.items() if wanted in (None, name)
+    }
     if not entries:
-        raise UnknownName("dataset", str(wanted), config.data, where=path, hint=f"it has {', '.join(config.data)}")
-    return [make_task(cls, name, run, settings, dataset) for name, (cls, dataset, settings) in entries.items()]
+        raise UnknownName(
+            "dataset",
+            str(wanted),
+            config.data,
+            where=path,
+            hint=f"it has {', '.join(config.data)}",
+        )
+    return [
+        make_task(cls, name, run, settings, dataset)
+        for name, (cls, dataset, settings) in entries.items()
+    ]
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
@@ -103,7 +134,11 @@ def make_task(
     )
     data = GuestData(cls, dataset or name, settings or {}, surroundings)
     evaluates = _own(cls, "evaluate")
-    judged = (Evaluation(cls, name, judge_kwargs(run, name), data, surroundings),) if evaluates else ()
+    judged = (
+        (Evaluation(cls, name, judge_kwargs(run, name), data, surroundings),)
+        if evaluates
+        else ()
+    )
     as_theirs = is_upstream("ulmeval")
     return Task(
         name=name,
@@ -151,4 +186,7 @@ def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
 
 def _own(cls: Any, method: str) -> bool:
     """Whether a class has a method of its own, not only that of the base classes."""
-    return getattr(cls, method, None) not in (getattr(TextBaseDataset, method), getattr(ImageBaseDataset, method))
+    return getattr(cls, method, None) not in (
+        getattr(TextBaseDataset, method),
+        getattr(ImageBaseDataset, method),
+    )

@@ -39,9 +39,13 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
 def checked(images: Any, n: int, what: str) -> list[Any]:
     """The images, if they are n images; else an error that names who returned what."""
     if not isinstance(images, (list, tuple)):
-        raise TypeError(f"{what} returned {shorten(images)}, expected a list of {n} images")
+        raise TypeError(
+            f"{what} returned {shorten(images)}, expected a list of {n} images"
+        )
     if len(images) != n:
-        raise ValueError(f"{what} returned {len(images)} images for num_generations={n}")
+        raise ValueError(
+            f"{what} returned {len(images)} images for num_generations={n}"
+        )
     for image in images:
         if not is_image(image):
             raise TypeError(f"{what} returned {shorten(image)}, expected a PIL image")
@@ -50,7 +54,9 @@ def checked(images: Any, n: int, what: str) -> list[Any]:
 
 def is_image(thing: Any) -> bool:
     """Whether a thing is a Pillow image, or one of assay's own."""
-    return isinstance(thing, Image) or (hasattr(thing, "save") and hasattr(thing, "size"))
+    return isinstance(thing, Image) or (
+        hasattr(thing, "save") and hasattr(thing, "size")
+    )
 
 
 def as_medium(drawing: Any) -> Image:
@@ -60,7 +66,9 @@ def as_medium(drawing: Any) -> Image:
     if drawing.mode not in PNG_MODES:
         return image_from(to_rgb(drawing))
     if _is_small(drawing):
-        return Image(drawing.copy())  # encoded when it is stored; the guest may go on drawing on its own
+        return Image(
+            drawing.copy()
+        )  # encoded when it is stored; the guest may go on drawing on its own
     return image_from(drawing)
 
 
@@ -87,7 +95,11 @@ def base_seed(text: str | None = None) -> int:
 
 def seed_generators(text: str) -> None:
     """Seeds Python's generator, and numpy's and torch's where they are loaded."""
-    seed_alike(int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big"))
+    seed_alike(
+        int.from_bytes(
+            hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big"
+        )
+    )
 
 
 def seed_alike(seed: int) -> None:

@@ -39,7 +39,9 @@ class ImagesDrawn:
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        return Score(float(sum(len(candidate.media) for candidate in output.candidates)))
+        return Score(
+            float(sum(len(candidate.media) for candidate in output.candidates))
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,8 +75,13 @@ class Evaluation:
             return {}
         data = self.data
         keep_table(data, self.writer.layout.folder)
-        folder = of_process().work_folder or self.writer.layout.folder.absolute() / FILES
-        eval_file = folder / f"{file_label(self.cell.model_name)}_{file_name(self.dataset, 80)}.pkl"
+        folder = (
+            of_process().work_folder or self.writer.layout.folder.absolute() / FILES
+        )
+        eval_file = (
+            folder
+            / f"{file_label(self.cell.model_name)}_{file_name(self.dataset, 80)}.pkl"
+        )
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
@@ -82,7 +89,9 @@ class Evaluation:
             judge=str(self.judge_kwargs.get("model", "judge")),
             desk=desk,
         )
-        files = evaluation_files(folder, eval_file.stem, _predictions_digest(data, rows), self._digest())
+        files = evaluation_files(
+            folder, eval_file.stem, _predictions_digest(data, rows), self._digest()
+        )
         with closing(desk), around(inside), files:
             found = self._evaluate(eval_file, rows)
         return as_numbers(found) or {"rows": float(len(rows))}
@@ -91,7 +100,9 @@ class Evaluation:
         """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
         judge = self.judge_kwargs.get("model")
         named = judge_digest(judge if isinstance(judge, str) else None)
-        return digest_of([code_digest(self.cls), named, repr(sorted(self.judge_kwargs.items()))])
+        return digest_of(
+            [code_digest(self.cls), named, repr(sorted(self.judge_kwargs.items()))]
+        )
 
     def _evaluate(self, eval_file: Path, rows: Sequence[tuple[Sample, Output]]) -> Any:
         assert self.data is not None
@@ -112,7 +123,14 @@ class Evaluation:
 def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
     """The digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
     digests = (
-        [sample.id, *(medium.digest for candidate in output.candidates for medium in candidate.media)]
+        [
+            sample.id,
+            *(
+                medium.digest
+                for candidate in output.candidates
+                for medium in candidate.media
+            ),
+        ]
         for sample, output in rows
     )
     return table_digest([data.digest], digests)
@@ -121,4 +139,11 @@ def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) 
 def file_label(model: str) -> str:
     """A model's name in file names: of `file.py:Class` the class."""
     path, _, attribute = model.rpartition(":")
-    return file_name(attribute if path.endswith(".py") else Path(model).stem if model.endswith(".py") else model, 80)
+    return file_name(
+        attribute
+        if path.endswith(".py")
+        else Path(model).stem
+        if model.endswith(".py")
+        else model,
+        80,
+    )

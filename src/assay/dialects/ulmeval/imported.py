@@ -18,7 +18,9 @@ class Imported:
     name: str
     identity: Mapping[str, Any]
     predictions: Mapping[str, Sequence[Any]] = field(repr=False)
-    abilities: ClassVar[Abilities] = Abilities(frozenset({"text", "image"}), frozenset({"image"}))
+    abilities: ClassVar[Abilities] = Abilities(
+        frozenset({"text", "image"}), frozenset({"image"})
+    )
 
     @property
     def most(self) -> int:
@@ -32,10 +34,16 @@ class Imported:
     def _output(self, index: str) -> Output:
         images = self.predictions.get(index)
         if images is None:
-            return Output.failed("missing", f"the file has no row {index!r}", retryable=False)
+            return Output.failed(
+                "missing", f"the file has no row {index!r}", retryable=False
+            )
         wrong = next((image for image in images if not is_image(image)), None)
         if wrong is not None or not images:
-            return Output.failed("missing", f"row {index!r} has {wrong!r} in place of an image"[:200], retryable=False)
+            return Output.failed(
+                "missing",
+                f"row {index!r} has {wrong!r} in place of an image"[:200],
+                retryable=False,
+            )
         return Output(tuple(Candidate((as_medium(image),)) for image in images))
 
 

@@ -29,7 +29,10 @@ def kept_table(folder: str | None, name: str) -> Path | None:
     if home is None or not home.is_dir():
         return None
     stem = file_name(name)
-    return next((file for file in sorted(home.iterdir()) if file.name.startswith(f"{stem}.")), None)
+    return next(
+        (file for file in sorted(home.iterdir()) if file.name.startswith(f"{stem}.")),
+        None,
+    )
 
 
 def _looks(file: Path) -> tuple[int, int]:

@@ -25,9 +25,19 @@ class GuestFile:
         before = dict(supported_ULM)
         self.module = guest.load(path)
         classes = own_classes(self.module)
-        self.datasets: list[type] = [t for t in classes if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
-        self.models: dict[str, Any] = {t.__name__: t for t in classes if t not in self.datasets and is_model_class(t)}
-        self.registered = {name: factory for name, factory in supported_ULM.items() if before.get(name) is not factory}
+        self.datasets: list[type] = [
+            t for t in classes if issubclass(t, (TextBaseDataset, ImageBaseDataset))
+        ]
+        self.models: dict[str, Any] = {
+            t.__name__: t
+            for t in classes
+            if t not in self.datasets and is_model_class(t)
+        }
+        self.registered = {
+            name: factory
+            for name, factory in supported_ULM.items()
+            if before.get(name) is not factory
+        }
 
     def model(self, name: str | None) -> Any:
         """A model class or factory by name; without a name the only one there is; `None` if there is none."""
@@ -39,7 +49,13 @@ class GuestFile:
             return name, found[name]
         thing = getattr(self.module, name, None)
         if thing is None and found:
-            raise UnknownName("model", name, found, where=str(self.path), hint=f"it has {', '.join(found)}")
+            raise UnknownName(
+                "model",
+                name,
+                found,
+                where=str(self.path),
+                hint=f"it has {', '.join(found)}",
+            )
         return (name, thing) if is_model_class(thing) else None
 
 

@@ -45,26 +45,38 @@ def check_types(entries: Entries, model: Any) -> None:
     for entry in entries:
         if entry["type"] not in allowed:
             raise UsageError(
-                f"{type(model).__name__} takes {', '.join(allowed)}, not {entry['type']}", fix="see `allowed_types`"
+                f"{type(model).__name__} takes {', '.join(allowed)}, not {entry['type']}",
+                fix="see `allowed_types`",
             )
 
 
 def _turns(message: Any) -> tuple[Message, ...]:
-    if type(message) is list and len(message) == 1 and type(message[0]) is dict and len(message[0]) == 2:
+    if (
+        type(message) is list
+        and len(message) == 1
+        and type(message[0]) is dict
+        and len(message[0]) == 2
+    ):
         # By far the most common prompt: one text.
         only = message[0]
         if only.get("type") == "text" and isinstance(only.get("value"), str):
             return (Message("user", (Text(only["value"]),)),)
     if isinstance(message, str):
         return (Message("user", (Text(message),)),)
-    if isinstance(message, Sequence) and any(isinstance(entry, Mapping) for entry in message):
+    if isinstance(message, Sequence) and any(
+        isinstance(entry, Mapping) for entry in message
+    ):
         # A system entry may come without a type: it can only be text.
         message = [
-            {"type": "text", **entry} if isinstance(entry, Mapping) and "content" not in entry else entry
+            {"type": "text", **entry}
+            if isinstance(entry, Mapping) and "content" not in entry
+            else entry
             for entry in message
         ]
     elif not isinstance(message, (Sequence, Mapping)):
-        raise TypeError(f"a message is text, a dict or a list of them, not {shorten(message)}")
+        raise TypeError(
+            f"a message is text, a dict or a list of them, not {shorten(message)}"
+        )
     return message_turns(message)
 
 

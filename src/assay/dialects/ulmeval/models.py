@@ -14,7 +14,17 @@ from ...code.sources import digest_behind
 from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
 from ...models.answers import failure
 from ...models.building import Builder
-from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators, seed_text
+from .drawing import (
+    HOOKS,
+    as_medium,
+    base_seed,
+    checked,
+    draw,
+    is_image,
+    seed_alike,
+    seed_generators,
+    seed_text,
+)
 from .facade.api.base import BaseAPI
 from .facade.ulm.base import BaseModel
 from .messages import as_prompt, check_types, prompt_entries
@@ -24,10 +34,16 @@ API_CALLS_AT_ONCE = 4
 KNOWN_TYPES = frozenset({"text", "image", "video"})
 
 
-def adapt(target: Any, name: str, args: Mapping[str, Any], file: Path | None) -> "GuestModel":
+def adapt(
+    target: Any, name: str, args: Mapping[str, Any], file: Path | None
+) -> "GuestModel":
     """The model of a class, a `partial` of one, or an object; API classes are asked many times at once."""
     kind = class_of(target)
-    adapter = GuestApi if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI) else GuestModel
+    adapter = (
+        GuestApi
+        if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI)
+        else GuestModel
+    )
     return adapter(target, name, args, file)
 
 
@@ -40,7 +56,9 @@ def class_of(target: Any) -> type:
 
 def is_model_class(thing: Any) -> bool:
     """Whether a class draws: it has `generate_inner`, a batch hook, or comes from the guest's base classes."""
-    return isinstance(thing, type) and any(hasattr(thing, name) for name in ("generate_inner", *HOOKS))
+    return isinstance(thing, type) and any(
+        hasattr(thing, name) for name in ("generate_inner", *HOOKS)
+    )
 
 
 class GuestModel:
@@ -48,15 +66,22 @@ class GuestModel:
 
     prompt: Callable[[Sample, Prompt], Prompt | None]
 
-    def __init__(self, target: Any, name: str, args: Mapping[str, Any], file: Path | None) -> None:
+    def __init__(
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    ) -> None:
         kind = class_of(target)
         self.name = name
         self._builder = Builder(target, args, name)
         if not callable(target):
             self._builder.built = target
-        allowed = frozenset(getattr(kind, "allowed_types", None) or ("text", "image")) & KNOWN_TYPES
+        allowed = (
+            frozenset(getattr(kind, "allowed_types", None) or ("text", "image"))
+            & KNOWN_TYPES
+        )
         self.abilities = Abilities(
-            accepts=allowed, produces=frozenset({"image"}), interleaved=bool(getattr(kind, "INTERLEAVE", False))
+            accepts=allowed,
+            produces=frozenset({"image"}),
+            interleaved=bool(getattr(kind, "INTERLEAVE", False)),
         )
         bound = dict(target.keywords) if isinstance(target, partial) else {}
         self.identity: Mapping[str, Any] = {
@@ -65,9 +90,16 @@ class GuestModel:
             "sha256": digest_behind(file, libraries=False) if file else "",
             "args": {**bound, **args},
         }
-        if getattr(kind, "use_custom_prompt", None) not in (None, BaseModel.use_custom_prompt):
+        if getattr(kind, "use_custom_prompt", None) not in (
+            None,
+            BaseModel.use_custom_prompt,
+        ):
             self.prompt = self._own_prompt
-        self._draws_itself = getattr(kind, "generate", None) not in (None, BaseModel.generate, BaseAPI.generate)
+        self._draws_itself = getattr(kind, "generate", None) not in (
+            None,
+            BaseModel.generate,
+            BaseAPI.generate,
+        )
 
     def load(self) -> None:
         """Builds the guest's class."""
@@ -75,7 +107,9 @@ class GuestModel:
 
     def generate(self, requests: Sequence[Request]) -> Any:
         """The images of each request; what the guest raises is the failure of that request alone."""
-        found = seed_text()  # once: `os.environ` is slow to say that it has no such name
+        found = (
+            seed_text()
+        )  # once: `os.environ` is slow to say that it has no such name
         return [self._output(request, found) for request in requests]
 
     def _output(self, request: Request, found: str) -> Output:
@@ -90,7 +124,9 @@ class GuestModel:
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         dataset, n = request.hints.get("dataset"), request.options.n
-        seed = base_seed(found) if request.options.seed is None else request.options.seed
+        seed = (
+            base_seed(found) if request.options.seed is None else request.options.seed
+        )
         if request.hints.get("seeding") == "upstream":
             seed_alike(seed + request.repeat)
         else:
@@ -108,7 +144,9 @@ class GuestModel:
         try:
             model, dataset = self._builder.build(), line.data.name
         except ModelError:
-            return None  # no row's fault: `load` says it once, before the first question
+            return (
+                None  # no row's fault: `load` says it once, before the first question
+            )
         if not model.use_custom_prompt(dataset):
             return None
         if hasattr(model, "set_dump_image"):
@@ -126,7 +164,9 @@ class GuestApi(GuestModel):
 
     concurrency = API_CALLS_AT_ONCE
 
-    def __init__(self, target: Any, name: str, args: Mapping[str, Any], file: Path | None) -> None:
+    def __init__(
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    ) -> None:
         super().__init__(target, name, args, file)
         self._drawn: dict[str, list[Any]] = {}
         """Images of requests that are not complete yet, so that another try asks only for the rest."""
@@ -141,14 +181,25 @@ class GuestApi(GuestModel):
             entries = prompt_entries(request.prompt.messages)
             check_types(entries, model)
             images = self._drawn.setdefault(request.key, [])
-            settings = {**getattr(model, "default_kwargs", {}), "dataset": request.hints.get("dataset")}
+            settings = {
+                **getattr(model, "default_kwargs", {}),
+                "dataset": request.hints.get("dataset"),
+            }
             while len(images) < request.options.n:
-                code, image, log = model.generate_inner([dict(entry) for entry in entries], **settings)
+                code, image, log = model.generate_inner(
+                    [dict(entry) for entry in entries], **settings
+                )
                 if code != 0:
-                    return Output.failed("api", f"{type(model).__name__}: code {code}: {log}")
+                    return Output.failed(
+                        "api", f"{type(model).__name__}: code {code}: {log}"
+                    )
                 if not is_image(image):
                     checked([image], 1, f"{type(model).__name__}.generate_inner")
                 images.append(image)
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             return failure(error, self.name)
-        return Output(tuple(Candidate((as_medium(image),)) for image in self._drawn.pop(request.key)))
+        return Output(
+            tuple(
+                Candidate((as_medium(image),)) for image in self._drawn.pop(request.key)
+            )
+        )

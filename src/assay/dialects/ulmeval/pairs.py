@@ -63,10 +63,21 @@ class Pair:
     @property
     def data(self) -> str | None:
         """The table of a benchmark that is known by another name here, where it lies in `$LMUData`."""
-        names = (self.dataset_name, "DPG_Bench") if self.dataset_name == "DPGBench" else (self.dataset_name,)
+        names = (
+            (self.dataset_name, "DPG_Bench")
+            if self.dataset_name == "DPGBench"
+            else (self.dataset_name,)
+        )
         tables = [Path(LMUDataRoot()) / f"{name}.tsv" for name in names]
-        is_other = self.reference in {*BENCHMARKS.values(), "t2i_compbench"} and self.reference != self.dataset_name
-        return next((str(table) for table in tables if table.is_file()), None) if is_other else None
+        is_other = (
+            self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
+            and self.reference != self.dataset_name
+        )
+        return (
+            next((str(table) for table in tables if table.is_file()), None)
+            if is_other
+            else None
+        )
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
@@ -74,16 +85,31 @@ def pairs_of(settings: Settings) -> list[Pair]:
     register = _registered(settings.register)
     if settings.config is not None:
         if settings.data or settings.model:
-            raise UsageError("--config names models and datasets itself", fix="leave out --data and --model")
+            raise UsageError(
+                "--config names models and datasets itself",
+                fix="leave out --data and --model",
+            )
         config = read_config(Path(settings.config).expanduser(), register)
-        models = {name: adapt(factory, name, args, file) for name, (factory, args, file) in config.models.items()}
+        models = {
+            name: adapt(factory, name, args, file)
+            for name, (factory, args, file) in config.models.items()
+        }
         data = {name: f"{settings.config}#{name}" for name in config.data}
     else:
         if not settings.data or not (settings.model or settings.result_file):
-            raise UsageError("--data and --model, or --config, must be given", fix="`assay ulmeval --help`")
-        data = {name: ref for entry in settings.data for name, ref in _dataset(entry, register, settings)}
+            raise UsageError(
+                "--data and --model, or --config, must be given",
+                fix="`assay ulmeval --help`",
+            )
+        data = {
+            name: ref
+            for entry in settings.data
+            for name, ref in _dataset(entry, register, settings)
+        }
         models = _imported(settings) or {
-            name: factory for entry in settings.model for name, factory in [_model(entry, register, settings)]
+            name: factory
+            for entry in settings.model
+            for name, factory in [_model(entry, register, settings)]
         }
     return [
         Pair(model_name, model, name, reference)
@@ -98,13 +124,19 @@ def _registered(entries: Sequence[str]) -> tuple[str, ...]:
     for entry in entries:
         path = Path(entry).expanduser()
         if path.is_dir():
-            files += [str(f) for f in sorted(path.glob("*.py")) if claims(f, imported_names(f)) is not None]
+            files += [
+                str(f)
+                for f in sorted(path.glob("*.py"))
+                if claims(f, imported_names(f)) is not None
+            ]
         else:
             files.append(entry)
     return tuple(files)
 
 
-def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tuple[str, str]]:
+def _dataset(
+    entry: str, register: Sequence[str], settings: Settings
+) -> list[tuple[str, str]]:
     """The names and references an entry of `--data` stands for."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
@@ -115,11 +147,18 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
         # A class that was named is meant even where another class of the file knows the same dataset.
         lead = f"{path}:{attribute.partition('@')[0]}@" if attribute else f"{path}:"
         names = {task.name for task in found}
-        return [(name, f"{path}:{name}" if attribute == name else f"{lead}{name}") for name in sorted(names)]
+        return [
+            (name, f"{path}:{name}" if attribute == name else f"{lead}{name}")
+            for name in sorted(names)
+        ]
     references: dict[str, str] = {}
     for file in register:
         datasets: list[Any] = load_guest(file, force=True).datasets
-        references |= {name: f"{file}:{name}" for cls in datasets for name in cls.supported_datasets()}
+        references |= {
+            name: f"{file}:{name}"
+            for cls in datasets
+            for name in cls.supported_datasets()
+        }
     if entry in references:
         return [(entry, references[entry])]
     benchmark = built_in(entry)
@@ -136,9 +175,14 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
 
 
 BENCHMARKS = {
-    "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
-    "ImagineBench": "imagine_bench_ulmeval", "OmniContext": "omnicontext", "GenAI_Bench": "genai_bench",
-}  # fmt: skip
+    "GenEval": "geneval",
+    "DPGBench": "dpg_bench",
+    "WISE_all": "wise_legacy",
+    "GenEvalPP": "geneval_pp",
+    "ImagineBench": "imagine_bench_ulmeval",
+    "OmniContext": "omnicontext",
+    "GenAI_Bench": "genai_bench",
+}
 """Benchmarks that ULMEvalKit ships, by its names, and assay's own of the same kind; T2ICompBench has several names."""
 
 
@@ -161,14 +205,23 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
     models: dict[str, tuple[Any, Path]] = {}
     for file in register:
         guest = load_guest(file, force=True)
-        models |= {name: (factory, guest.path) for name, factory in {**guest.models, **guest.registered}.items()}
+        models |= {
+            name: (factory, guest.path)
+            for name, factory in {**guest.models, **guest.registered}.items()
+        }
     if entry in models:
         return entry, adapt(models[entry][0], entry, args, models[entry][1])
     if is_known(entry):
         return entry, entry
     if entry in supported_ULM:
         return entry, adapt(supported_ULM[entry], entry, args, None)
-    raise UnknownName("model", entry, models, where="--model", hint="--register FILE names the file that defines it")
+    raise UnknownName(
+        "model",
+        entry,
+        models,
+        where="--model",
+        hint="--register FILE names the file that defines it",
+    )
 
 
 def _imported(settings: Settings) -> dict[str, Any]:

@@ -22,7 +22,9 @@ class Images(list[Any]):
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._media: list[Media | str] = [c.media[0] if c.media else c.text for c in candidates]
+        self._media: list[Media | str] = [
+            c.media[0] if c.media else c.text for c in candidates
+        ]
         self._held: list[weakref.ref[Any] | None] = [None] * len(self._media)
         super().__init__([None] * len(self._media))
 
@@ -59,7 +61,11 @@ class Images(list[Any]):
 
     def __reduce__(self) -> Any:
         # As a plain list of images in their own format: readable by everybody who has Pillow.
-        return list, (tuple(_Packed(m.data()) if isinstance(m, Media) else m for m in self._media),)
+        return list, (
+            tuple(
+                _Packed(m.data()) if isinstance(m, Media) else m for m in self._media
+            ),
+        )
 
 
 class _Packed:
@@ -85,8 +91,12 @@ def opened(data: bytes) -> "PilImage":
 
 def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
     """The guest's own rows that were answered, with `prediction` beside them: a list of images in each."""
-    frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(drop=True)
-    return frame.assign(prediction=objects([Images(output.candidates) for _, output in rows], frame))
+    frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
+        drop=True
+    )
+    return frame.assign(
+        prediction=objects([Images(output.candidates) for _, output in rows], frame)
+    )
 
 
 def write_pickle(table: Any, path: Path) -> None:

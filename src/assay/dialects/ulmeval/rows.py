@@ -25,7 +25,13 @@ DIGEST_ROWS = 256
 class GuestData:
     """One dataset of a guest's class."""
 
-    def __init__(self, cls: type, name: str, settings: Mapping[str, Any], surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        cls: type,
+        name: str,
+        settings: Mapping[str, Any],
+        surroundings: Surroundings,
+    ) -> None:
         self.cls = cls
         self.name = name
         self.settings = dict(settings)
@@ -58,9 +64,16 @@ class GuestData:
     def row_digests(self) -> list[str]:
         """A digest of each row, of all at once: cell by cell, pandas takes a hundred times as long."""
         try:
-            return [str(number) for number in import_pandas().util.hash_pandas_object(self.frame, index=False)]
+            return [
+                str(number)
+                for number in import_pandas().util.hash_pandas_object(
+                    self.frame, index=False
+                )
+            ]
         except TypeError:  # cells that cannot be hashed, as lists
-            return [repr(cells) for cells in self.frame.itertuples(index=False, name=None)]
+            return [
+                repr(cells) for cells in self.frame.itertuples(index=False, name=None)
+            ]
 
     @cached_property
     def dataset(self) -> Any:
@@ -72,11 +85,18 @@ class GuestData:
                 dataset = self.cls(dataset=self.name, **self.settings)
             data = getattr(dataset, "data", None)
             if data is None or "index" not in getattr(data, "columns", ()):
-                raise UsageError("has no data frame `data` with a column `index`", where=where)
+                raise UsageError(
+                    "has no data frame `data` with a column `index`", where=where
+                )
             if self.surroundings.data is not None and TABLE not in vars(dataset):
-                raise UsageError("reads its data in its own way: --data cannot replace them", where=where)
+                raise UsageError(
+                    "reads its data in its own way: --data cannot replace them",
+                    where=where,
+                )
             texts = objects([str(value) for value in data["index"]], data)
-            dataset.data = data.assign(index=texts).copy()  # a copy lies in one piece: rows are taken out quicker
+            dataset.data = data.assign(
+                index=texts
+            ).copy()  # a copy lies in one piece: rows are taken out quicker
         except AssayError:
             raise
         except Exception as error:
@@ -175,7 +195,9 @@ class GuestSamples(Samples):
 
 
 def _frame_digest(frame: Any) -> str:
-    digest = hashlib.sha256(repr(list(frame.columns)).encode("utf-8", "backslashreplace"))
+    digest = hashlib.sha256(
+        repr(list(frame.columns)).encode("utf-8", "backslashreplace")
+    )
     for name in frame.columns:
         column = frame[name]
         for start in range(0, len(column), DIGEST_ROWS):

@@ -24,13 +24,19 @@ TABLE = "_assay_table"
 """Attribute of a dataset object: the file its rows were read from."""
 
 
-def fetched_table(url: str, path: Path, checksum: str | None, legacy: Path | None = None) -> Path:
+def fetched_table(
+    url: str, path: Path, checksum: str | None, legacy: Path | None = None
+) -> Path:
     """The table a class declares: `--data`, the file that is there, or what the URL gives, checked after it came."""
     surroundings = current()
     if surroundings.data is not None:
         return surroundings.data
     for table in (path, legacy, None if "://" in url else Path(url)):
-        if table is not None and table.is_file() and (checksum is None or has_checksum(table, checksum)):
+        if (
+            table is not None
+            and table.is_file()
+            and (checksum is None or has_checksum(table, checksum))
+        ):
             return table
     if surroundings.kept is not None and not path.is_file():
         return surroundings.kept
@@ -42,7 +48,9 @@ def fetched_table(url: str, path: Path, checksum: str | None, legacy: Path | Non
             where=str(path),
             fix="put the TSV there, or declare DATASET_URL",
         )
-    return fetch_declared(url, path, checksum=checksum, allow_private=surroundings.allow_private_urls)
+    return fetch_declared(
+        url, path, checksum=checksum, allow_private=surroundings.allow_private_urls
+    )
 
 
 def read_table(path: Path, owner: Any) -> Any:
@@ -58,7 +66,11 @@ def read_table(path: Path, owner: Any) -> Any:
     frame = frame_of(rows, shard.columns)
     if "index" not in frame:
         columns = ", ".join(map(str, frame.columns))
-        raise UsageError(f"no column `index` (there are {columns})", where=str(path), fix="give each row an index")
+        raise UsageError(
+            f"no column `index` (there are {columns})",
+            where=str(path),
+            fix="give each row an index",
+        )
     for name in ALWAYS_TEXT:
         if name in frame:
             frame[name] = objects([row[name] for row in rows], frame)
@@ -89,7 +101,9 @@ def with_images(data: Any, owner: Any, name: str) -> Any:
     cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}
     images = RowImages(cells.get)
     is_good: list[bool] = []
-    resolved: dict[str, list[Any]] = {column: [] for column in ("image", "image_path") if column in data}
+    resolved: dict[str, list[Any]] = {
+        column: [] for column in ("image", "image_path") if column in data
+    }
     for number, row in enumerate(data.to_dict("records"), 2):
         try:
             found = {column: _pieces(images, row, column) for column in resolved}
@@ -110,5 +124,7 @@ def with_images(data: Any, owner: Any, name: str) -> Any:
 def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
     if is_blank(row[column]):
         return row[column]
-    pieces = images.cells(row) if column == "image" else as_text_list(row[column], column)
+    pieces = (
+        images.cells(row) if column == "image" else as_text_list(row[column], column)
+    )
     return pieces[0] if len(pieces) == 1 else pieces

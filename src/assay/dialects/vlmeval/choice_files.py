@@ -36,7 +36,9 @@ def choice_files(
     accuracy = accuracy_table(table[table["hit"].notna()], documented=documented)
     verdicts = {
         index: {"hit": int(hit), "log": log}
-        for index, hit, log in zip(table["index"], table["hit"], table["log"], strict=True)
+        for index, hit, log in zip(
+            table["index"], table["hit"], table["log"], strict=True
+        )
         if hit == hit
     }
     return [
@@ -46,21 +48,44 @@ def choice_files(
     ]
 
 
-def result_table(frame: Any, records: Sequence[ScoreRecord], *, documented: bool) -> Any:
+def result_table(
+    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+) -> Any:
     """The predictions, of rotated questions the first alone, with `hit` and `log`; `hit` is empty where unresolved."""
     groups: dict[str, list[ScoreRecord]] = {}
     for record in records:
-        groups.setdefault(record.id if record.group is None else record.group, []).append(record)
+        groups.setdefault(
+            record.id if record.group is None else record.group, []
+        ).append(record)
     group_of = {record.id: key for key, members in groups.items() for record in members}
-    predictions = {str(index): text for index, text in zip(frame["index"], frame["prediction"], strict=True)}
-    answers = dict(zip(predictions, frame["answer"], strict=True)) if "answer" in frame else {}
+    predictions = {
+        str(index): text
+        for index, text in zip(frame["index"], frame["prediction"], strict=True)
+    }
+    answers = (
+        dict(zip(predictions, frame["answer"], strict=True))
+        if "answer" in frame
+        else {}
+    )
     order = {str(index): place for place, index in enumerate(frame["index"])}
     is_rotated = any(len(members) > 1 for members in groups.values())
-    first = {key: min((r.id for r in members), key=lambda id_: order.get(id_, 0)) for key, members in groups.items()}
-    is_first = [str(index) in group_of and first[group_of[str(index)]] == str(index) for index in frame["index"]]
+    first = {
+        key: min((r.id for r in members), key=lambda id_: order.get(id_, 0))
+        for key, members in groups.items()
+    }
+    is_first = [
+        str(index) in group_of and first[group_of[str(index)]] == str(index)
+        for index in frame["index"]
+    ]
     table = with_lower_names(frame)[is_first].reset_index(drop=True)
     verdicts = [
-        _verdict(groups[group_of[str(index)]], order, predictions, answers, as_group=documented or is_rotated)
+        _verdict(
+            groups[group_of[str(index)]],
+            order,
+            predictions,
+            answers,
+            as_group=documented or is_rotated,
+        )
         for index in table["index"]
     ]
     if is_rotated and not documented and "g_index" not in table:
@@ -85,30 +110,47 @@ def _verdict(
     if not as_group:
         (only, *_) = rows
         unread = predictions.get(only.id, "") if only.answer is not None else NO_JUDGE
-        return float(only.value == 1.0), f"Match Log: {only.details.get('reply', unread)}. "
+        return float(
+            only.value == 1.0
+        ), f"Match Log: {only.details.get('reply', unread)}. "
     texts = [predictions.get(record.id, "") for record in rows]
-    targets = [answers.get(record.id, record.answer if record.value == 1.0 else "") for record in rows]
-    by_rule = [record.answer if record.details.get("rule") != "judge" else False for record in rows]
+    targets = [
+        answers.get(record.id, record.answer if record.value == 1.0 else "")
+        for record in rows
+    ]
+    by_rule = [
+        record.answer if record.details.get("rule") != "judge" else False
+        for record in rows
+    ]
     verdict = prefetched(targets, by_rule, texts)
     if verdict is None and not any("reply" in record.details for record in rows):
         verdict = {"hit": 0, "log": NO_JUDGE}
     if verdict is None:
         replies = [
-            {"opt": record.answer or NONE, "log": record.details.get("reply", record.details.get("rule", ""))}
+            {
+                "opt": record.answer or NONE,
+                "log": record.details.get("reply", record.details.get("rule", "")),
+            }
             for record in rows
         ]
-        verdict = judged_rotations(targets, by_rule, texts, lambda place: replies[place])
+        verdict = judged_rotations(
+            targets, by_rule, texts, lambda place: replies[place]
+        )
     return float(verdict["hit"]), verdict["log"]
 
 
-def prefetch_files(folder: Path, stem: str, answered: Iterable[tuple[Sample, str]]) -> list[str]:
+def prefetch_files(
+    folder: Path, stem: str, answered: Iterable[tuple[Sample, str]]
+) -> list[str]:
     """How many answers the rules can read, and how many of *those* are right: `acc` is of the matched alone."""
     rows = []
     for sample, text in answered:
         if sample.target is not None:
             score = ExactMatching()(sample, Output.of(text))
             category = str(sample.tags.get("category", ""))
-            rows.append((category, score.answer, score.answer if score.value == 1.0 else None))
+            rows.append(
+                (category, score.answer, score.answer if score.value == 1.0 else None)
+            )
     if not rows:
         return []
     table = prefetch_table(rows)
@@ -118,5 +160,3 @@ def prefetch_files(folder: Path, stem: str, answered: Iterable[tuple[Sample, str
 def _group(index: Any) -> Any:
     number = whole_index(index)
     return index if number is None else number % ROTATION
-
-

@@ -30,12 +30,19 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 def _claims_place(path: Path) -> str | None:
     """By where it lies, or would lie for its relative imports to lead somewhere."""
-    if not path.is_file() or tree_above(path.resolve(), {FORK: NAMES["vlmeval"]}) is not None:
+    if (
+        not path.is_file()
+        or tree_above(path.resolve(), {FORK: NAMES["vlmeval"]}) is not None
+    ):
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "it lies in a tree of vlmeval"
     home = package_of(path.resolve(), NAMES)
-    return f"it imports its neighbours as a module of {home} does" if home and not speaks_of_drawing(path) else None
+    return (
+        f"it imports its neighbours as a module of {home} does"
+        if home and not speaks_of_drawing(path)
+        else None
+    )
 
 
 def _claims_class(path: Path) -> str | None:
@@ -45,7 +52,11 @@ def _claims_class(path: Path) -> str | None:
             continue
         for method in node.body:
             if isinstance(method, ast.FunctionDef):
-                names = [argument.arg for argument in method.args.args if argument.arg not in ("self", "cls")]
+                names = [
+                    argument.arg
+                    for argument in method.args.args
+                    if argument.arg not in ("self", "cls")
+                ]
                 if method.name == "generate" and names[:2] == ["image_path", "prompt"]:
                     return f"its class {node.name} has generate(image_path, prompt)"
                 if method.name == "build_prompt" and names[:2] == ["line", "dataset"]:

@@ -16,14 +16,24 @@ from .rows import FrameRows, Source
 from .tables import RowsWithImages
 
 _KINDS: dict[str, Kind] = {
-    "MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA", "MT": "MT", "VIDEO-MCQ": "MCQ",
+    "MCQ": "MCQ",
+    "MULTI-CHOICE": "MCQ",
+    "Y/N": "Y/N",
+    "VQA": "VQA",
+    "QA": "VQA",
+    "MT": "MT",
+    "VIDEO-MCQ": "MCQ",
     "VIDEO-VQA": "VQA",
-}  # fmt: skip
+}
 FACADE = "assay.dialects.vlmeval.facade"
 
 
 def dataset_classes(
-    module: ModuleType, attribute: str | None, data_name: str | None, *, quiet: bool = False
+    module: ModuleType,
+    attribute: str | None,
+    data_name: str | None,
+    *,
+    quiet: bool = False,
 ) -> list[tuple[type, str]]:
     """Classes with the names of the datasets they stand for; `attribute` is a class, a dataset, or `Class@dataset`."""
     classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
@@ -35,42 +45,81 @@ def dataset_classes(
         )
     if attribute is None:
         chosen = [kind for kind in classes if not is_only_a_base(kind, classes)]
-        return most_derived([(kind, name) for kind in chosen for name in names_of(kind, data_name, quiet=quiet)])
+        return most_derived(
+            [
+                (kind, name)
+                for kind in chosen
+                for name in names_of(kind, data_name, quiet=quiet)
+            ]
+        )
     wanted, _, dataset = attribute.partition("@")
     for kind in classes:
         if kind.__name__ == wanted:
-            return [(kind, dataset)] if dataset else [(kind, name) for name in names_of(kind, data_name)]
-    named = most_derived([(kind, wanted) for kind in classes if wanted in names_of(kind, None, quiet=True)])
+            return (
+                [(kind, dataset)]
+                if dataset
+                else [(kind, name) for name in names_of(kind, data_name)]
+            )
+    named = most_derived(
+        [
+            (kind, wanted)
+            for kind in classes
+            if wanted in names_of(kind, None, quiet=True)
+        ]
+    )
     if named:
         return named
     names = [kind.__name__ for kind in classes]
-    raise UnknownName("dataset class", wanted, names, where=str(module.__file__), hint=f"it has {', '.join(names)}")
+    raise UnknownName(
+        "dataset class",
+        wanted,
+        names,
+        where=str(module.__file__),
+        hint=f"it has {', '.join(names)}",
+    )
 
 
 def idle_classes(module: ModuleType) -> list[type]:
     """Dataset classes that stand for no dataset of their own: they are used only where somebody names them."""
     classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
-    return [kind for kind in classes if not is_only_a_base(kind, classes) and not names_of(kind, None, quiet=True)]
+    return [
+        kind
+        for kind in classes
+        if not is_only_a_base(kind, classes) and not names_of(kind, None, quiet=True)
+    ]
 
 
 def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
     """Whether a class is there for others of its file to build on: one derives from it, and it names no dataset."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
-    return not declares and any(issubclass(other, kind) for other in classes if other is not kind)
+    return not declares and any(
+        issubclass(other, kind) for other in classes if other is not kind
+    )
 
 
 def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
     """The datasets a class stands for: what it declares, else the file given by `--data`, else one named after it."""
     supported: Any = getattr(kind, "supported_datasets", None)
-    declared = [str(name) for name in (supported() if callable(supported) else getattr(kind, "DATASET_URL", ()))]
+    declared = [
+        str(name)
+        for name in (
+            supported() if callable(supported) else getattr(kind, "DATASET_URL", ())
+        )
+    ]
     if data_name is not None:
         return [data_name]
     if declared:
         return declared
     default = _default_dataset(kind)
-    present = [name for name in (default, kind.__name__) if name and (data_root() / f"{name}.tsv").exists()]
+    present = [
+        name
+        for name in (default, kind.__name__)
+        if name and (data_root() / f"{name}.tsv").exists()
+    ]
     added = [name for name in DATASET_URLS if added_url(name)]
-    found = present[:1] or added or ([default] if default and _loads_itself(kind) else [])
+    found = (
+        present[:1] or added or ([default] if default and _loads_itself(kind) else [])
+    )
     if not found and _loads_itself(kind):
         found = [kind.__name__]
     if not found and not quiet:
@@ -85,7 +134,12 @@ class ClassDataset:
     """One user's class for one dataset; built when its rows are first asked for."""
 
     def __init__(
-        self, kind: type, name: str, data: str | None, file: str, settings: Mapping[str, Any] = EMPTY
+        self,
+        kind: type,
+        name: str,
+        data: str | None,
+        file: str,
+        settings: Mapping[str, Any] = EMPTY,
     ) -> None:
         self.kind_class = kind
         self.name = name
@@ -100,16 +154,32 @@ class ClassDataset:
         constructor = _constructor(self.kind_class)
         accepted = parameters_of(constructor)[1:]
         takes_arguments = constructor is not object.__init__ and bool(accepted)
-        unknown = [key for key in self._settings if key not in accepted and "**" not in accepted]
+        unknown = [
+            key
+            for key in self._settings
+            if key not in accepted and "**" not in accepted
+        ]
         if unknown:
             fix = f"it takes {', '.join(accepted)}"
-            raise UsageError(f"class {self.kind_class.__name__} takes no {unknown[0]!r}", where=self._file, fix=fix)
+            raise UsageError(
+                f"class {self.kind_class.__name__} takes no {unknown[0]!r}",
+                where=self._file,
+                fix=fix,
+            )
         try:
-            instance = self._built(accepted) if takes_arguments else self.kind_class(**self._settings)
+            instance = (
+                self._built(accepted)
+                if takes_arguments
+                else self.kind_class(**self._settings)
+            )
         except UsageError:
             raise
         except Exception as error:
-            raise blamed(ComponentError, error, f"class {self.kind_class.__name__} of {self._file}") from error
+            raise blamed(
+                ComponentError,
+                error,
+                f"class {self.kind_class.__name__} of {self._file}",
+            ) from error
         # Asked of the class: the instance would look for its own file, and fetch it.
         if self._data is not None and hasattr(self.kind_class, "data_file"):
             instance.data_file = self._data
@@ -117,7 +187,9 @@ class ClassDataset:
 
     def _built(self, accepted: Sequence[str]) -> Any:
         """As upstream builds it, by keyword; by position where the user's constructor calls the name otherwise."""
-        if "dataset" in accepted or ("**" in accepted and "*" not in accepted and len(accepted) == 1):
+        if "dataset" in accepted or (
+            "**" in accepted and "*" not in accepted and len(accepted) == 1
+        ):
             return self.kind_class(dataset=self.name, **self._settings)
         return self.kind_class(self.name, **self._settings)
 
@@ -146,7 +218,11 @@ class ClassDataset:
         """The rows as a task's dataset: the file where they stream, else the frame's rows."""
         if self.path is None:
             return FrameRows(self._frame())
-        return RowsWithImages(self.path, self.name) if getattr(self.instance, "skip_noimg", False) else self.path
+        return (
+            RowsWithImages(self.path, self.name)
+            if getattr(self.instance, "skip_noimg", False)
+            else self.path
+        )
 
     @property
     def is_dialogue(self) -> bool:
@@ -169,7 +245,9 @@ class ClassDataset:
     def evaluates(self) -> bool:
         """Whether the class judges its predictions itself."""
         evaluate = getattr(self.kind_class, "evaluate", None)
-        return evaluate is not None and not str(getattr(evaluate, "__module__", "")).startswith(FACADE)
+        return evaluate is not None and not str(
+            getattr(evaluate, "__module__", "")
+        ).startswith(FACADE)
 
     def kind(self, columns: frozenset[str]) -> Kind:
         """What the class says of its answers, else what its name and columns say."""
@@ -198,7 +276,11 @@ def columns_of(path: Path) -> frozenset[str]:
 
 def _is_dataset(kind: type) -> bool:
     has_prompt = callable(getattr(kind, "build_prompt", None))
-    return has_prompt and not callable(getattr(kind, "generate", None)) and not hasattr(kind, "generate_inner")
+    return (
+        has_prompt
+        and not callable(getattr(kind, "generate", None))
+        and not hasattr(kind, "generate_inner")
+    )
 
 
 def _default_dataset(kind: type) -> str | None:
@@ -212,14 +294,19 @@ def _default_dataset(kind: type) -> str | None:
         parameter = inspect.signature(constructor).parameters.get("dataset")
     except (TypeError, ValueError):
         return None
-    return parameter.default if parameter is not None and isinstance(parameter.default, str) else None
+    return (
+        parameter.default
+        if parameter is not None and isinstance(parameter.default, str)
+        else None
+    )
 
 
 def _loads_itself(kind: type) -> bool:
     """Whether the user's class makes its own data."""
     methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
     return any(
-        method not in (None, object.__init__) and not getattr(method, "__module__", "").startswith(FACADE)
+        method not in (None, object.__init__)
+        and not getattr(method, "__module__", "").startswith(FACADE)
         for method in methods
     )
 

@@ -34,7 +34,9 @@ from .planning import tasks
 GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
 
 
-def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterator[RunResult | AssayError]:
+def evaluate(
+    arguments: Sequence[str], watcher: Watcher | None = None
+) -> Iterator[RunResult | AssayError]:
     """Runs every model on every dataset, writes the promised files, and gives the results one after another.
 
     A pair that cannot be run gives the reason in place of a result, unless it is the only one.
@@ -52,7 +54,9 @@ def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterat
         if not documented:
             note_newest()
         try:
-            yield _run(pair, flags, work_dir, stamp, watcher or Silent(), documented=documented)
+            yield _run(
+                pair, flags, work_dir, stamp, watcher or Silent(), documented=documented
+            )
         except AssayError as error:
             if len(pairs) == 1:
                 raise
@@ -65,7 +69,13 @@ def idle_flags(arguments: Sequence[str]) -> list[str]:
 
 
 def _run(
-    pair: Pair, flags: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher, *, documented: bool
+    pair: Pair,
+    flags: argparse.Namespace,
+    work_dir: Path,
+    stamp: str,
+    watcher: Watcher,
+    *,
+    documented: bool,
 ) -> RunResult:
     """One model on one dataset; `documented` says which revision's files are promised."""
     options = _options(pair, flags)
@@ -78,9 +88,15 @@ def _run(
             what = f"no predictions of {pair.label} on {pair.name}"
             raise UsageError(what, where=str(home), fix="run --mode infer first")
         if found is not None:
-            answers, options, flags = imported(found, pair.label), options.but(model_args={}), _scored(flags)
+            answers, options, flags = (
+                imported(found, pair.label),
+                options.but(model_args={}),
+                _scored(flags),
+            )
     fresh = earlier is None or (flags.fresh and flags.mode != "eval")
-    folder = _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
+    folder = (
+        _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
+    )
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
     is_kept = flags.keep_failed and not fresh and (run_folder / "summary.json").exists()
@@ -90,35 +106,64 @@ def _run(
         if flags.mode == "eval" or is_kept:
             data = None if _has_data(options) else str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), flags)
-            settings = {"tasks": options.tasks, "judges": options.judges, "judge_args": options.judge_args}
+            settings = {
+                "tasks": options.tasks,
+                "judges": options.judges,
+                "judge_args": options.judge_args,
+            }
             result = score(
-                run_folder, watcher=watcher, scorers=(), data=data, register=options.register, dialect="vlmeval",
-                trust_pickle=options.trust_pickle, **settings
-            )  # fmt: skip
+                run_folder,
+                watcher=watcher,
+                scorers=(),
+                data=data,
+                register=options.register,
+                dialect="vlmeval",
+                trust_pickle=options.trust_pickle,
+                **settings,
+            )
         else:
             options = _with_judge(options, flags)
             result = run(model=answers, options=options, watcher=watcher)
         stem = f"{pair.label}_{name}"
-        write_files(folder, stem, _task(options), options.data, run_folder, result, documented=documented)
+        write_files(
+            folder,
+            stem,
+            _task(options),
+            options.data,
+            run_folder,
+            result,
+            documented=documented,
+        )
     return result
 
 
 def _scored(flags: argparse.Namespace) -> argparse.Namespace:
     """The same flags for answers that are read from a file: they are read and evaluated in one go."""
-    return argparse.Namespace(**{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode})
+    return argparse.Namespace(
+        **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
+    )
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
     """Whether a pair is of the documented revision: by the model's class; without its file, by what was noted then."""
-    if not is_reference(pair.model) or Path(split_reference(pair.model)[0]).expanduser().is_file():
+    if (
+        not is_reference(pair.model)
+        or Path(split_reference(pair.model)[0]).expanduser().is_file()
+    ):
         return is_early(pair.model)
     earlier = _earlier(work_dir / pair.label, file_name(pair.name, 80))
-    return earlier is not None and noted_revision(earlier.parent, pair.name) == "documented"
+    return (
+        earlier is not None
+        and noted_revision(earlier.parent, pair.name) == "documented"
+    )
 
 
 def _writes_matches(options: RunOptions) -> bool:
     """Whether options will be matched: what came of it is an Excel file whatever `$PRED_FORMAT` says."""
-    return any(getattr(scorer, "name", "") == "exact_matching" for scorer in _task(options).scorers)
+    return any(
+        getattr(scorer, "name", "") == "exact_matching"
+        for scorer in _task(options).scorers
+    )
 
 
 def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
@@ -126,7 +171,12 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
     if pair.model.startswith("openai/"):
         key = key_variable("--key", flags.key)
         body = json_object(flags.extra_body, "--extra-body")
-        wished = {"base_url": flags.base_url, "api_key_env": key, "total_timeout": flags.timeout, "body": body or None}
+        wished = {
+            "base_url": flags.base_url,
+            "api_key_env": key,
+            "total_timeout": flags.timeout,
+            "body": body or None,
+        }
         args |= {name: value for name, value in wished.items() if value is not None}
     else:
         for flag in ("base_url", "key", "timeout", "extra_body"):
@@ -135,7 +185,11 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
                     f"--{flag.replace('_', '-')} is for a model behind an endpoint, and {pair.model} is not",
                     fix="--model NAME, as the endpoint calls it",
                 )
-    wished = {name: value for name in GENERATION if (value := getattr(flags, name)) is not None}
+    wished = {
+        name: value
+        for name in GENERATION
+        if (value := getattr(flags, name)) is not None
+    }
     return RunOptions(
         tasks=(pair.data,),
         models=(pair.model,),
@@ -154,35 +208,63 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
 
 def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
     """The options with the judge: all of its arguments for an `evaluate`, those of the model alone for our scorers."""
-    evaluates = any(isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers)
+    evaluates = any(
+        isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
+    )
     if flags.use_verifier and not evaluates:
-        raise UsageError("--use-verifier is for an `evaluate` of your own", fix="give --judge MODEL")
+        raise UsageError(
+            "--use-verifier is for an `evaluate` of your own", fix="give --judge MODEL"
+        )
     args = json_object(flags.judge_args, "--judge-args")
     if "key" in args:
-        raise UsageError("a key does not belong in --judge-args", fix="--judge-key VARIABLE")
-    connection = {"base_url": flags.judge_base_url, "api_key_env": key_variable("--judge-key", flags.judge_key)}
+        raise UsageError(
+            "a key does not belong in --judge-args", fix="--judge-key VARIABLE"
+        )
+    connection = {
+        "base_url": flags.judge_base_url,
+        "api_key_env": key_variable("--judge-key", flags.judge_key),
+    }
     args |= {name: value for name, value in connection.items() if value is not None}
-    judge = None if flags.judge in (None, "exact_matching") else os.environ.get("LOCAL_LLM") or flags.judge
+    judge = (
+        None
+        if flags.judge in (None, "exact_matching")
+        else os.environ.get("LOCAL_LLM") or flags.judge
+    )
     name = None if judge is None else assay_name(judge)
     if evaluates:
         retry = flags.retry if flags.judge_retry is None else flags.judge_retry
-        settings = {"retry": retry, "timeout": flags.judge_timeout, "nproc": flags.judge_api_nproc}
+        settings = {
+            "retry": retry,
+            "timeout": flags.judge_timeout,
+            "nproc": flags.judge_api_nproc,
+        }
         args |= {name: value for name, value in settings.items() if value is not None}
-        args |= {flag: True for flag in ("use_verifier", "use_vllm") if getattr(flags, flag)}
+        args |= {
+            flag: True for flag in ("use_verifier", "use_vllm") if getattr(flags, flag)
+        }
     elif name is not None:
         if flags.judge_timeout is not None and name.startswith("openai/"):
             args["total_timeout"] = flags.judge_timeout
         unknown = sorted(set(args) - set(model_args(name, args)))
         if unknown:
-            raise UsageError(f"--judge-args: the judge {name} takes no {unknown[0]!r}", fix="only `evaluate` takes any")
-    return options.but(judges={} if name is None else {"judge": name}, judge_args=args if name or evaluates else {})
+            raise UsageError(
+                f"--judge-args: the judge {name} takes no {unknown[0]!r}",
+                fix="only `evaluate` takes any",
+            )
+    return options.but(
+        judges={} if name is None else {"judge": name},
+        judge_args=args if name or evaluates else {},
+    )
 
 
 def _task(options: RunOptions) -> Task:
     found = tasks(options.tasks[0], options.but(scorers=()))
     if len(found) != 1:
         names = ", ".join(task.name for task in found)
-        raise UsageError(f"{options.tasks[0]} holds several datasets: {names}", fix="name one as file.py:Class@dataset")
+        raise UsageError(
+            f"{options.tasks[0]} holds several datasets: {names}",
+            fix="name one as file.py:Class@dataset",
+        )
     return found[0]
 
 

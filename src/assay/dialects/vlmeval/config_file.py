@@ -37,26 +37,44 @@ class Pair:
     """What files call the dataset."""
 
 
-def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Entry | None:
+def dataset_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Entry | None:
     """The dataset a config names; `None` for an empty entry, whose name alone says it."""
     if not entry:
         return None
     settings = dict(entry)
     wanted = settings.pop("class", None)
     if wanted is None:
-        raise UsageError("no `class`", where=f"{where}, key `data.{name}`", fix='{"class": "MyDataset", "dataset": …}')
+        raise UsageError(
+            "no `class`",
+            where=f"{where}, key `data.{name}`",
+            fix='{"class": "MyDataset", "dataset": …}',
+        )
     classes: dict[str, tuple[type, str | None]] = {
-        label: (shipped, None) for label in datasets.__all__ if isinstance(shipped := getattr(datasets, label), type)
+        label: (shipped, None)
+        for label in datasets.__all__
+        if isinstance(shipped := getattr(datasets, label), type)
     }
     for file in register:
-        classes |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
+        classes |= {
+            kind.__name__: (kind, file) for kind in own_classes(load_guest(file))
+        }
     if wanted not in classes:
-        raise UnknownName("dataset class", str(wanted), classes, where=f"{where}, key `data.{name}.class`", hint=HINT)
+        raise UnknownName(
+            "dataset class",
+            str(wanted),
+            classes,
+            where=f"{where}, key `data.{name}.class`",
+            hint=HINT,
+        )
     kind, file_of = classes[wanted]
     return kind, str(settings.pop("dataset", name)), file_of, settings
 
 
-def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> Pair:
+def model_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Pair:
     """The model a config names, as assay names it, with its options."""
     settings, label = dict(entry), file_name(name, 80)
     wanted = settings.pop("class", None)
@@ -69,7 +87,13 @@ def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], wh
         files |= {kind.__name__: file for kind in own_classes(load_guest(file))}
     if wanted not in files:
         names = [*files, *ENDPOINTS]
-        raise UnknownName("model class", str(wanted), names, where=f"{where}, key `model.{name}.class`", hint=HINT)
+        raise UnknownName(
+            "model class",
+            str(wanted),
+            names,
+            where=f"{where}, key `model.{name}.class`",
+            hint=HINT,
+        )
     return Pair(f"{files[wanted]}:{wanted}", label, settings)
 
 
@@ -78,7 +102,10 @@ def registered_model(name: str, register: Sequence[str]) -> str | None:
     for file in register:
         before = set(supported_VLM)
         module = load_guest(file)
-        if any(kind.__name__ == name for kind in own_classes(module)) or name in set(supported_VLM) - before:
+        if (
+            any(kind.__name__ == name for kind in own_classes(module))
+            or name in set(supported_VLM) - before
+        ):
             return f"{file}:{name}"
     return f"{register[-1]}:{name}" if name in supported_VLM and register else None
 
@@ -87,12 +114,20 @@ def _endpoint(name: str, settings: dict[str, Any], where: str) -> Pair:
     """A class of VLMEvalKit that asks an endpoint, as assay's own model of one."""
     if "key" in settings:
         raise UsageError(
-            "a key does not belong in a config", where=where, fix='"api_key_env": the environment variable with the key'
+            "a key does not belong in a config",
+            where=where,
+            fix='"api_key_env": the environment variable with the key',
         )
     model = settings.pop("model", name)
     if "api_base" in settings:
-        settings["base_url"] = str(settings.pop("api_base")).removesuffix("/").removesuffix("/chat/completions")
+        settings["base_url"] = (
+            str(settings.pop("api_base"))
+            .removesuffix("/")
+            .removesuffix("/chat/completions")
+        )
     for idle in ("retry", "wait", "verbose"):
         settings.pop(idle, None)
-    generation = {key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES}
+    generation = {
+        key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES
+    }
     return Pair(f"openai/{model}", file_name(name, 80), settings, generation)

@@ -50,11 +50,17 @@ class SetEvaluation:
     bounds: ClassVar[None] = None
 
     @classmethod
-    def of(cls, dataset: ClassDataset, run: RunOptions, name: str, code: str) -> "SetEvaluation":
+    def of(
+        cls, dataset: ClassDataset, run: RunOptions, name: str, code: str
+    ) -> "SetEvaluation":
         """The evaluation of one dataset, with the judge's name as file names carry it."""
         judge = run.judges.get("judge")
         # How the judge is reached is the run's affair.
-        args = {name: arg for name, arg in run.judge_args.items() if name not in ("base_url", "api_key_env", "headers")}
+        args = {
+            name: arg
+            for name, arg in run.judge_args.items()
+            if name not in ("base_url", "api_key_env", "headers")
+        }
         kwargs = {"verbose": False, "retry": 3, **args}
         kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
         return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
@@ -81,30 +87,48 @@ class SetEvaluation:
         desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
         served = {eval_file.resolve(): lambda: prediction_frame(rows, self.dialogue)}
         inside = replace(process, judge=judge, desk=desk, served=served)
-        files = evaluation_files(folder, stem, table_digest(columns, table), self._digest(judge))
+        files = evaluation_files(
+            folder, stem, table_digest(columns, table), self._digest(judge)
+        )
         with closing(desk), around(inside), files:
             result = self._evaluate(str(eval_file), run.concurrency or 4)
         return as_numbers(result) or {"rows": float(len(rows))}
 
     def _digest(self, judge: str | None) -> str:
         """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
-        return digest_of([self.code, judge_digest(judge), repr(sorted(self.judge_kwargs.items()))])
+        return digest_of(
+            [self.code, judge_digest(judge), repr(sorted(self.judge_kwargs.items()))]
+        )
 
     def _evaluate(self, eval_file: str, nproc: int) -> Any:
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
         arguments = {"nproc": nproc, **self.judge_kwargs}
-        kwargs = {name: value for name, value in arguments.items() if takes_any or name in accepted}
+        kwargs = {
+            name: value
+            for name, value in arguments.items()
+            if takes_any or name in accepted
+        }
         return evaluate(eval_file, **kwargs)
 
 
-def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list[list[Any]]]:
+def prediction_rows(
+    rows: Rows, dialogue: bool = False
+) -> tuple[list[str], list[list[Any]]]:
     """The table of a prediction file: every column but the image itself, and the prediction."""
-    names = dict.fromkeys(name for sample, _ in rows for name in sample.fields if name not in ("image", "prediction"))
+    names = dict.fromkeys(
+        name
+        for sample, _ in rows
+        for name in sample.fields
+        if name not in ("image", "prediction")
+    )
     columns = [*names, "prediction"]
     table = [
-        [*(plain_cell(sample.fields.get(name)) for name in names), prediction_of(output, dialogue)]
+        [
+            *(plain_cell(sample.fields.get(name)) for name in names),
+            prediction_of(output, dialogue),
+        ]
         for sample, output in rows
     ]
     return columns, table
@@ -124,18 +148,32 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
 
 def prediction_of(output: Output, dialogue: bool) -> str:
     """The answer; of a dialogue the literal of a list of all answers, which is what upstream's files give back."""
-    return repr(list(output.details.get("rounds") or [output.text])) if dialogue else output.text
+    return (
+        repr(list(output.details.get("rounds") or [output.text]))
+        if dialogue
+        else output.text
+    )
 
 
 def label_among(name: str, models: Sequence[str]) -> str:
     """A model's name as file names carry it, whole where another model of the run has the same short one."""
     label = model_label(name)
-    return label if sum(model_label(other) == label for other in models) < 2 else file_name(name, 80)
+    return (
+        label
+        if sum(model_label(other) == label for other in models) < 2
+        else file_name(name, 80)
+    )
 
 
 def model_label(name: str) -> str:
     """A model's name as file names carry it: of `file.py:Class` the class, of `openai/x` the `x`."""
-    bare = name.rpartition(":")[2] if ".py:" in name else Path(name).stem if name.endswith(".py") else name
+    bare = (
+        name.rpartition(":")[2]
+        if ".py:" in name
+        else Path(name).stem
+        if name.endswith(".py")
+        else name
+    )
     return file_name(bare.rpartition("/")[2], 80)
 
 

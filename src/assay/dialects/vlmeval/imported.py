@@ -25,7 +25,9 @@ class Imported:
     name: str
     identity: Mapping[str, Any]
     predictions: Mapping[str, Any] = field(repr=False)
-    abilities: ClassVar[Abilities] = Abilities(frozenset({"text", "image", "video", "audio"}))
+    abilities: ClassVar[Abilities] = Abilities(
+        frozenset({"text", "image", "video", "audio"})
+    )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The answer of each row; a row without one is a failure of that row."""
@@ -35,7 +37,11 @@ class Imported:
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
             why = "no answer" if index in self.predictions else "no such row"
-            return Output.failed("missing", f"the prediction file has {why} for index {index!r}", retryable=False)
+            return Output.failed(
+                "missing",
+                f"the prediction file has {why} for index {index!r}",
+                retryable=False,
+            )
         return Output((Candidate((Text(str(answer)),)),))
 
 
@@ -55,8 +61,14 @@ def imported(path: Path, name: str) -> Imported:
     columns = [str(column) for column in getattr(table, "columns", ())]
     if not {"index", "prediction"} <= {*columns}:
         has = ", ".join(columns) or "no columns"
-        raise UsageError(f"not a prediction file: it needs `index` and `prediction`, and has {has}", where=str(path))
-    answers = {str(index): answer for index, answer in zip(table["index"], table["prediction"], strict=True)}
+        raise UsageError(
+            f"not a prediction file: it needs `index` and `prediction`, and has {has}",
+            where=str(path),
+        )
+    answers = {
+        str(index): answer
+        for index, answer in zip(table["index"], table["prediction"], strict=True)
+    }
     return Imported(name, {"imported": file_digest(path)}, answers)
 
 
@@ -67,4 +79,6 @@ def _frame(plain: Any, path: Path) -> Any:
     try:
         return pandas.DataFrame(plain)
     except ValueError as error:
-        raise UsageError(f"not a table of predictions: {error}", where=str(path)) from error
+        raise UsageError(
+            f"not a table of predictions: {error}", where=str(path)
+        ) from error

@@ -13,7 +13,18 @@ from ..kits.judging import Judge, assay_name
 from ..kits.message_lists import message_turns
 from ..kits.state import current
 
-EVALUATES_OWN = frozenset({"nproc", "verbose", "retry", "timeout", "use_verifier", "use_vllm", "model", *OPTION_NAMES})
+EVALUATES_OWN = frozenset(
+    {
+        "nproc",
+        "verbose",
+        "retry",
+        "timeout",
+        "use_verifier",
+        "use_vllm",
+        "model",
+        *OPTION_NAMES,
+    }
+)
 """Judge arguments that are for `evaluate` and its requests, never for building the model."""
 
 
@@ -27,7 +38,10 @@ class GuestJudge(Judge):
         wished = str(settings.get("model", "judge"))
         run = current()
         if run.desk is not None and run.judge is None:
-            raise UsageError(f"`evaluate` asks for a judge ({wished!r}) and none is given", fix="--judge MODEL")
+            raise UsageError(
+                f"`evaluate` asks for a judge ({wished!r}) and none is given",
+                fix="--judge MODEL",
+            )
         super().__init__(run.judge or assay_name(wished), settings)
         self._system = settings.get("system_prompt")
 
@@ -43,16 +57,26 @@ class GuestJudge(Judge):
         """Code, answer and log, as API classes answer."""
         system = None if self._system is None else str(self._system)
         output = self.ask(message_turns(message), system, options)
-        return (0, output.text, "") if output.error is None else (-1, self.fail_msg, output.error.message)
+        return (
+            (0, output.text, "")
+            if output.error is None
+            else (-1, self.fail_msg, output.error.message)
+        )
 
 
 def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """The judge arguments that build the model; all others are `evaluate`'s own."""
-    arguments = {name: value for name, value in args.items() if name not in EVALUATES_OWN}
+    arguments = {
+        name: value for name, value in args.items() if name not in EVALUATES_OWN
+    }
     accepted: set[str] = set()
     if is_reference(judge):
         kind = load_attribute(judge) if split_reference(judge)[1] is not None else None
-        accepted = set(inspect.signature(kind).parameters) if inspect.isclass(kind) else set()
-    elif (scheme := judge.partition("/")[0]) in registry and is_dataclass(kind := registry.get(scheme)):
+        accepted = (
+            set(inspect.signature(kind).parameters) if inspect.isclass(kind) else set()
+        )
+    elif (scheme := judge.partition("/")[0]) in registry and is_dataclass(
+        kind := registry.get(scheme)
+    ):
         accepted = {field.name for field in fields(kind)}
     return {name: value for name, value in arguments.items() if name in accepted}

@@ -6,7 +6,10 @@ from typing import Literal
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _FAILED = "Failed to obtain answer via API"
-_REJECTIONS = ("Sorry, I can't help with images of people yet.", "I can't process this file.")
+_REJECTIONS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+)
 REJECTED = "E"
 
 

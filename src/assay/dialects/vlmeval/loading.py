@@ -19,7 +19,9 @@ def parameters_of(function: Any) -> tuple[str, ...]:
     """The names of a function's parameters, of a method without `self`; `*` and `**` stand for any."""
     inner = getattr(function, "__func__", None)
     names = _names(function if inner is None else inner)
-    return names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
+    return (
+        names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -28,4 +30,11 @@ def _names(function: Any) -> tuple[str, ...]:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
-    return tuple("**" if p.kind is p.VAR_KEYWORD else "*" if p.kind is p.VAR_POSITIONAL else p.name for p in found)
+    return tuple(
+        "**"
+        if p.kind is p.VAR_KEYWORD
+        else "*"
+        if p.kind is p.VAR_POSITIONAL
+        else p.name
+        for p in found
+    )

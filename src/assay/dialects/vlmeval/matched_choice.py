@@ -12,14 +12,21 @@ from .era import upstreams_rule
 
 FAILED = "Failed to obtain answer via API"
 TRIES = 3
-NO_JUDGE = "Failed in Prefetch, no GPT-based answer matching under `exact_matching` policy."
+NO_JUDGE = (
+    "Failed in Prefetch, no GPT-based answer matching under `exact_matching` policy."
+)
 
 Reader = Callable[[Any], Any]
 """The letter of an answer; anything false if there is none."""
 
 
 def judged_letter(
-    model: Any, prompt: str, prediction: Any, read: Reader, letters: Sequence[str], none: str
+    model: Any,
+    prompt: str,
+    prediction: Any,
+    read: Reader,
+    letters: Sequence[str],
+    none: str,
 ) -> dict[str, Any]:
     """`opt` and `log` of one answer: by rule, by the judge in three tries, else none of the options."""
     found = read(prediction)
@@ -33,23 +40,34 @@ def judged_letter(
         if found:
             return {"opt": found, "log": reply}
     if upstreams_rule():
-        return {"opt": random.choice([*letters, none]), "log": "Failed to predict, thus randomly generate one. "}
+        return {
+            "opt": random.choice([*letters, none]),
+            "log": "Failed to predict, thus randomly generate one. ",
+        }
     return {"opt": none, "log": "the judge named no option"}
 
 
-def prefetched(answers: Sequence[Any], read: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any] | None:
+def prefetched(
+    answers: Sequence[Any], read: Sequence[Any], predictions: Sequence[Any]
+) -> dict[str, Any] | None:
     """The verdict on a question whose rotations settle it by rule alone; `None` where a judge is needed.
 
     One rotation that is read and wrong ends it.
     """
-    for place, (answer, letter, prediction) in enumerate(zip(answers, read, predictions, strict=True)):
+    for place, (answer, letter, prediction) in enumerate(
+        zip(answers, read, predictions, strict=True)
+    ):
         if letter and letter != answer:
             log = (
                 f"Failed in Prefetching Rolling {place}: Answer is {answer}, Prediction is {prediction}, "
                 f"Pre-fetched is {letter}. "
             )
             return {"hit": 0, "log": log}
-    return {"hit": 1, "log": "Succeed During Pre-fetching"} if list(answers) == list(read) else None
+    return (
+        {"hit": 1, "log": "Succeed During Pre-fetching"}
+        if list(answers) == list(read)
+        else None
+    )
 
 
 def judged_rotations(
@@ -63,7 +81,9 @@ def judged_rotations(
     if settled is not None:
         return settled
     log = ""
-    for place, (answer, letter, prediction) in enumerate(zip(answers, read, predictions, strict=True)):
+    for place, (answer, letter, prediction) in enumerate(
+        zip(answers, read, predictions, strict=True)
+    ):
         if letter:
             log += f"Rolling {place} Matched.\n"
             continue
@@ -78,7 +98,9 @@ def judged_rotations(
     return {"hit": 1, "log": log}
 
 
-def prefetched_rotations(answers: list[Any], read: list[Any], predictions: list[Any], verbose: bool) -> Any:
+def prefetched_rotations(
+    answers: list[Any], read: list[Any], predictions: list[Any], verbose: bool
+) -> Any:
     """The verdict on one question's rotations by rule alone; with `verbose`, answers and letters too."""
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):

@@ -53,12 +53,21 @@ def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
         if not classes and not added:
             return None
         if len(classes) != 1:
-            raise UsageError(f"{Path(path).name} defines {len(classes)} models", fix=f"write {path}:name")
+            raise UsageError(
+                f"{Path(path).name} defines {len(classes)} models",
+                fix=f"write {path}:name",
+            )
         attribute = next(iter(classes))
     target = getattr(module, attribute, None) or supported_VLM.get(attribute)
     if target is None:
         names = [*classes, *supported_VLM]
-        raise UnknownName("model", attribute, names, where=path, hint=f"{path} has {', '.join(names) or 'none'}")
+        raise UnknownName(
+            "model",
+            attribute,
+            names,
+            where=path,
+            hint=f"{path} has {', '.join(names) or 'none'}",
+        )
     kind = target.func if isinstance(target, partial) else target
     if not _is_model(kind):
         return None
@@ -73,10 +82,21 @@ def is_early(reference: str) -> bool:
     path, attribute = split_reference(reference)
     module = load_guest(path)
     kinds = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
-    target = kinds.get(attribute or "") or supported_VLM.get(attribute or "") or next(iter(kinds.values()), None)
+    target = (
+        kinds.get(attribute or "")
+        or supported_VLM.get(attribute or "")
+        or next(iter(kinds.values()), None)
+    )
     kind: Any = target.func if isinstance(target, partial) else target
-    takes = parameters_of(kind.generate)[1:3] if callable(getattr(kind, "generate", None)) else ()
-    return not callable(getattr(kind, "generate_inner", None)) and takes == ("image_path", "prompt")
+    takes = (
+        parameters_of(kind.generate)[1:3]
+        if callable(getattr(kind, "generate", None))
+        else ()
+    )
+    return not callable(getattr(kind, "generate_inner", None)) and takes == (
+        "image_path",
+        "prompt",
+    )
 
 
 class GuestModel:
@@ -85,7 +105,9 @@ class GuestModel:
     batch_size = 1
     prompt: Callable[[Sample, Prompt], Prompt | None]
 
-    def __init__(self, target: Any, kind: Any, reference: str, args: Mapping[str, Any]) -> None:
+    def __init__(
+        self, target: Any, kind: Any, reference: str, args: Mapping[str, Any]
+    ) -> None:
         self.reference = reference
         self.kind = kind
         self.is_newer = callable(getattr(kind, "generate_inner", None))
@@ -97,7 +119,9 @@ class GuestModel:
             "sha256": digest_behind(path, libraries=False),
             "args": dict(args),
         }
-        takes = set(getattr(kind, "allowed_types", ())) | ({"video"} if getattr(kind, "VIDEO_LLM", False) else set())
+        takes = set(getattr(kind, "allowed_types", ())) | (
+            {"video"} if getattr(kind, "VIDEO_LLM", False) else set()
+        )
         accepts = {"text", "image"} | ({"video"} & takes)
         several = self.is_newer or callable(getattr(kind, "multi_generate", None))
         self.abilities = Abilities(
@@ -121,7 +145,11 @@ class GuestModel:
     def _answer(self, request: Request) -> Output:
         try:
             built = self._builder.build()
-            value = self._ask_newer(built, request) if self.is_newer else self._ask_early(built, request)
+            value = (
+                self._ask_newer(built, request)
+                if self.is_newer
+                else self._ask_early(built, request)
+            )
             return _read_answer(value, self.reference)
         except ModelError:
             raise
@@ -131,25 +159,49 @@ class GuestModel:
     def _ask_early(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
         if request.hints.get("type") == "MT":
-            raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
+            raise TypeError(
+                f"the prompt is a dialogue and {type(built).__name__} has no chat_inner"
+            )
         images = self._early_files(request)
-        text = "\n".join(message.text for message in request.messages if message.parts is not None)
+        text = "\n".join(
+            message.text for message in request.messages if message.parts is not None
+        )
         ask = getattr(built, "multi_generate", None)
-        if len(images) > 1 or (ask is not None and request.prompt.details.get(IMAGE_LIST)):
+        if len(images) > 1 or (
+            ask is not None and request.prompt.details.get(IMAGE_LIST)
+        ):
             if ask is None:
                 name = type(built).__name__
-                raise TypeError(f"the prompt has {len(images)} images and {name} has no multi_generate")
-            return _called(ask, ("image_paths", images), ("prompt", text), ("dataset", dataset))
+                raise TypeError(
+                    f"the prompt has {len(images)} images and {name} has no multi_generate"
+                )
+            return _called(
+                ask, ("image_paths", images), ("prompt", text), ("dataset", dataset)
+            )
         path = images[0] if images else None
-        return _called(built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset))
+        return _called(
+            built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset)
+        )
 
     def _early_files(self, request: Request) -> list[str]:
         """The images of a prompt as files: of a table's row `<index>.jpg`, of several those that the row names."""
-        parts = [part for message in request.messages for part in message.parts or () if not isinstance(part, Text)]
+        parts = [
+            part
+            for message in request.messages
+            for part in message.parts or ()
+            if not isinstance(part, Text)
+        ]
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
-        names = [f"{request.id}.jpg"] if is_only else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
+        names = (
+            [f"{request.id}.jpg"]
+            if is_only
+            else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
+        )
         return [
-            named_image(part) or self._file(part, name if is_only else getattr(part, "name", None) or name, request)
+            named_image(part)
+            or self._file(
+                part, name if is_only else getattr(part, "name", None) or name, request
+            )
             for part, name in zip(parts, names, strict=True)
         ]
 
@@ -158,18 +210,30 @@ class GuestModel:
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
         name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
-        return lambda medium: self._file(medium, medium.name or name_of.get(id(medium), ""), request)
+        return lambda medium: self._file(
+            medium, medium.name or name_of.get(id(medium), ""), request
+        )
 
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
         spoken = [message for message in request.messages if message.parts is not None]
-        is_dialogue = len(spoken) > 1 and any(message.role == "assistant" for message in spoken)
+        is_dialogue = len(spoken) > 1 and any(
+            message.role == "assistant" for message in spoken
+        )
         if is_dialogue or request.hints.get("type") == "MT":
             if not callable(getattr(built, "chat_inner", None)):
-                raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-            return built.chat_inner(chat_list(spoken, self._newer_file(request)), dataset=dataset)
+                raise TypeError(
+                    f"the prompt is a dialogue and {type(built).__name__} has no chat_inner"
+                )
+            return built.chat_inner(
+                chat_list(spoken, self._newer_file(request)), dataset=dataset
+            )
         message = flat_list(spoken, self._newer_file(request))
-        return built.generate_inner(message, dataset=dataset) if self._names_dataset else built.generate_inner(message)
+        return (
+            built.generate_inner(message, dataset=dataset)
+            if self._names_dataset
+            else built.generate_inner(message)
+        )
 
     @cached_property
     def _names_dataset(self) -> bool:
@@ -184,16 +248,32 @@ class GuestModel:
         if path is not None:
             return path
         dataset = request.hints.get("dataset")
-        if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
+        if (
+            not isinstance(medium, Image)
+            or not isinstance(dataset, str)
+            or not name
+            or os.path.isabs(name)
+        ):
             return media_file(medium, str(data_root() / "files"))
-        root = "images" if upstreams_rule() and not self.is_newer else str(data_root() / "images")
-        return image_file_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
+        root = (
+            "images"
+            if upstreams_rule() and not self.is_newer
+            else str(data_root() / "images")
+        )
+        return image_file_path(
+            medium,
+            os.path.join(root, IMAGE_FOLDERS[dataset]),
+            name,
+            encodes=upstreams_rule(),
+        )
 
     def _builds_prompts(self) -> bool:
         if not callable(getattr(self.kind, "build_prompt", None)):
             return False
         decides = getattr(self.kind, "use_custom_prompt", None)
-        is_ours = decides is None or str(getattr(decides, "__module__", "")).startswith("assay.dialects")
+        is_ours = decides is None or str(getattr(decides, "__module__", "")).startswith(
+            "assay.dialects"
+        )
         return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
@@ -209,13 +289,21 @@ class GuestModel:
         try:
             built = self._builder.build()
         except ModelError:
-            return None  # no row's fault: `load` says it once, before the first question
+            return (
+                None  # no row's fault: `load` says it once, before the first question
+            )
         if self.is_newer:
-            if getattr(source.dataset, "force_use_dataset_prompt", False) or not built.use_custom_prompt(source.name):
+            if getattr(
+                source.dataset, "force_use_dataset_prompt", False
+            ) or not built.use_custom_prompt(source.name):
                 return None
             if callable(getattr(built, "set_dump_image", None)):
-                built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
-        value = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
+                built.set_dump_image(
+                    getattr(source.dataset, "dump_image", None) or source.dump_image
+                )
+        value = _called(
+            built.build_prompt, ("line", row.line), ("dataset", source.name)
+        )
         turns = message_turns(value, source.dumped)
         details = {"prompt_by": "model", **list_details(value)}
         return Prompt(with_names_for_unreadable(turns), details=details)
@@ -245,13 +333,17 @@ def _read_answer(value: Any, reference: str) -> Output:
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
         code, answer, log = value
         if code != 0:
-            return Output.failed("api", f"{reference} returned code {code}: {shorten(log, 200)}")
+            return Output.failed(
+                "api", f"{reference} returned code {code}: {shorten(log, 200)}"
+            )
         value = answer
     if isinstance(value, str):
         return Output.of(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Output.of(str(value))
-    raise TypeError(f"{reference} returned {shorten(value)}; it must return the answer as text")
+    raise TypeError(
+        f"{reference} returned {shorten(value)}; it must return the answer as text"
+    )
 
 
 def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
@@ -265,4 +357,6 @@ def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
 
 
 def _is_model(thing: Any) -> bool:
-    return callable(getattr(thing, "generate", None)) or callable(getattr(thing, "generate_inner", None))
+    return callable(getattr(thing, "generate", None)) or callable(
+        getattr(thing, "generate_inner", None)
+    )

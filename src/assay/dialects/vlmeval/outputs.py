@@ -56,12 +56,20 @@ class Predictions:
     def answered(self) -> Iterator[tuple[Sample, str]]:
         """The samples that were answered, with their answers as files carry them."""
         for sample in self._samples:
-            stored = self._answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+            stored = (
+                self._answers.get((sample.id, 0))
+                if isinstance(sample, Sample)
+                else None
+            )
             if not stored or stored[-1] is None or stored[-1].failed:
                 continue
             texts = []
             for answer in stored:
-                found = () if answer is None else self._reader.index.output(answer).output.get("candidates", ())
+                found = (
+                    ()
+                    if answer is None
+                    else self._reader.index.output(answer).output.get("candidates", ())
+                )
                 texts.append(str(found[0].get("text", "")) if found else "")
             if self._is_dialogue:
                 yield sample, prediction_of(Output(details={"rounds": texts}), True)
@@ -81,21 +89,33 @@ def write_files(
 ) -> list[str]:
     """All promised files of one model on one dataset, in the formats of one revision; returns their names."""
     reader = RunReader(run_folder)
-    source = task.dataset.reading_from(data) if hasattr(task.dataset, "reading_from") else data or task.dataset
-    samples = open_dataset(source, to_sample=task.to_sample, where=f"task {task.name!r}")
+    source = (
+        task.dataset.reading_from(data)
+        if hasattr(task.dataset, "reading_from")
+        else data or task.dataset
+    )
+    samples = open_dataset(
+        source, to_sample=task.to_sample, where=f"task {task.name!r}"
+    )
     if not data:
         write_snapshot(run_folder, samples)
-    model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
+    model = next(
+        cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name
+    )
     found = Predictions(reader, task, model, samples)
     predictions = f"{stem}.{get_pred_file_format()}"
     digest = table_digest(found.columns, found.rows())
     # Tables of a judge that is not asked this time stay as long as they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
-        names = _ScoreTables(folder, stem, task, reader, model, found, documented).write()
+        names = _ScoreTables(
+            folder, stem, task, reader, model, found, documented
+        ).write()
     if f"{stem}.{get_pred_file_format()}" not in names:
         put_table(folder / predictions, found.columns, found.rows())
         names = [predictions, *names]
-    _write_status(folder, task.name, result, names, "documented" if documented else "newest")
+    _write_status(
+        folder, task.name, result, names, "documented" if documented else "newest"
+    )
     files = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
     for name in sorted({*names, *files}):
         link_up(folder / name)
@@ -118,18 +138,27 @@ class _ScoreTables:
     def write(self) -> list[str]:
         """Writes them; returns their names."""
         scorers = self.reader.scorers(self.task.name, self.model)
-        scorer_names = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
+        scorer_names = {
+            getattr(scorer, "name", "") or type(scorer).__name__
+            for scorer in self.task.scorers
+        }
         names: list[str] = []
         if "exact_matching" in scorer_names:
             names += prefetch_files(self.folder, self.stem, self.found.answered())
         if scorer_names & YES_NO:
-            names += self._yes_no([scorer for scorer in scorers if scorer in {*YES_NO, "judge"}])
+            names += self._yes_no(
+                [scorer for scorer in scorers if scorer in {*YES_NO, "judge"}]
+            )
         for scorer in scorers:
-            if scorer == "exact_matching" or (scorer == "judge" and not scorer_names & YES_NO):
+            if scorer == "exact_matching" or (
+                scorer == "judge" and not scorer_names & YES_NO
+            ):
                 names += self._choice(scorer)
             elif scorer in ("mmvet", "mmvet_vlmeval"):
                 records, frame = self._records(scorer), self.found.frame()
-                names += mmvet_files(self.folder, self.stem, model_label(self._judge), records, frame)
+                names += mmvet_files(
+                    self.folder, self.stem, model_label(self._judge), records, frame
+                )
         return names
 
     def _records(self, scorer: str) -> Sequence[ScoreRecord]:
@@ -138,53 +167,100 @@ class _ScoreTables:
     def _choice(self, scorer: str) -> list[str]:
         is_judged = scorer == "judge"
         # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
-        is_openai = self._judge.startswith("openai/") or (self.documented and upstreams_rule())
-        label = ("openai" if is_openai else model_label(self._judge)) if is_judged else scorer
+        is_openai = self._judge.startswith("openai/") or (
+            self.documented and upstreams_rule()
+        )
+        label = (
+            ("openai" if is_openai else model_label(self._judge))
+            if is_judged
+            else scorer
+        )
         return choice_files(
-            self.folder, self.stem, label, self._records(scorer), self.found.frame(), is_judged=is_judged,
+            self.folder,
+            self.stem,
+            label,
+            self._records(scorer),
+            self.found.frame(),
+            is_judged=is_judged,
             documented=self.documented,
-        )  # fmt: skip
+        )
 
     def _yes_no(self, scorers: Sequence[str]) -> list[str]:
         """With the judge's verdicts where there are any; the documented revision's word is part of the predictions."""
         frame = self.found.frame()
         names: list[str] = []
         if self.documented and is_mme(self.found.dataset):
-            by_rule = yes_no_frame(frame, self._rule_records(frame, scorers), documented=True)
-            names.append(put_frame(self.folder / f"{self.stem}.{get_pred_file_format()}", by_rule))
-            names += prefetch_rating(self.folder, self.stem, self.found.dataset, by_rule)
+            by_rule = yes_no_frame(
+                frame, self._rule_records(frame, scorers), documented=True
+            )
+            names.append(
+                put_frame(
+                    self.folder / f"{self.stem}.{get_pred_file_format()}", by_rule
+                )
+            )
+            names += prefetch_rating(
+                self.folder, self.stem, self.found.dataset, by_rule
+            )
         if scorers:
             chosen = "judge" if "judge" in scorers else scorers[-1]
             names += yes_no_files(
-                self.folder, self.stem, self.found.dataset, self._records(chosen), frame, documented=self.documented
+                self.folder,
+                self.stem,
+                self.found.dataset,
+                self._records(chosen),
+                frame,
+                documented=self.documented,
             )
         return names
 
-    def _rule_records(self, frame: Any, scorers: Sequence[str]) -> Sequence[ScoreRecord]:
+    def _rule_records(
+        self, frame: Any, scorers: Sequence[str]
+    ) -> Sequence[ScoreRecord]:
         """The verdicts of the rule: those of the run, else made now, as after inference alone."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
-        return [rule_record(self.task, sample, text) for sample, text in self.found.answered()]
+        return [
+            rule_record(self.task, sample, text)
+            for sample, text in self.found.answered()
+        ]
 
     @property
     def _judge(self) -> str:
-        return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
+        return str(
+            self.reader.manifest.get("config", {}).get("judges", {}).get("judge")
+            or "judge"
+        )
 
 
-def mmvet_files(folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any) -> list[str]:
+def mmvet_files(
+    folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any
+) -> list[str]:
     """Every prediction with its grade and what the judge said; means by capability and by combination."""
     graded = {record.id: record for record in records}
     row_records = [graded.get(str(index)) for index in frame["index"]]
     table = frame.copy()
-    table["score"] = [None if record is None else record.value for record in row_records]
-    table["log"] = ["" if r is None else "\n".join(map(str, r.details.get("replies", ()))) for r in row_records]
+    table["score"] = [
+        None if record is None else record.value for record in row_records
+    ]
+    table["log"] = [
+        "" if r is None else "\n".join(map(str, r.details.get("replies", ())))
+        for r in row_records
+    ]
     names = [put_frame(folder / f"{stem}_{judge}.{get_pred_file_format()}", table)]
-    grades = [(str(r.tags.get("category", "")), r.value) for r in row_records if r is not None and r.value is not None]
+    grades = [
+        (str(r.tags.get("category", "")), r.value)
+        for r in row_records
+        if r is not None and r.value is not None
+    ]
     if grades:
         tables = capability_tables(grades, counts_twice=upstreams_rule())
         for kind, means in zip(("score", "score_fine"), tables, strict=True):
-            names.append(put_frame(folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means))
+            names.append(
+                put_frame(
+                    folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means
+                )
+            )
     return names
 
 
@@ -194,7 +270,11 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
             if isinstance(sample, Sample):
-                row = {name: cell for name, cell in sample.fields.items() if name != "image" or _is_reference(cell)}
+                row = {
+                    name: cell
+                    for name, cell in sample.fields.items()
+                    if name != "image" or _is_reference(cell)
+                }
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
 
 
@@ -206,12 +286,16 @@ def _is_reference(cell: Any) -> bool:
 def noted_revision(folder: Path, dataset: str) -> str | None:
     """The revision whose files were written for a dataset, as the folder's status says."""
     try:
-        return str(json.loads((folder / "status.json").read_bytes())[dataset]["revision"])
+        return str(
+            json.loads((folder / "status.json").read_bytes())[dataset]["revision"]
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence[str], revision: str) -> None:
+def _write_status(
+    folder: Path, dataset: str, result: RunResult, files: Sequence[str], revision: str
+) -> None:
     path = FileLedger(folder).claim(folder / "status.json")
     status = json.loads(path.read_text("utf-8")) if path.exists() else {}
     status[dataset] = {
@@ -221,7 +305,9 @@ def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence
         "files": list(files),
         "revision": revision,
     }
-    path.write_text(json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8")
+    path.write_text(
+        json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8"
+    )
 
 
 def _unlink_dangling(home: Path) -> None:

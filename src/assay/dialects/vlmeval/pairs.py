@@ -28,23 +28,41 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
         path = Path(flags.config).expanduser()
         config = read_config(path)
         data = _configured(config["data"], path, flags.register)
-        models = [model_entry(name, entry, flags.register, str(path)) for name, entry in config["model"].items()]
+        models = [
+            model_entry(name, entry, flags.register, str(path))
+            for name, entry in config["model"].items()
+        ]
     else:
         config_data = _data_config(flags, work_dir)
-        data = [config_data.get(name) or (name, dataset_name(name)) for name in flags.data]
+        data = [
+            config_data.get(name) or (name, dataset_name(name)) for name in flags.data
+        ]
         models = [_model(name, flags) for name in flags.model]
     if not data or not models:
-        raise UsageError("nothing to run", fix="--data NAME --model NAME, or --config FILE")
+        raise UsageError(
+            "nothing to run", fix="--data NAME --model NAME, or --config FILE"
+        )
     if flags.use_vllm and "vllm" in registry:
-        models = [replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m for m in models]
+        models = [
+            replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m
+            for m in models
+        ]
     built = [replace(model, model_args=_built_with(model, flags)) for model in models]
-    return [replace(model, data=reference, name=name) for model in built for reference, name in data]
+    return [
+        replace(model, data=reference, name=name)
+        for model in built
+        for reference, name in data
+    ]
 
 
 def dataset_name(data: str) -> str:
     """What files call a dataset that was given as a name, a file, or `file.py:Class@name`."""
     path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
-    if path.endswith(".py") and "@" not in attribute and Path(path).expanduser().is_file():
+    if (
+        path.endswith(".py")
+        and "@" not in attribute
+        and Path(path).expanduser().is_file()
+    ):
         found = dataset_classes(load_guest(path), attribute or None, None, quiet=True)
         if len(found) == 1:
             return found[0][1]
@@ -66,26 +84,38 @@ def json_object(text: str | None, where: str) -> dict[str, Any]:
     return value
 
 
-def _configured(data: Mapping[str, Any], path: Path, register: Sequence[str]) -> list[tuple[str, str]]:
+def _configured(
+    data: Mapping[str, Any], path: Path, register: Sequence[str]
+) -> list[tuple[str, str]]:
     """References and names of a config's datasets; a class that nobody defines is found here."""
     for name, entry in data.items():
         dataset_entry(name, entry, register, str(path))
     return [(f"{path}#{name}", name) for name in data]
 
 
-def _data_config(flags: argparse.Namespace, work_dir: Path) -> dict[str, tuple[str, str]]:
+def _data_config(
+    flags: argparse.Namespace, work_dir: Path
+) -> dict[str, tuple[str, str]]:
     """The datasets of `--data-config` by name; kept as a file, since a run must be repeatable."""
     plain = json_object(flags.data_config, "--data-config")
     if not plain:
         return {}
     unused = [name for name in plain if name not in flags.data]
     if unused:
-        raise UnknownName("dataset", unused[0], flags.data, where="--data-config", hint="its names are those of --data")
+        raise UnknownName(
+            "dataset",
+            unused[0],
+            flags.data,
+            where="--data-config",
+            hint="its names are those of --data",
+        )
     config = checked_config({"data": plain}, ("data",), "--data-config")
     for name, entry in config["data"].items():
         dataset_entry(name, entry, flags.register, "--data-config")
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
-    FileLedger(work_dir).claim(path).write_text(json.dumps(config, indent=2, ensure_ascii=False), "utf-8")
+    FileLedger(work_dir).claim(path).write_text(
+        json.dumps(config, indent=2, ensure_ascii=False), "utf-8"
+    )
     return {name: (f"{path}#{name}", name) for name in plain}
 
 
@@ -95,13 +125,21 @@ def _model(name: str, flags: argparse.Namespace) -> Pair:
     if reference is None:
         is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
         scheme, slash, _ = name.partition("/")
-        if is_known or (slash and scheme in registry and not (flags.base_url and scheme != "openai")):
+        if is_known or (
+            slash and scheme in registry and not (flags.base_url and scheme != "openai")
+        ):
             reference = name
         elif flags.base_url:
             reference = f"openai/{name}"
         else:
             names = [*supported_VLM, *registry.names(), *CATALOGUE]
-            raise UnknownName("model", name, names, where="--model", hint=f"{HINT}, --base-url URL the endpoint")
+            raise UnknownName(
+                "model",
+                name,
+                names,
+                where="--model",
+                hint=f"{HINT}, --base-url URL the endpoint",
+            )
     return Pair(reference, model_label(name))
 
 
@@ -113,7 +151,9 @@ def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
     accepted: tuple[str, ...] = ()
     if is_reference(model.model):
         path, attribute = split_reference(model.model)
-        kind: Any = getattr(load_guest(path), attribute or "", None) or supported_VLM.get(attribute or "")
+        kind: Any = getattr(
+            load_guest(path), attribute or "", None
+        ) or supported_VLM.get(attribute or "")
         kind = getattr(kind, "func", kind)
         accepted = parameters_of(kind) if isinstance(kind, type) else ()
     if flags.use_vllm and not model.model.startswith("vllm/"):

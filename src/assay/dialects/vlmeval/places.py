@@ -7,17 +7,40 @@ from ..kits.smp.files import data_root as data_root
 
 _BENCH = "https://opencompass.openxlab.space/utils/VLMEval"
 _DOCUMENTED = (
-    "MMBench_DEV_EN", "MMBench_TEST_EN", "MMBench_DEV_CN", "MMBench_TEST_CN", "MMBench", "MMBench_CN", "CCBench", "MME",
-    "SEEDBench_IMG", "CORE_MM", "MMVet",
-)  # fmt: skip
-_SHARED = {"MM_NIAH": "MMNIAH", "CRPE": "CRPE", "OCRVQA": "OCRVQA", "QSpatial": "QSpatial"}
+    "MMBench_DEV_EN",
+    "MMBench_TEST_EN",
+    "MMBench_DEV_CN",
+    "MMBench_TEST_CN",
+    "MMBench",
+    "MMBench_CN",
+    "CCBench",
+    "MME",
+    "SEEDBench_IMG",
+    "CORE_MM",
+    "MMVet",
+)
+_SHARED = {
+    "MM_NIAH": "MMNIAH",
+    "CRPE": "CRPE",
+    "OCRVQA": "OCRVQA",
+    "QSpatial": "QSpatial",
+}
 """Folders that all datasets share whose name has a part in common."""
 _FOLDERS = {
-    "COCO_VAL": "COCO", "MMBench": "MMBench", "MMBench_CN": "MMBench", "MMBench_V11": "MMBench",
+    "COCO_VAL": "COCO",
+    "MMBench": "MMBench",
+    "MMBench_CN": "MMBench",
+    "MMBench_V11": "MMBench",
     "MMBench_CN_V11": "MMBench",
-    **{f"MMBench_{part}": "MMBench" for part in ("DEV_EN", "TEST_EN", "DEV_CN", "TEST_CN", "DEV_KO")},
-    **{f"MMBench_{part}_V11": "MMBench_V11" for part in ("DEV_EN", "TEST_EN", "DEV_CN", "TEST_CN")},
-}  # fmt: skip
+    **{
+        f"MMBench_{part}": "MMBench"
+        for part in ("DEV_EN", "TEST_EN", "DEV_CN", "TEST_CN", "DEV_KO")
+    },
+    **{
+        f"MMBench_{part}_V11": "MMBench_V11"
+        for part in ("DEV_EN", "TEST_EN", "DEV_CN", "TEST_CN")
+    },
+}
 
 
 class ImageFolders(dict[str, str]):
@@ -27,7 +50,9 @@ class ImageFolders(dict[str, str]):
     """
 
     def __missing__(self, dataset: str) -> str:
-        shared = next((folder for part, folder in _SHARED.items() if part in dataset), None)
+        shared = next(
+            (folder for part, folder in _SHARED.items() if part in dataset), None
+        )
         return shared or _FOLDERS.get(dataset) or file_name(dataset, 80)
 
     def __call__(self, dataset: str) -> str:
@@ -44,7 +69,11 @@ DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUME
 def added_url(dataset: str) -> str | None:
     """The URL that a user's file added for a dataset."""
     url = DATASET_URLS.get(dataset)
-    return None if dataset in _DOCUMENTED and url == f"{_BENCH}/{dataset}.tsv" else url or None
+    return (
+        None
+        if dataset in _DOCUMENTED and url == f"{_BENCH}/{dataset}.tsv"
+        else url or None
+    )
 
 
 def image_folder(dataset: str) -> Path:

@@ -28,17 +28,33 @@ from .places import SNAPSHOT, added_url, data_root
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
 from .samples import ToSample
-from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, yes_no_rule
+from .scoring import (
+    Circular,
+    ExactMatching,
+    JudgedChoice,
+    JudgedYesNo,
+    MmeScores,
+    yes_no_rule,
+)
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
-TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI")
+TOLD_OF_THE_MODEL = (
+    "MMLongBench_DOC",
+    "DUDE",
+    "DUDE_MINI",
+    "SLIDEVQA",
+    "SLIDEVQA_MINI",
+)
 """Datasets that upstream builds with `model=`: how pages are joined depends on who sees them."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
     process = of_process()
-    process.trust_pickle, process.allow_private_urls = run.trust_pickle, run.allow_private_urls
+    process.trust_pickle, process.allow_private_urls = (
+        run.trust_pickle,
+        run.allow_private_urls,
+    )
     process.media_root = Path(run.media_root).expanduser() if run.media_root else None
     _check_data(run.data)
     config, _, entry = reference.rpartition("#")
@@ -62,7 +78,11 @@ def _check_data(data: str | None) -> None:
     if data is None or Path(data).expanduser().exists():
         return
     table = data_root() / f"{data}.tsv"
-    fix = f"--data {table}, or name the dataset: file.py:Class@{data}" if table.exists() else "check the path"
+    fix = (
+        f"--data {table}, or name the dataset: file.py:Class@{data}"
+        if table.exists()
+        else "check the path"
+    )
     raise UsageError("no such file", where=f"--data {data}", fix=fix)
 
 
@@ -74,7 +94,9 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
     columns = columns_of(source_path)
     if "question" not in columns:
         raise UsageError(
-            "a benchmark of vlmeval needs a `question` column", where=str(source_path), fix=f"it has {sorted(columns)}"
+            "a benchmark of vlmeval needs a `question` column",
+            where=str(source_path),
+            fix=f"it has {sorted(columns)}",
         )
     kind = kind_of(name, columns)
     chosen, summarizers = judged_by(kind, name, run, has_answers="answer" in columns)
@@ -82,7 +104,9 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
     return Task(
         name=name,
         dataset=path,
-        to_sample=ToSample(Source(name, source_path), kind, with_images=not is_snapshot),
+        to_sample=ToSample(
+            Source(name, source_path), kind, with_images=not is_snapshot
+        ),
         template=TsvPrompt(kind),
         scorers=chosen,
         summarizers=summarizers,
@@ -97,13 +121,17 @@ def protocol_of(name: str) -> str:
     return f"vlmeval/{name}{'@upstream' if upstreams_rule() else ''}"
 
 
-def judged_by(kind: Kind, name: str, run: RunOptions, *, has_answers: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def judged_by(
+    kind: Kind, name: str, run: RunOptions, *, has_answers: bool
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Scorers and summarizers of a kind of benchmark; rules and judge side by side where a judge is given."""
     if not has_answers or kind == "MT":
         return (answered,), ()  # no rule says what a right dialogue is
     with_judge = "judge" in run.judges
     if kind == "MCQ":
-        return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (Circular(),)
+        return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (
+            Circular(),
+        )
     if kind == "Y/N":
         scorers = (yes_no_rule(), *([JudgedYesNo()] if with_judge else []))
         return scorers, (MmeScores(),) if is_mme(name) else ("mean",)
@@ -116,7 +144,9 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     """A dataset of a JSON config: its class, built with the arguments that stand there."""
     data = read_config(path, ("data",))["data"]
     if name not in data:
-        raise UnknownName("dataset", name, data, where=str(path), hint=f"it has {', '.join(data)}")
+        raise UnknownName(
+            "dataset", name, data, where=str(path), hint=f"it has {', '.join(data)}"
+        )
     found = dataset_entry(name, data[name], run.register, str(path))
     if found is None:
         return _named(name, run)
@@ -144,7 +174,9 @@ def _class_task(
     """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
     name = name or dataset_name
     arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
-    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", arguments)
+    dataset = ClassDataset(
+        kind, dataset_name, run.data, path or "vlmeval.dataset", arguments
+    )
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
@@ -153,7 +185,9 @@ def _class_task(
         scorers: tuple[Any, ...] = (SetEvaluation.of(dataset, run, name, code),)
         summarizers: tuple[Any, ...] = ()
     else:
-        scorers, summarizers = judged_by(kind_name, dataset_name, run, has_answers="answer" in columns)
+        scorers, summarizers = judged_by(
+            kind_name, dataset_name, run, has_answers="answer" in columns
+        )
     return Task(
         name=name,
         dataset=rows,
@@ -162,8 +196,12 @@ def _class_task(
         scorers=scorers,
         summarizers=summarizers,
         protocol=protocol_of(name),
-        hints={"dataset": dataset_name, **({"type": "MT"} if dataset.is_dialogue else {})},
-        description=(kind.__doc__ or "").strip().partition("\n")[0] or f"{kind.__name__} of {path}",
+        hints={
+            "dataset": dataset_name,
+            **({"type": "MT"} if dataset.is_dialogue else {}),
+        },
+        description=(kind.__doc__ or "").strip().partition("\n")[0]
+        or f"{kind.__name__} of {path}",
     )
 
 
@@ -193,8 +231,13 @@ def _named(name: str, run: RunOptions) -> Task:
         path = fetch_declared(url, path, allow_private=run.allow_private_urls)
     if not path.exists():
         known_names = [file.stem for file in data_root().glob("*.tsv")]
-        raise UnknownName("dataset", name, known_names, where=str(data_root()),
-                          hint=f"put {name}.tsv into {data_root()}, or name the file")  # fmt: skip
+        raise UnknownName(
+            "dataset",
+            name,
+            known_names,
+            where=str(data_root()),
+            hint=f"put {name}.tsv into {data_root()}, or name the file",
+        )
     return table_task(path, name, run)
 
 
@@ -203,4 +246,7 @@ def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
     for file in run.register:
         for kind in idle_classes(load_guest(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"
-            warnings.warn(f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}", stacklevel=3)
+            warnings.warn(
+                f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}",
+                stacklevel=3,
+            )

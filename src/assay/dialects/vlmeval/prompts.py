@@ -4,7 +4,17 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
+from ...core import (
+    EMPTY,
+    DataError,
+    Json,
+    Media,
+    Message,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+)
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
@@ -32,8 +42,12 @@ def question_with_options(row: Mapping[str, Any]) -> str:
 def documented_question(row: Mapping[str, Any]) -> str:
     """The same as the documented revision words it: options A to E, and the request even where there is none."""
     lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
-    options = [f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)]
-    return "\n".join([*lines, f"Question: {row['question']}", "Options:", *options, SELECT])
+    options = [
+        f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
+    ]
+    return "\n".join(
+        [*lines, f"Question: {row['question']}", "Options:", *options, SELECT]
+    )
 
 
 def _is_absent(row: Mapping[str, Any], name: str) -> bool:
@@ -42,7 +56,11 @@ def _is_absent(row: Mapping[str, Any], name: str) -> bool:
 
 def options_of(row: Mapping[str, Any]) -> dict[str, str]:
     """The options of a row by their letters; empty cells are none."""
-    return {letter: str(row[letter]) for letter in string.ascii_uppercase if not is_blank(row.get(letter))}
+    return {
+        letter: str(row[letter])
+        for letter in string.ascii_uppercase
+        if not is_blank(row.get(letter))
+    }
 
 
 class TsvPrompt:
@@ -57,10 +75,19 @@ class TsvPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
-        text = question_with_options(row) if self.kind == "MCQ" else str(row["question"])
-        cell = row.get("image") if not is_blank(row.get("image")) else row.get("image_path")
+        text = (
+            question_with_options(row) if self.kind == "MCQ" else str(row["question"])
+        )
+        cell = (
+            row.get("image")
+            if not is_blank(row.get("image"))
+            else row.get("image_path")
+        )
         details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
-        return checked(Prompt((Message("user", (*sample.media, Text(text))),), details=details), sample)  # type: ignore[arg-type]
+        return checked(
+            Prompt((Message("user", (*sample.media, Text(text))),), details=details),
+            sample,
+        )  # type: ignore[arg-type]
 
 
 class GuestPrompt:
@@ -84,7 +111,9 @@ class GuestPrompt:
         else:
             message = self._dataset.build_prompt(line)
         media = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(Prompt(message_turns(message, media), details=list_details(message)), sample)
+        return checked(
+            Prompt(message_turns(message, media), details=list_details(message)), sample
+        )
 
 
 class DialoguePrompt(GuestPrompt):
@@ -94,7 +123,9 @@ class DialoguePrompt(GuestPrompt):
     def __call__(self, sample: Sample) -> Prompt:
         return checked(Prompt(self._turns(sample)[0]), sample)
 
-    def next(self, sample: Sample, history: Sequence[Message]) -> tuple[Message, ...] | None:
+    def next(
+        self, sample: Sample, history: Sequence[Message]
+    ) -> tuple[Message, ...] | None:
         """The turn after those that were asked; `None` when there is none left."""
         turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
@@ -111,7 +142,9 @@ class DialoguePrompt(GuestPrompt):
             elif message.role != "assistant":
                 before = (*before, message)
         if not turns:
-            raise TemplateError("the dialogue has no turn of the user", where=f"sample {sample.id!r}")
+            raise TemplateError(
+                "the dialogue has no turn of the user", where=f"sample {sample.id!r}"
+            )
         return turns
 
 
@@ -133,13 +166,17 @@ class VideoPrompt(GuestPrompt):
         """The number of a row in the data frame, which is what upstream passes."""
         places = self._places
         if places is None:
-            places = self._places = {str(index): at for at, index in enumerate(self._dataset.data["index"])}
+            places = self._places = {
+                str(index): at for at, index in enumerate(self._dataset.data["index"])
+            }
         return places[sample.id]
 
 
 def list_details(message: Any) -> Mapping[str, Any]:
     """That a `build_prompt` gave its images as a list, of one too."""
-    is_list = isinstance(message, Mapping) and isinstance(message.get("image"), (list, tuple))
+    is_list = isinstance(message, Mapping) and isinstance(
+        message.get("image"), (list, tuple)
+    )
     return {IMAGE_LIST: True} if is_list else EMPTY
 
 
@@ -149,7 +186,10 @@ def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
     What such a name means is the model's business: it may hold the image under it, or draw it itself.
     """
     return tuple(
-        turn if turn.parts is None else Message(turn.role, tuple(map(_readable_or_name, turn.parts))) for turn in turns
+        turn
+        if turn.parts is None
+        else Message(turn.role, tuple(map(_readable_or_name, turn.parts)))
+        for turn in turns
     )
 
 

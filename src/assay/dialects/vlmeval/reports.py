@@ -31,16 +31,28 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
         parts = [("full", None), ("dev", "dev"), ("test", "test")]
     else:
         parts = [(split, split) for split in sorted(set(frame["split"]), key=str)]
-    columns: dict[str, list[Any]] = {"split": [name for name, _ in parts], OVERALL: _means(frame, parts)}
+    columns: dict[str, list[Any]] = {
+        "split": [name for name, _ in parts],
+        OVERALL: _means(frame, parts),
+    }
     for column in ("l2-category", "category"):
         if column in frame:
-            for value in sorted({cell for cell in frame[column] if cell == cell}, key=str):
-                columns[ABBREVIATIONS.get(value, value)] = _means(frame[frame[column] == value], parts)
+            for value in sorted(
+                {cell for cell in frame[column] if cell == cell}, key=str
+            ):
+                columns[ABBREVIATIONS.get(value, value)] = _means(
+                    frame[frame[column] == value], parts
+                )
     return pandas.DataFrame(columns)
 
 
 def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
-    return [float((frame if split is None else frame[frame["split"] == split])["hit"].mean()) for _, split in parts]
+    return [
+        float(
+            (frame if split is None else frame[frame["split"] == split])["hit"].mean()
+        )
+        for _, split in parts
+    ]
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
@@ -55,14 +67,25 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
             count[1] += bool(read)
             count[2] += bool(read) and read == answer
     cells = [
-        [name, total, match, hit, match / total * 100, hit / match * 100 if match else 0]
+        [
+            name,
+            total,
+            match,
+            hit,
+            match / total * 100,
+            hit / match * 100 if match else 0,
+        ]
         for name, (total, match, hit) in counts.items()
         if total
     ]
-    return pandas.DataFrame(cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"])
+    return pandas.DataFrame(
+        cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"]
+    )
 
 
-def capability_tables(graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False) -> tuple[Any, Any]:
+def capability_tables(
+    graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False
+) -> tuple[Any, Any]:
     """Means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
 
     A capability that no item has is left out; upstream divides by zero there. Items of a single capability stand in
@@ -70,13 +93,24 @@ def capability_tables(graded: Sequence[tuple[str, Any]], *, counts_twice: bool =
     """
     if counts_twice:
         return _counted_twice(graded)
-    combinations = list(dict.fromkeys(category.replace(",", "_") for category, _ in graded))
-    by_capability = [(name, [float(g) for category, g in graded if name in category]) for name in CAPABILITIES]
+    combinations = list(
+        dict.fromkeys(category.replace(",", "_") for category, _ in graded)
+    )
+    by_capability = [
+        (name, [float(g) for category, g in graded if name in category])
+        for name in CAPABILITIES
+    ]
     by_combination = [
-        (name, [float(g) for category, g in graded if category.replace(",", "_") == name]) for name in combinations
+        (
+            name,
+            [float(g) for category, g in graded if category.replace(",", "_") == name],
+        )
+        for name in combinations
     ]
     everything = (OVERALL, [float(grade) for _, grade in graded])
-    return _mean_table([*by_capability, everything]), _mean_table([*by_combination, everything])
+    return _mean_table([*by_capability, everything]), _mean_table(
+        [*by_combination, everything]
+    )
 
 
 def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
@@ -97,5 +131,9 @@ def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:
     import pandas
 
-    cells = [[name, len(values), sum(values) / len(values) * 100] for name, values in groups if values]
+    cells = [
+        [name, len(values), sum(values) / len(values) * 100]
+        for name, values in groups
+        if values
+    ]
     return pandas.DataFrame(cells, columns=["Category", "tot", "acc"])

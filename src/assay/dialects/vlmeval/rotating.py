@@ -23,9 +23,16 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
     if path.suffix != ".tsv" or not path.is_file():
         raise UsageError("no such TSV", where=str(path))
     columns = list(open_file(path).columns or ())
-    missing = [name for name in ("index", "question", "A", "B", "answer") if name not in columns]
+    missing = [
+        name
+        for name in ("index", "question", "A", "B", "answer")
+        if name not in columns
+    ]
     if missing:
-        raise UsageError(f"no column {missing[0]!r}: options are rotated where there are any", where=str(path))
+        raise UsageError(
+            f"no column {missing[0]!r}: options are rotated where there are any",
+            where=str(path),
+        )
     target = path.with_name(f"{path.stem}_circular.tsv")
     offset = _offset(path)
     header = list(columns) if "g_index" in columns else [*columns, "g_index"]
@@ -42,7 +49,9 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
     return target, counts[0], counts[1]
 
 
-def rotations(row: Mapping[str, Any], offset: int = ROTATION) -> Iterator[dict[str, Any]]:
+def rotations(
+    row: Mapping[str, Any], offset: int = ROTATION
+) -> Iterator[dict[str, Any]]:
     """A question and its rotated copies; alone where it cannot be rotated."""
     first = {**row, "g_index": row["index"]}
     yield first
@@ -52,11 +61,23 @@ def rotations(row: Mapping[str, Any], offset: int = ROTATION) -> Iterator[dict[s
     index = whole_index(row["index"])
     assert index is not None
     for turn in range(1, len(letters)):
-        moved = {letter: letters[(place - turn) % len(letters)] for place, letter in enumerate(letters)}
-        copy = {**first, "index": str(index + turn * offset), "answer": moved[str(row["answer"]).strip()]}
+        moved = {
+            letter: letters[(place - turn) % len(letters)]
+            for place, letter in enumerate(letters)
+        }
+        copy = {
+            **first,
+            "index": str(index + turn * offset),
+            "answer": moved[str(row["answer"]).strip()],
+        }
         copy |= {moved[letter]: row[letter] for letter in letters}
-        if not is_blank(row.get("image")) and len(str(row["image"])) > LONGEST_REFERENCE:
-            copy["image"] = str(index)  # one hop: a row that itself borrows its image lends it on as it is
+        if (
+            not is_blank(row.get("image"))
+            and len(str(row["image"])) > LONGEST_REFERENCE
+        ):
+            copy["image"] = str(
+                index
+            )  # one hop: a row that itself borrows its image lends it on as it is
         yield copy
 
 
@@ -71,7 +92,12 @@ def _is_rotatable(row: Mapping[str, Any], letters: str) -> bool:
 def _names_options(text: str, letters: str) -> bool:
     """Whether an option is a letter itself, or names more than one: `both A and C`."""
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
-    named = {word for entry in words for word in entry.split() if len(word) == 1 and word in letters}
+    named = {
+        word
+        for entry in words
+        for word in entry.split()
+        if len(word) == 1 and word in letters
+    }
     return len(named) > 1 or text.strip() in tuple(string.ascii_uppercase)
 
 
@@ -81,7 +107,9 @@ def _offset(path: Path) -> int:
     for row in _rows(path):
         index = whole_index(row["index"])
         if index is None:
-            raise UsageError(f"index {row['index']!r} is no whole number", where=str(path))
+            raise UsageError(
+                f"index {row['index']!r} is no whole number", where=str(path)
+            )
         largest = max(largest, index)
     offset = ROTATION
     while offset <= largest:

@@ -24,7 +24,13 @@ from .places import added_url, data_root, image_folder
 class Source:
     """Where rows come from, with what is needed to understand their cells."""
 
-    def __init__(self, name: str, path: Path | None = None, frame: Any = None, dataset: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: Path | None = None,
+        frame: Any = None,
+        dataset: Any = None,
+    ) -> None:
         self.name = name
         """The benchmark's name, as its author gave it: guest models switch on it."""
         self.path = path
@@ -48,7 +54,11 @@ class Source:
     @cached_property
     def types(self) -> Types:
         """The types of the columns; rows of a data frame have theirs already."""
-        return types_of_file(self.path) if self.path is not None and self.path.exists() else {}
+        return (
+            types_of_file(self.path)
+            if self.path is not None and self.path.exists()
+            else {}
+        )
 
     @cached_property
     def folder(self) -> Path:
@@ -60,9 +70,18 @@ class Source:
         """The images of these rows."""
         beside = [self.path.parent] if self.path is not None else []
         media_root = current().media_root
-        folders = [self.folder, *beside, *([media_root] if media_root is not None else [])]
+        folders = [
+            self.folder,
+            *beside,
+            *([media_root] if media_root is not None else []),
+        ]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
-        return RowImages(lookup, folders, lambda row: lender(self.name, row), trusts_absolute=self._is_own)
+        return RowImages(
+            lookup,
+            folders,
+            lambda row: lender(self.name, row),
+            trusts_absolute=self._is_own,
+        )
 
     @property
     def _is_own(self) -> bool:
@@ -73,8 +92,14 @@ class Source:
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
-        url = (urls.get(self.name) if isinstance(urls, Mapping) else None) or added_url(self.name) or ""
-        return "://" not in str(url) and is_inside(self.path, os.path.realpath(data_root()))
+        url = (
+            (urls.get(self.name) if isinstance(urls, Mapping) else None)
+            or added_url(self.name)
+            or ""
+        )
+        return "://" not in str(url) and is_inside(
+            self.path, os.path.realpath(data_root())
+        )
 
     def line(self, row: Mapping[str, Any]) -> Any:
         """A row as a Series: columns typed, empty cells NaN, the image's base64 in place of a reference to it."""
@@ -96,18 +121,26 @@ class Source:
         cells = self._empty_line(len(names))
         for place, cell in enumerate(row.values()):
             kind = kinds[place]
-            cells[place] = cell if kind is None and type(cell) is str and cell else typed(cell, kind)
+            cells[place] = (
+                cell
+                if kind is None and type(cell) is str and cell
+                else typed(cell, kind)
+            )
         place = -1
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
                 place = names.index("image")
-                cells[place] = self._cell = pieces[0] if len(pieces) == 1 else list(pieces)
+                cells[place] = self._cell = (
+                    pieces[0] if len(pieces) == 1 else list(pieces)
+                )
         paths: Sequence[str] = ()
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
-                cells[names.index("image_path")] = paths[0] if len(paths) == 1 else list(paths)
+                cells[names.index("image_path")] = (
+                    paths[0] if len(paths) == 1 else list(paths)
+                )
         self._called = (names.index("index") if "index" in row else -1, paths)
         line = pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
         self._made = (line, line.index, place) if place >= 0 else (None, None, 0)
@@ -125,7 +158,11 @@ class Source:
         try:
             images = self._at_hand(line) or self.images.of(line)
             if not images:
-                raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
+                raise RowFault(
+                    "the row has no image",
+                    column="image",
+                    fix="give it an image or an image_path",
+                )
             return self._written(line, images)
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
@@ -139,8 +176,12 @@ class Source:
             if path is None:
                 if names is None:
                     names = self._names_of(line, len(images))
-                path = image_file_path(image, self.target_folder, names[place], encodes=encodes)
-                if not encodes and not needs_rgb(image):  # the file has the image's own bytes
+                path = image_file_path(
+                    image, self.target_folder, names[place], encodes=encodes
+                )
+                if not encodes and not needs_rgb(
+                    image
+                ):  # the file has the image's own bytes
                     image.name = path
                     self.dumped[path] = image
             paths.append(path)
@@ -151,7 +192,12 @@ class Source:
         place, named = self._called
         if line is self._made[0] and place >= 0:
             return file_names(line.values[place], count, named, ".png")  # type: ignore[index]
-        return file_names(line.get("index"), count, self.images.names(line) if "image_path" in line else (), ".png")
+        return file_names(
+            line.get("index"),
+            count,
+            self.images.names(line) if "image_path" in line else (),
+            ".png",
+        )
 
     @property
     def target_folder(self) -> str:
@@ -209,17 +255,26 @@ class FrameRows(Sequence[dict[str, Any]]):
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
         names = [str(name) for name in self._frame.columns]
-        return {name: _bare(value) for name, value in zip(names, self._frame.iloc[place], strict=True)}
+        return {
+            name: _bare(value)
+            for name, value in zip(names, self._frame.iloc[place], strict=True)
+        }
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         names = [str(name) for name in self._frame.columns]
         for values in self._frame.itertuples(index=False, name=None):
-            yield {name: _bare(value) for name, value in zip(names, values, strict=True)}
+            yield {
+                name: _bare(value) for name, value in zip(names, values, strict=True)
+            }
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:
     """A fault of a row, met while its prompt is made."""
-    return TemplateError(fault.what, where=f"column {fault.column!r}" if fault.column else None, fix=fault.fix)
+    return TemplateError(
+        fault.what,
+        where=f"column {fault.column!r}" if fault.column else None,
+        fix=fault.fix,
+    )
 
 
 def lender(name: str, row: Mapping[str, Any]) -> str | None:
@@ -236,4 +291,6 @@ def _bare(value: Any) -> Any:
     """A value without numpy's wrapping; NaN as no value."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
-    return "" if value is None or (isinstance(value, float) and value != value) else value
+    return (
+        "" if value is None or (isinstance(value, float) and value != value) else value
+    )

@@ -42,9 +42,15 @@ class ToSample:
     def _images_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         images = self._source.images.of(row)
         if not images and ("image" in row or "image_path" in row):
-            raise RowFault("the row has no image", column="image", fix="give it an image or an image_path")
+            raise RowFault(
+                "the row has no image",
+                column="image",
+                fix="give it an image or an image_path",
+            )
         if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
-            for image, name in zip(images, self._source.images.names(row), strict=False):
+            for image, name in zip(
+                images, self._source.images.names(row), strict=False
+            ):
                 image.name = image.name or name
         return images
 
@@ -54,7 +60,13 @@ class ToSample:
             return None
         if options:
             texts = _contiguous(options)
-            return letter_of(answer if isinstance(answer, str) else str(answer), texts, (), "answer", is_index=False)
+            return letter_of(
+                answer if isinstance(answer, str) else str(answer),
+                texts,
+                (),
+                "answer",
+                is_index=False,
+            )
         if looks_like_list(answer):
             try:
                 return tuple(parse_list(str(answer), "answer"))
@@ -70,14 +82,22 @@ class ToSample:
         index = whole_index(row.get("index")) if self._kind == "MCQ" else None
         if index is None:
             return None
-        return str(index % ROTATION) if index < ROTATION or self._is_rotated(row, index) else str(index)
+        return (
+            str(index % ROTATION)
+            if index < ROTATION or self._is_rotated(row, index)
+            else str(index)
+        )
 
     def _is_rotated(self, row: Mapping[str, Any], index: int) -> bool:
         """Whether a row of a high index is a copy of another: by the benchmark's name, or as it lends its image."""
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
-        index = whole_index(row.get("index")) if self._circular and self._kind == "MCQ" else None
+        index = (
+            whole_index(row.get("index"))
+            if self._circular and self._kind == "MCQ"
+            else None
+        )
         if index is None:
             return {}
         return {"rotation": str(index // ROTATION)}

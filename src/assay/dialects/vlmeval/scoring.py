@@ -57,8 +57,14 @@ class ExactMatching:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        score = Choice()(sample, output) if self.rule == "assay" else self._as_upstream(sample, output)
-        return replace(score, details={**score.details, "options": sum(map(bool, sample.choices))})
+        score = (
+            Choice()(sample, output)
+            if self.rule == "assay"
+            else self._as_upstream(sample, output)
+        )
+        return replace(
+            score, details={**score.details, "options": sum(map(bool, sample.choices))}
+        )
 
     def _as_upstream(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
@@ -67,7 +73,9 @@ class ExactMatching:
         letter = self.read(output.text, options)
         if letter is None:
             return Score.unparsed(rule="none")
-        return Score(float(letter == sample.target), answer=letter, details={"rule": self.rule})
+        return Score(
+            float(letter == sample.target), answer=letter, details={"rule": self.rule}
+        )
 
     def read(self, text: str, options: Mapping[str, str]) -> str | None:
         """The letter that the rule of a revision reads off a text."""
@@ -78,7 +86,11 @@ class ExactMatching:
 
 def options_of_sample(sample: Sample) -> dict[str, str]:
     """The options of a sample by letter, without those that are empty."""
-    return {letter: text for letter, text in zip(LETTERS, sample.choices, strict=False) if text}
+    return {
+        letter: text
+        for letter, text in zip(LETTERS, sample.choices, strict=False)
+        if text
+    }
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,9 @@ class JudgedChoice:
     """The letter an answer takes: by the rules where they can read it, else by the judge; never by chance."""
 
     rule: Rule = field(default_factory=chosen_rule)
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -99,16 +113,32 @@ class JudgedChoice:
         if self.rule != "assay":
             return await self._as_upstream(matching, sample, output, by_rules)
         options = dict(zip(LETTERS, sample.choices, strict=False))
-        reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text))
-        details = {"options": by_rules.details["options"], "rule": "judge", "reply": reply.text[:2000]}
+        reply: Output = await self.models["judge"].ask(
+            _which_option(sample, options, output.text)
+        )
+        details = {
+            "options": by_rules.details["options"],
+            "rule": "judge",
+            "reply": reply.text[:2000],
+        }
         if reply.error is not None:
-            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+            return Score(
+                None,
+                Outcome.JUDGE_ERROR,
+                details={**details, "reason": reply.error.message},
+            )
         found = extract_choice(reply.text, {**options, "Z": "none of the options"})
         if found.answer is None:
-            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": "the judge named no option"})
+            return Score(
+                None,
+                Outcome.JUDGE_ERROR,
+                details={**details, "reason": "the judge named no option"},
+            )
         if found.answer == "Z" and len(options) < len(LETTERS):
             return Score(0.0, Outcome.UNPARSED, details=details)
-        return Score(float(found.answer == sample.target), answer=found.answer, details=details)
+        return Score(
+            float(found.answer == sample.target), answer=found.answer, details=details
+        )
 
     async def _as_upstream(
         self, matching: ExactMatching, sample: Sample, output: Output, by_rules: Score
@@ -117,9 +147,15 @@ class JudgedChoice:
         options = options_of_sample(sample)
         details = {"options": by_rules.details["options"], "rule": "judge"}
         for chosen in TRIES:
-            reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text), chosen)
+            reply: Output = await self.models["judge"].ask(
+                _which_option(sample, options, output.text), chosen
+            )
             if reply.error is not None:
-                return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+                return Score(
+                    None,
+                    Outcome.JUDGE_ERROR,
+                    details={**details, "reason": reply.error.message},
+                )
             letter = matching.read(reply.text, options)
             if letter is not None:
                 log = {**details, "reply": reply.text[:2000]}
@@ -139,14 +175,25 @@ def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
     """What the rule of yes and no says of an answer, as a record."""
     score = yes_no_rule()(sample, Output.of(text))
     values = {"": float(score.value == 1.0)}
-    return ScoreRecord(task.name, "", sample.id, "yes_no", "", values, score.outcome.value, answer=score.answer)
+    return ScoreRecord(
+        task.name,
+        "",
+        sample.id,
+        "yes_no",
+        "",
+        values,
+        score.outcome.value,
+        answer=score.answer,
+    )
 
 
 @dataclass(frozen=True)
 class JudgedYesNo:
     """Yes or no: by the words of the answer, else by the judge."""
 
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -159,7 +206,11 @@ class JudgedYesNo:
         reply: Output = await self.models["judge"].ask(_yes_or_no(sample, output.text))
         details = {"rule": "judge", "reply": reply.text[:2000]}
         if reply.error is not None:
-            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+            return Score(
+                None,
+                Outcome.JUDGE_ERROR,
+                details={**details, "reason": reply.error.message},
+            )
         judged = rule(sample, reply)
         return replace(judged, details={**judged.details, **details})
 
@@ -171,15 +222,26 @@ class Circular:
     A question that lacks a rotation is unresolved, never judged by the rotations that are left.
     """
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         sizes, wanted = _sizes(records)
         if max(sizes.values(), default=1) < 2:
             yield from Mean()(records, context)
             return
-        lacking = {group: wanted[group] - size for group, size in sizes.items() if wanted[group] > size}
+        lacking = {
+            group: wanted[group] - size
+            for group, size in sizes.items()
+            if wanted[group] > size
+        }
         # A group is all of its rotations, so it has none of its own to be broken down by.
         padded = [
-            replace(record, tags={name: tag for name, tag in record.tags.items() if name != "rotation"})
+            replace(
+                record,
+                tags={
+                    name: tag for name, tag in record.tags.items() if name != "rotation"
+                },
+            )
             for record in (*records, *_missing(records, lacking))
         ]
         name = f"{context.scorer}.circular"
@@ -187,18 +249,31 @@ class Circular:
             if result.metric == name:
                 flags = result.flags
                 if lacking:
-                    flags = (*flags, f"{len(lacking)} questions lack {sum(lacking.values())} rotations: unresolved")
+                    flags = (
+                        *flags,
+                        f"{len(lacking)} questions lack {sum(lacking.values())} rotations: unresolved",
+                    )
                 yield replace(result, flags=flags)
-        yield from (result for result in Grouped()(records, context) if not result.metric.endswith(".grouped"))
+        yield from (
+            result
+            for result in Grouped()(records, context)
+            if not result.metric.endswith(".grouped")
+        )
 
 
 @dataclass(frozen=True)
 class MmeScores:
     """MME's sums under the names VLMEvalKit has for them: perception and reasoning."""
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         for result in Mme()(records, context):
-            yield replace(result, metric="reasoning") if result.metric == "cognition" else result
+            yield (
+                replace(result, metric="reasoning")
+                if result.metric == "cognition"
+                else result
+            )
         yield from Mean()(records, context)
 
 
@@ -214,14 +289,20 @@ def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]
     return sizes, wanted
 
 
-def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iterator[ScoreRecord]:
+def _missing(
+    records: Sequence[ScoreRecord], lacking: Mapping[str, int]
+) -> Iterator[ScoreRecord]:
     """A line without a verdict for each rotation that is not there."""
     left = dict(lacking)
     for record in records:
         count = left.pop(record.group, 0) if record.group is not None else 0
         for number in range(count):
             yield replace(
-                record, id=f"{record.group}#missing-{number}", values={}, outcome=Outcome.DATA_ERROR.value, details={}
+                record,
+                id=f"{record.group}#missing-{number}",
+                values={},
+                outcome=Outcome.DATA_ERROR.value,
+                details={},
             )
 
 

@@ -33,7 +33,9 @@ class RowsWithImages:
 
     def of_split(self, split: str | None) -> "RowsWithImages":
         """The rows of one split; all without a name."""
-        return self if split is None else RowsWithImages(self._path, self._dataset, split)
+        return (
+            self if split is None else RowsWithImages(self._path, self._dataset, split)
+        )
 
     @cached_property
     def _table(self) -> Shard:
@@ -65,7 +67,11 @@ class RowsWithImages:
                 yield entry
                 continue
             is_chosen = all_splits or str(row.get(SPLIT_COLUMN, "")) == self._split
-            if is_chosen and ("image" not in row or not is_blank(row["image"]) or shows_images(row, self._dataset)):
+            if is_chosen and (
+                "image" not in row
+                or not is_blank(row["image"])
+                or shows_images(row, self._dataset)
+            ):
                 yield entry
 
     def row_at(self, number: int, offset: int) -> RowData:

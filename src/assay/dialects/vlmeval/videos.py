@@ -19,10 +19,19 @@ class Spacing:
     def places(self, total: int, rate: float) -> list[int]:
         """The numbers of the frames, of a video of `total` frames at `rate` a second."""
         if self.nframe > 0:
-            return [min(int(part * total / (self.nframe + 1)), total - 1) for part in range(1, self.nframe + 1)]
+            return [
+                min(int(part * total / (self.nframe + 1)), total - 1)
+                for part in range(1, self.nframe + 1)
+            ]
         if self.fps > 0:
-            return [int(part * rate / self.fps) for part in range(int(total / rate * self.fps))]
-        raise UsageError("neither nframe nor fps says which frames of a video", fix="give nframe=8, or fps=1")
+            return [
+                int(part * rate / self.fps)
+                for part in range(int(total / rate * self.fps))
+            ]
+        raise UsageError(
+            "neither nframe nor fps says which frames of a video",
+            fix="give nframe=8, or fps=1",
+        )
 
     def name(self, number: int, count: int) -> str:
         """The file of one frame, counted from 1."""
@@ -33,12 +42,23 @@ class Spacing:
 def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
     """The frames as files under `folder`; those that are there and not older than the video are used again."""
     if not video.is_file():
-        raise DataError("no such video", file=str(video), fix="put it there, or let `prepare_dataset` say where it is")
+        raise DataError(
+            "no such video",
+            file=str(video),
+            fix="put it there, or let `prepare_dataset` say where it is",
+        )
     total, rate = _measured(video)
     places = spacing.places(total, rate)
     if not places:
-        raise DataError("the video is too short for a frame", file=str(video), fix="give nframe, or a higher fps")
-    files = [folder / spacing.name(number, len(places)) for number in range(1, len(places) + 1)]
+        raise DataError(
+            "the video is too short for a frame",
+            file=str(video),
+            fix="give nframe, or a higher fps",
+        )
+    files = [
+        folder / spacing.name(number, len(places))
+        for number in range(1, len(places) + 1)
+    ]
     of_video = video.stat().st_mtime_ns
     stale = {
         file: place
@@ -76,7 +96,9 @@ def _write(video: Path, wanted: dict[Path, int]) -> None:
                 return
     if image is None:
         raise DataError("no frame of the video can be decoded", file=str(video))
-    for files in by_place.values():  # packets that gave no image: the last that did stands for them
+    for files in (
+        by_place.values()
+    ):  # packets that gave no image: the last that did stands for them
         _save(image, files)
 
 
@@ -90,7 +112,9 @@ def _opened(video: Path) -> Any:
     try:
         container = av.open(str(video))
     except av.FFmpegError as error:
-        raise DataError(f"the video cannot be read: {error.strerror}", file=str(video)) from error
+        raise DataError(
+            f"the video cannot be read: {error.strerror}", file=str(video)
+        ) from error
     if not container.streams.video:
         container.close()
         raise DataError("the file has no video stream", file=str(video))

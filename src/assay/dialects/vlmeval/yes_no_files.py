@@ -8,7 +8,15 @@ from ...core import ScoreRecord
 from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
 from .frames import put_frame
 from .kinds import is_mme
-from .ratings import amber_rating, default_rating, hallusion_rating, mme_rating, one_row, pope_rating, vsr_rating
+from .ratings import (
+    amber_rating,
+    default_rating,
+    hallusion_rating,
+    mme_rating,
+    one_row,
+    pope_rating,
+    vsr_rating,
+)
 from .samples import image_of_mme
 
 SAID = {"yes": "Yes", "no": "No"}
@@ -19,7 +27,9 @@ def read_word(record: ScoreRecord | None) -> str:
     return SAID.get(str(record.answer) if record is not None else "", "Unknown")
 
 
-def yes_no_frame(frame: Any, records: Sequence[ScoreRecord], *, documented: bool) -> Any:
+def yes_no_frame(
+    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+) -> Any:
     """The predictions with what was read off them and whether it is right.
 
     The documented revision puts the word in the place of `prediction` and keeps the text as `raw_prediction`; the
@@ -34,16 +44,26 @@ def yes_no_frame(frame: Any, records: Sequence[ScoreRecord], *, documented: bool
         table["prediction"] = words
     else:
         table["extracted"] = words
-    table["score"] = [record is not None and record.value == 1.0 for record in row_records]
+    table["score"] = [
+        record is not None and record.value == 1.0 for record in row_records
+    ]
     return table
 
 
 def yes_no_files(
-    folder: Path, stem: str, name: str, records: Sequence[ScoreRecord], frame: Any, *, documented: bool
+    folder: Path,
+    stem: str,
+    name: str,
+    records: Sequence[ScoreRecord],
+    frame: Any,
+    *,
+    documented: bool,
 ) -> list[str]:
     """`_auxmatch` and `_score`."""
     table = yes_no_frame(frame, records, documented=documented)
-    score = rating_of(name, table.rename(columns={"prediction": "extracted"}) if documented else table)
+    score = rating_of(
+        name, table.rename(columns={"prediction": "extracted"}) if documented else table
+    )
     if score is None:
         return []
     suffix = "xlsx" if documented else get_pred_file_format()
@@ -59,15 +79,22 @@ def rating_of(name: str, table: Any) -> Any:
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None
     if is_mme(name):
-        named = ((str(row.get("category", "all")), image_of_mme(row) or "", row["score"]) for row in rows)
+        named = (
+            (str(row.get("category", "all")), image_of_mme(row) or "", row["score"])
+            for row in rows
+        )
         return one_row(mme_rating(named))
-    if "Hallusion" in name and all(len(str(row["index"]).split("_")) > 5 for row in rows):
+    if "Hallusion" in name and all(
+        len(str(row["index"]).split("_")) > 5 for row in rows
+    ):
         return hallusion_rating(table)
     if "POPE" in name:
         return pope_rating(table)
     if "AMBER" in name:
         return one_row(amber_rating(table))
-    return one_row(vsr_rating(table) if "VSR-zeroshot" in name else default_rating(table))
+    return one_row(
+        vsr_rating(table) if "VSR-zeroshot" in name else default_rating(table)
+    )
 
 
 def prefetch_rating(folder: Path, stem: str, name: str, table: Any) -> list[str]:

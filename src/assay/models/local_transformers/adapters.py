@@ -24,7 +24,11 @@ def adapted(model: Any, adapter: str, where: str) -> Any:
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        raise ModelError(f"cannot apply the adapter {adapter}: {first_line(error)}", where=where, fix=FIX) from error
+        raise ModelError(
+            f"cannot apply the adapter {adapter}: {first_line(error)}",
+            where=where,
+            fix=FIX,
+        ) from error
 
 
 def _merged(model: Any, adapter: str, where: str) -> Any:
@@ -36,13 +40,28 @@ def _merged(model: Any, adapter: str, where: str) -> Any:
         if not hasattr(peft_model, "merge_and_unload"):
             kind = peft_model.peft_config["default"].peft_type.value
             what = f"the adapter {adapter} is of the kind {kind}, which cannot be merged into the weights"
-            raise ModelError(what, where=where, fix="LoRA, IA3 and others that change weights can be merged")
+            raise ModelError(
+                what,
+                where=where,
+                fix="LoRA, IA3 and others that change weights can be merged",
+            )
         # Read once more for what PEFT says only to whoever loads into a model that is made already.
         found = peft_model.load_adapter(adapter, "default")
-        missing = [name for name in found.missing_keys if not any(part in name for part in _SHARED)]
-        for what, names in (("lacks", missing), ("has what the model has no place for:", found.unexpected_keys)):
+        missing = [
+            name
+            for name in found.missing_keys
+            if not any(part in name for part in _SHARED)
+        ]
+        for what, names in (
+            ("lacks", missing),
+            ("has what the model has no place for:", found.unexpected_keys),
+        ):
             if names:
-                raise ModelError(f"the adapter {adapter} {what} {some_of(names)}", where=where, fix=FIX)
+                raise ModelError(
+                    f"the adapter {adapter} {what} {some_of(names)}",
+                    where=where,
+                    fix=FIX,
+                )
         _untie(peft_model)
         return peft_model.merge_and_unload()
 
@@ -52,12 +71,22 @@ def _untie(peft_model: Any) -> None:
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
 
-    layers = [layer.get_base_layer() for layer in peft_model.modules() if isinstance(layer, BaseTunerLayer)]
-    merged = {id(weight) for layer in layers for weight in layer.parameters(recurse=False)}
+    layers = [
+        layer.get_base_layer()
+        for layer in peft_model.modules()
+        if isinstance(layer, BaseTunerLayer)
+    ]
+    merged = {
+        id(weight) for layer in layers for weight in layer.parameters(recurse=False)
+    }
     owners: set[int] = set()
     for layer in peft_model.modules():
         for name, weight in list(layer.named_parameters(recurse=False)):
             if id(weight) in owners:
-                setattr(layer, name, torch.nn.Parameter(weight.detach().clone(), requires_grad=False))
+                setattr(
+                    layer,
+                    name,
+                    torch.nn.Parameter(weight.detach().clone(), requires_grad=False),
+                )
             elif id(weight) in merged:
                 owners.add(id(weight))

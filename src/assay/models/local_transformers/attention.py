@@ -60,12 +60,16 @@ def register() -> None:
     AttentionMaskInterface.register(NAME, mask)
 
 
-def _attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any) -> tuple[Any, None]:
+def _attention(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
+) -> tuple[Any, None]:
     plan = _running.get()
     if plan is None:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-        usual: tuple[Any, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        usual: tuple[Any, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, **kwargs
+        )
         return usual
     for name in UNKNOWN_ARGUMENTS:
         if kwargs.get(name) is not None:
@@ -161,7 +165,10 @@ class Group:
             steps = torch.arange(self.longest)
             real = steps[None] < sizes[:, None]
             at = torch.where(real, starts[:, None] + steps[None], starts[:, None])
-            self._made["index", device] = sent(at, device), sent(real.flatten().nonzero()[:, 0], device)
+            self._made["index", device] = (
+                sent(at, device),
+                sent(real.flatten().nonzero()[:, 0], device),
+            )
         found: tuple[Any, Any] = self._made["index", device]
         return found
 
@@ -175,17 +182,35 @@ class Group:
             filled = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
             limits = sent(integers(filled), device)
             step = torch.arange(size, device=device)
-            visible = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < limits[:, None])
+            visible = (step[None, None] <= step[None, :, None]) & (
+                step[None, :, None] < limits[:, None]
+            )
             # What fills up a short segment looks at itself: the softmax of nothing is not a number.
             itself = torch.eye(size, dtype=torch.bool, device=device)[None]
-            hidden = torch.zeros(len(self.ends), size, self.length + size, dtype=torch.bool, device=device)
+            hidden = torch.zeros(
+                len(self.ends),
+                size,
+                self.length + size,
+                dtype=torch.bool,
+                device=device,
+            )
             hidden[..., self.length :] = ~(visible | itself)
             if window is not None:
                 at = sent(positions, device)[self.index(device)[0]]
-                keys = torch.cat([torch.arange(self.length, device=device)[None].expand(len(at), -1), at], 1)
+                keys = torch.cat(
+                    [
+                        torch.arange(self.length, device=device)[None].expand(
+                            len(at), -1
+                        ),
+                        at,
+                    ],
+                    1,
+                )
                 hidden |= at[:, :, None] - keys[:, None] >= window
                 hidden[..., self.length :] &= ~itself
-            added = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(hidden, float("-inf"))
+            added = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(
+                hidden, float("-inf")
+            )
             self._made[window, dtype, device] = added[:, None]
         return self._made[window, dtype, device]
 
@@ -211,29 +236,48 @@ class PackedPlan:
         out = parts[0] if len(parts) == 1 else torch.cat(parts)
         return out.transpose(0, 1)
 
-    def _looked(self, layer: int, group: Group, lines: Sequence[Any], style: Style) -> Any:
+    def _looked(
+        self, layer: int, group: Group, lines: Sequence[Any], style: Style
+    ) -> Any:
         """Segments of one group: tokens by heads by size in and out."""
         if group.is_even:
             start, stop = group.spans[0][0], group.spans[-1][1]
             shape = (len(group.spans), group.longest)
-            query, key, value = (x[start:stop].unflatten(0, shape).transpose(1, 2) for x in lines)
-            return self._look(layer, group, query, key, value, style).transpose(1, 2).flatten(0, 1)
+            query, key, value = (
+                x[start:stop].unflatten(0, shape).transpose(1, 2) for x in lines
+            )
+            return (
+                self._look(layer, group, query, key, value, style)
+                .transpose(1, 2)
+                .flatten(0, 1)
+            )
         index, real = group.index(lines[0].device)
         query, key, value = (
-            x.index_select(0, index.flatten()).unflatten(0, index.shape).transpose(1, 2) for x in lines
+            x.index_select(0, index.flatten()).unflatten(0, index.shape).transpose(1, 2)
+            for x in lines
         )
         values = self._look(layer, group, query, key, value, style)
         return values.transpose(1, 2).flatten(0, 1).index_select(0, real)
 
-    def _look(self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style) -> Any:
+    def _look(
+        self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style
+    ) -> Any:
         import torch
 
-        if group.is_plain and style.softcap is None and (style.window is None or group.longest <= style.window):
+        if (
+            group.is_plain
+            and style.softcap is None
+            and (style.window is None or group.longest <= style.window)
+        ):
             return _sdpa(query, key, value, None, style.scale)
         if group.trunk is not None:
             size = len(query)
-            key = torch.cat([group.trunk.keys[layer][None].expand(size, -1, -1, -1), key], 2)
-            value = torch.cat([group.trunk.values[layer][None].expand(size, -1, -1, -1), value], 2)
+            key = torch.cat(
+                [group.trunk.keys[layer][None].expand(size, -1, -1, -1), key], 2
+            )
+            value = torch.cat(
+                [group.trunk.values[layer][None].expand(size, -1, -1, -1), value], 2
+            )
         mask = group.mask(self.positions, style.window, query.dtype, query.device)
         if style.softcap is not None:
             return _by_hand(query, key, value, mask, style)
@@ -246,10 +290,19 @@ def _sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
     groups = query.shape[1] // key.shape[1]
     if groups > 1 and query.is_cuda and (mask is not None or query.element_size() > 2):
         # With a mask or in full precision, CUDA's fast kernels do not take fewer key heads than query heads.
-        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+        key, value = (
+            key.repeat_interleave(groups, 1),
+            value.repeat_interleave(groups, 1),
+        )
         groups = 1
     return scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, is_causal=mask is None, scale=scale, enable_gqa=groups > 1
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        is_causal=mask is None,
+        scale=scale,
+        enable_gqa=groups > 1,
     )
 
 
@@ -258,7 +311,10 @@ def _by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) -> Any:
 
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-    scores = capped(torch.matmul(query, key.transpose(-1, -2)) * style.scale, style.softcap) + mask
+    scores = (
+        capped(torch.matmul(query, key.transpose(-1, -2)) * style.scale, style.softcap)
+        + mask
+    )
     return torch.matmul(torch.softmax(scores.float(), -1).to(value.dtype), value)
 
 

@@ -30,9 +30,15 @@ class Answers:
 
     def ends(self, strings: Sequence[str] = ()) -> set[int]:
         """Tokens after which the model is done, and those of the stop strings that are one special token."""
-        found = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
+        found = getattr(
+            getattr(self.model, "generation_config", None), "eos_token_id", None
+        )
         ends = found if isinstance(found, (list, tuple)) else (found,)
-        every = {end for end in (*ends, getattr(self.tokenizer, "eos_token_id", None)) if end is not None}
+        every = {
+            end
+            for end in (*ends, getattr(self.tokenizer, "eos_token_id", None))
+            if end is not None
+        }
         return {*every, *self.turn_ends, *special_ids(self.tokenizer, strings)}
 
     def stops(self, strings: Sequence[str]) -> Stops:
@@ -48,27 +54,57 @@ class Answers:
         def stops(tokens: Sequence[int]) -> str | None:
             if tokens[-1] in ends:
                 return "stop"
-            return "stop" if strings and has_stop(tokens[-window:]) and has_stop(tokens) else None
+            return (
+                "stop"
+                if strings and has_stop(tokens[-window:]) and has_stop(tokens)
+                else None
+            )
 
         return stops
 
-    def own(self, row: Sequence[int], length: int, strings: Sequence[str] = ()) -> list[int]:
+    def own(
+        self, row: Sequence[int], length: int, strings: Sequence[str] = ()
+    ) -> list[int]:
         """What was written after a prompt of so many tokens, the filling after the end token left out."""
         tokens, ends = list(row[length:]), self.ends(strings)
-        return tokens[: next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))]
+        return tokens[
+            : next(
+                (at + 1 for at, token in enumerate(tokens) if token in ends),
+                len(tokens),
+            )
+        ]
 
-    def candidate(self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()) -> Candidate:
+    def candidate(
+        self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()
+    ) -> Candidate:
         """One answer, up to its end or its first stop string."""
         stops = request.options.stop
         ends = self.ends(stops if answer.has_ended is None else ())
-        text = self.tokenizer.decode([token for token in answer.ids if token not in ends], skip_special_tokens=True)
+        text = self.tokenizer.decode(
+            [token for token in answer.ids if token not in ends],
+            skip_special_tokens=True,
+        )
         places = [at for stop in stops if (at := text.find(stop)) >= 0]
-        has_ended = bool(answer.ids) and answer.ids[-1] in ends if answer.has_ended is None else answer.has_ended
+        has_ended = (
+            bool(answer.ids) and answer.ids[-1] in ends
+            if answer.has_ended is None
+            else answer.has_ended
+        )
         text = text[: min(places)] if places else text
-        return Candidate((Text(text),), "stop" if places or has_ended else "length", tokens, tuple(answer.ids))
+        return Candidate(
+            (Text(text),),
+            "stop" if places or has_ended else "length",
+            tokens,
+            tuple(answer.ids),
+        )
 
     def output(
-        self, request: Request, candidates: Sequence[Candidate], length: int, squeezed: int | None, cut: int = 0
+        self,
+        request: Request,
+        candidates: Sequence[Candidate],
+        length: int,
+        squeezed: int | None,
+        cut: int = 0,
     ) -> Output:
         """All answers to a prompt of so many tokens; one that was not drawn stands for as many as were asked for.
 
@@ -77,14 +113,29 @@ class Answers:
         every = tuple(candidates) * (request.options.n // len(candidates))
         usage = Usage(length, sum(len(candidate.token_ids) for candidate in every))
         ended_early = any(candidate.stop_reason == "length" for candidate in every)
-        return Output(every, usage=usage, details=cut_details(cut, squeezed if ended_early else None))
+        return Output(
+            every,
+            usage=usage,
+            details=cut_details(cut, squeezed if ended_early else None),
+        )
 
-    def of_rows(self, request: Request, rows: Sequence[Row], length: int, squeezed: int | None, cut: int = 0) -> Output:
+    def of_rows(
+        self,
+        request: Request,
+        rows: Sequence[Row],
+        length: int,
+        squeezed: int | None,
+        cut: int = 0,
+    ) -> Output:
         """The answers that rows have written; a failure where one of them could not go on."""
         if any(row.is_spoilt for row in rows):
             return not_finite()
         candidates = [
-            self.candidate(request, Drawn(row.token_ids, row.stop_reason == "stop"), self._tokens(request, row))
+            self.candidate(
+                request,
+                Drawn(row.token_ids, row.stop_reason == "stop"),
+                self._tokens(request, row),
+            )
             for row in rows
         ]
         return self.output(request, candidates, length, squeezed, cut)
@@ -94,7 +145,11 @@ class Answers:
             return ()
         decode = self.tokenizer.decode
         return tuple(
-            Token(decode([one.token]), one.logprob or 0.0, tuple((decode([i]), value) for i, value in one.top))
+            Token(
+                decode([one.token]),
+                one.logprob or 0.0,
+                tuple((decode([i]), value) for i, value in one.top),
+            )
             for one in row.written
         )
 

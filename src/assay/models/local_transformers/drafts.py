@@ -36,7 +36,9 @@ class Drafter:
         self._size, self._wrong, self._wait = LONGEST_DRAFT, 0, 0
         for size in range(1, LONGEST_ENDING + 1):
             endings = zip(*(self._tokens[at:] for at in range(size)), strict=False)
-            self._after.update(zip(endings, range(size, len(self._tokens)), strict=False))
+            self._after.update(
+                zip(endings, range(size, len(self._tokens)), strict=False)
+            )
 
     def add(self, token: int) -> None:
         """The row's next token."""

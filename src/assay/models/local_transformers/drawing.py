@@ -21,14 +21,18 @@ GUIDANCE = 5.0
 
 def can_draw(config: Mapping[str, Any]) -> bool:
     """Whether a model, by its configuration, has an image mode that is known here."""
-    return "vq_config" in config and any("Janus" in name for name in config.get("architectures") or ())
+    return "vq_config" in config and any(
+        "Janus" in name for name in config.get("architectures") or ()
+    )
 
 
 def prepare(model: Any, tokenizer: Any) -> None:
     """Tells the model which token begins an image where its generation settings were saved without it."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
-        settings.generation_kwargs = {"boi_token_id": tokenizer.convert_tokens_to_ids(tokenizer.boi_token)}
+        settings.generation_kwargs = {
+            "boi_token_id": tokenizer.convert_tokens_to_ids(tokenizer.boi_token)
+        }
     if settings.pad_token_id is None:
         settings.pad_token_id = tokenizer.pad_token_id
 
@@ -39,7 +43,13 @@ def _checked(_: Any, logits: Any) -> Any:
     return logits
 
 
-def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settings: Mapping[str, Any]) -> Output:
+def draw(
+    model: Any,
+    image_processor: Any,
+    inputs: Any,
+    request: Request,
+    settings: Mapping[str, Any],
+) -> Output:
     """`n` images for one prompt, given as its tensors."""
     import torch
     from transformers import LogitsProcessorList
@@ -47,27 +57,46 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
     inputs = inputs.to(model.device)
     options = request.options
     if has_penalties(options):
-        raise UsageError("a model that draws takes no penalties", fix="ask without them")
-    arguments: dict[str, Any] = {"guidance_scale": GUIDANCE, "do_sample": True, **settings}
+        raise UsageError(
+            "a model that draws takes no penalties", fix="ask without them"
+        )
+    arguments: dict[str, Any] = {
+        "guidance_scale": GUIDANCE,
+        "do_sample": True,
+        **settings,
+    }
     names = ("temperature", "top_p", "top_k")
-    arguments |= {name: value for name in names if (value := getattr(options, name)) is not None}
+    arguments |= {
+        name: value for name in names if (value := getattr(options, name)) is not None
+    }
     if options.temperature == 0:
         arguments |= {"do_sample": False, "temperature": None}
     candidates = []
     for index in range(options.n):
-        checks = LogitsProcessorList([_checked])  # the model adds its own to the list it is given
+        checks = LogitsProcessorList(
+            [_checked]
+        )  # the model adds its own to the list it is given
         try:
             with torch.inference_mode(), torch_draws(request, index), quiet():
-                tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **arguments)
+                tokens = model.generate(
+                    **inputs,
+                    generation_mode="image",
+                    logits_processor=checks,
+                    **arguments,
+                )
                 pixels = model.decode_image_tokens(tokens)
         except NotFinite:
             return not_finite(NO_IMAGE)
         if not bool(pixels.isfinite().all()):
             return not_finite(NO_IMAGE)
         image = _image(pixels[0], image_processor)
-        candidates.append(Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist())))
+        candidates.append(
+            Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist()))
+        )
     output_tokens = sum(len(candidate.token_ids) for candidate in candidates)
-    return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), output_tokens))
+    return Output(
+        tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), output_tokens)
+    )
 
 
 def _image(pixels: Any, processor: Any) -> Any:
@@ -75,6 +104,8 @@ def _image(pixels: Any, processor: Any) -> Any:
     import torch
     from PIL import Image as pillow
 
-    mean, std = (torch.tensor(getattr(processor, name)) for name in ("image_mean", "image_std"))
+    mean, std = (
+        torch.tensor(getattr(processor, name)) for name in ("image_mean", "image_std")
+    )
     colors = (pixels.float().cpu() * std + mean).clamp(0, 1) * 255
     return pillow.fromarray(colors.round().to(torch.uint8).numpy())

@@ -10,7 +10,17 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...core import Meter
-from .attention import NAME, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
+from .attention import (
+    NAME,
+    Group,
+    PackedPlan,
+    Plan,
+    Trunk,
+    integers,
+    passing,
+    register,
+    sent,
+)
 from .few_rows import drop_laid_out, hasten
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
@@ -37,7 +47,11 @@ class Budget:
 
     def halved(self) -> "Budget":
         """Half as much at once."""
-        return Budget(max(SMALLEST_PACK, self.pack // 2), max(32, self.segment // 2), self.step // 2)
+        return Budget(
+            max(SMALLEST_PACK, self.pack // 2),
+            max(32, self.segment // 2),
+            self.step // 2,
+        )
 
     @classmethod
     def of(cls, device: str) -> "Budget":
@@ -56,7 +70,9 @@ class TokenCount:
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        tensor = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
+        tensor = next(
+            (x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None
+        )
         if tensor is None and kwargs.get("inputs_embeds") is not None:
             tensor = kwargs["inputs_embeds"][..., 0]
         self.passes += 1
@@ -93,7 +109,9 @@ class Engine:
         self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
         self._kept: tuple[Stretch, tuple[int, ...]] | None = None
 
-    def run(self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]) -> Any:
+    def run(
+        self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
+    ) -> Any:
         """One pass over tokens at positions, a tensor; the logits of the wanted places."""
         import torch
 
@@ -106,7 +124,12 @@ class Engine:
             )
         return out.logits[0, : len(wanted)]
 
-    def grow_trunk(self, stretch: Stretch, sequences: Sequence[Sequence[int]], wanted: Sequence[int] = ()) -> Any:
+    def grow_trunk(
+        self,
+        stretch: Stretch,
+        sequences: Sequence[Sequence[int]],
+        wanted: Sequence[int] = (),
+    ) -> Any:
         """Computes a trunk and keeps it for what hangs on it; the logits of the wanted places of its own tokens."""
         import torch
 
@@ -114,22 +137,34 @@ class Engine:
         grown = Trunk(stretch.stop)
 
         def keep(layer: int, key: Any, value: Any) -> None:
-            joined = (key, value) if parent is None else (
-                torch.cat([parent.keys[layer], key], 1), torch.cat([parent.values[layer], value], 1)
-            )  # fmt: skip
+            joined = (
+                (key, value)
+                if parent is None
+                else (
+                    torch.cat([parent.keys[layer], key], 1),
+                    torch.cat([parent.values[layer], value], 1),
+                )
+            )
             grown.keys[layer], grown.values[layer] = (x.contiguous() for x in joined)
 
         size = stretch.stop - stretch.start
         group = Group(parent, [(0, size)], [[size] * size])
         positions = torch.arange(stretch.start, stretch.stop)
         plan = PackedPlan([group], positions, keep)
-        logits = self.run(sequences[stretch.row][stretch.start : stretch.stop], positions, plan, wanted)
+        logits = self.run(
+            sequences[stretch.row][stretch.start : stretch.stop],
+            positions,
+            plan,
+            wanted,
+        )
         self._trunks[stretch] = grown
         if len(stretch.rows) == len(sequences):
             self._kept = stretch, tuple(sequences[stretch.row][: stretch.stop])
         return logits
 
-    def kept(self, root: Node, sequences: Sequence[Sequence[int]], before: int) -> Stretch | None:
+    def kept(
+        self, root: Node, sequences: Sequence[Sequence[int]], before: int
+    ) -> Stretch | None:
         """As much of what the hand-over before began with as all of this one do too, at most `before` tokens."""
         if self._kept is None:
             return None
@@ -182,11 +217,18 @@ class Engine:
         """The keys and values of a trunk that was computed."""
         return None if stretch is None else self._trunks[stretch]
 
-    def run_segments(self, bushes: Sequence[Bush], layouts: Sequence[Layout], wanted: Sequence[int]) -> Any:
+    def run_segments(
+        self, bushes: Sequence[Bush], layouts: Sequence[Layout], wanted: Sequence[int]
+    ) -> Any:
         """Many segments in one pass; the logits of the wanted places of the whole line."""
         tokens = [token for layout in layouts for token in layout.tokens]
         positions = integers([at for layout in layouts for at in layout.positions])
-        return self.run(tokens, positions, PackedPlan(self.groups(bushes, layouts), positions), wanted)
+        return self.run(
+            tokens,
+            positions,
+            PackedPlan(self.groups(bushes, layouts), positions),
+            wanted,
+        )
 
     def groups(self, bushes: Sequence[Bush], layouts: Sequence[Layout]) -> list[Group]:
         """Neighbouring segments of one trunk and of like length: attention fills up a short one to the longest."""
@@ -196,7 +238,11 @@ class Engine:
         for bush, layout in zip(bushes, layouts, strict=True):
             group = groups[-1] if groups else None
             size = len(layout.tokens)
-            if group is None or bush.trunk is not last or not _are_alike(size, len(group.ends[0])):
+            if (
+                group is None
+                or bush.trunk is not last
+                or not _are_alike(size, len(group.ends[0]))
+            ):
                 group = Group(self.trunk(bush.trunk), [], [])
                 groups.append(group)
                 last = bush.trunk
@@ -233,10 +279,16 @@ def why_not(model: Any) -> str | None:
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
         return "it cannot leave out logits"
     rows = _probe(model)
-    return why_apart(model, lambda: [_plainly(model, row) for row in rows], lambda: _shared(model, rows))
+    return why_apart(
+        model,
+        lambda: [_plainly(model, row) for row in rows],
+        lambda: _shared(model, rows),
+    )
 
 
-def why_apart(part: Any, plainly: Callable[[], Sequence[Any]], shared: Callable[[], Sequence[Any]]) -> str | None:
+def why_apart(
+    part: Any, plainly: Callable[[], Sequence[Any]], shared: Callable[[], Sequence[Any]]
+) -> str | None:
     """Why the part that reads and writes does not compute the same logits in both ways, or `None`.
 
     It attends in the shared way from here on where it does, else as before.
@@ -250,8 +302,14 @@ def why_apart(part: Any, plainly: Callable[[], Sequence[Any]], shared: Callable[
         expected = plainly()
         part.set_attn_implementation(NAME)
         found = shared()
-        apart = max(float((a - b).abs().max()) for a, b in zip(expected, found, strict=True))
-        reason = None if apart <= tolerance_of(part.dtype) else f"shared and plain logits lie {apart:.2g} apart"
+        apart = max(
+            float((a - b).abs().max()) for a, b in zip(expected, found, strict=True)
+        )
+        reason = (
+            None
+            if apart <= tolerance_of(part.dtype)
+            else f"shared and plain logits lie {apart:.2g} apart"
+        )
     except Exception as error:  # noqa: BLE001 - what a model's own code makes of the trial is the reason
         reason = f"{type(error).__name__}: {error}"
     if reason is not None and usual is not None:
@@ -272,7 +330,11 @@ def _plainly(model: Any, row: Sequence[int]) -> Any:
 
     device = model.get_input_embeddings().weight.device
     with torch.inference_mode():
-        return model(input_ids=torch.tensor([list(row)], device=device), use_cache=False).logits[0, -1].float()
+        return (
+            model(input_ids=torch.tensor([list(row)], device=device), use_cache=False)
+            .logits[0, -1]
+            .float()
+        )
 
 
 def _shared(model: Any, rows: Sequence[Sequence[int]]) -> list[Any]:
@@ -288,6 +350,8 @@ def _shared(model: Any, rows: Sequence[Sequence[int]]) -> list[Any]:
             for row in layout.paths:
                 wanted[row] = offset + layout.place(row, len(rows[row]) - 1)
             offset += len(layout.tokens)
-        return [logits.float() for logits in engine.run_segments(bushes, layouts, wanted)]
+        return [
+            logits.float() for logits in engine.run_segments(bushes, layouts, wanted)
+        ]
     finally:
         engine.count.remove()

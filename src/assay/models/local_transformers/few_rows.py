@@ -45,7 +45,9 @@ class FewRows:
             self.laid_out = lay_out_weight(weight)
         if not FEWEST_FILLED <= count < BLOCK:
             return self._linear(rows, weight, bias)
-        return self._linear(self._pad(rows, (0, 0, 0, BLOCK - count)), weight, bias)[..., :count, :]
+        return self._linear(self._pad(rows, (0, 0, 0, BLOCK - count)), weight, bias)[
+            ..., :count, :
+        ]
 
 
 def hasten(model: Any, free: int | None = None) -> int:
@@ -65,7 +67,9 @@ def hasten(model: Any, free: int | None = None) -> int:
         and module.weight.dtype == torch.float32
     ]
     size = sum(module.weight.numel() * module.weight.element_size() for module in found)
-    is_kept = size <= SHARE * (free_of_machine() if free is None else free) and can_lay_out()
+    is_kept = (
+        size <= SHARE * (free_of_machine() if free is None else free) and can_lay_out()
+    )
     for module in found:
         module.forward = FewRows(module, is_kept)
     return len(found)

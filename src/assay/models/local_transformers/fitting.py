@@ -14,7 +14,9 @@ from .likelihood import Pair
 POLICIES = ("refuse", "left", "middle")
 
 
-def fit(length: int, context: int, max_tokens: int | None, usual: int, policy: str) -> tuple[int, int]:
+def fit(
+    length: int, context: int, max_tokens: int | None, usual: int, policy: str
+) -> tuple[int, int]:
     """How many tokens of a prompt are kept, and how many its answer may have, of `max_tokens` or else `usual`."""
     wanted = usual if max_tokens is None else max_tokens
     most = context // 2 if max_tokens is None else context * 3 // 4
@@ -23,7 +25,10 @@ def fit(length: int, context: int, max_tokens: int | None, usual: int, policy: s
 
 
 def fitted(
-    pairs: Sequence[Pair], longest: int, policy: str, refuse: Callable[[int, int], Output]
+    pairs: Sequence[Pair],
+    longest: int,
+    policy: str,
+    refuse: Callable[[int, int], Output],
 ) -> tuple[list[Pair], int] | Output:
     """Pairs whose contexts were cut to fit, and by how many tokens at most; or the failure where they cannot."""
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
@@ -35,7 +40,11 @@ def fitted(
     needed = max(len(pair.tokens) - pair.start for pair in pairs)
     if needed > longest:
         what = f"a continuation has {needed} tokens and the model takes {longest}"
-        return Output.failed("context", f"{what}; fix: shorter continuations, or a larger context", retryable=False)
+        return Output.failed(
+            "context",
+            f"{what}; fix: shorter continuations, or a larger context",
+            retryable=False,
+        )
     return [cut_pair(pair, longest, policy) for pair in pairs], over
 
 

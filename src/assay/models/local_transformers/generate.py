@@ -48,7 +48,12 @@ class Row:
 
     def clear(self) -> None:
         """Back to the start."""
-        self.written, self.token_ids, self.stop_reason, self.is_spoilt = [], [], None, False
+        self.written, self.token_ids, self.stop_reason, self.is_spoilt = (
+            [],
+            [],
+            None,
+            False,
+        )
 
     def take(self, choice: Choice | None) -> bool:
         """Writes one token, or notes that none could be chosen; whether the row is done."""
@@ -118,7 +123,10 @@ class Writer:
         while len(self.active) < self.size:
             fresh: list[tuple[Row, Stretch | None]] = []
             tokens = 0
-            while len(self.active) + len(fresh) < self.size and tokens < self.engine.budget.pack:
+            while (
+                len(self.active) + len(fresh) < self.size
+                and tokens < self.engine.budget.pack
+            ):
                 item = next(self.waiting, None)
                 if item is None:
                     break
@@ -144,7 +152,11 @@ class Writer:
         self.slots.empty(first, first + len(fresh))
         places = integers(
             [
-                [first + offset for offset, size in enumerate(sizes) for _ in range(size)],
+                [
+                    first + offset
+                    for offset, size in enumerate(sizes)
+                    for _ in range(size)
+                ],
                 [place for size in sizes for place in range(size)],
             ]
         )
@@ -157,25 +169,42 @@ class Writer:
         positions = integers([at for layout in layouts for at in layout.positions])
         plan = PackedPlan(self.engine.groups(bushes, layouts), positions, keep)
         tokens = [token for layout in layouts for token in layout.tokens]
-        logits = self.engine.run(tokens, positions, plan, [stop - 1 for stop in accumulate(sizes)])
+        logits = self.engine.run(
+            tokens, positions, plan, [stop - 1 for stop in accumulate(sizes)]
+        )
         # A row's last token is counted when what follows it is read.
         self.active += [
-            Active(row, trunk, size - 1, self._drafter(row)) for (row, trunk), size in zip(fresh, sizes, strict=True)
+            Active(row, trunk, size - 1, self._drafter(row))
+            for (row, trunk), size in zip(fresh, sizes, strict=True)
         ]
         self._write(logits, [[]] * len(fresh))
 
     def _drafter(self, row: Row) -> Drafter | None:
-        return Drafter(row.words()) if self.engine.budget.step and can_draft(row.options) else None
+        return (
+            Drafter(row.words())
+            if self.engine.budget.step and can_draft(row.options)
+            else None
+        )
 
     def _step(self) -> None:
         drafts = self._drafts()
         lengths = [active.own for active in self.active]
-        self._make_room(max(length + len(draft) for length, draft in zip(lengths, drafts, strict=True)) + 1)
+        self._make_room(
+            max(
+                length + len(draft)
+                for length, draft in zip(lengths, drafts, strict=True)
+            )
+            + 1
+        )
         by_trunk: dict[int, tuple[Stretch | None, list[int]]] = {}
         for at, active in enumerate(self.active):
             by_trunk.setdefault(id(active.trunk), (active.trunk, []))[1].append(at)
-        trunks = [(self.engine.trunk(trunk), members) for trunk, members in by_trunk.values()]
-        plan = StepPlan(self.slots, lengths, [1 + len(draft) for draft in drafts], trunks)
+        trunks = [
+            (self.engine.trunk(trunk), members) for trunk, members in by_trunk.values()
+        ]
+        plan = StepPlan(
+            self.slots, lengths, [1 + len(draft) for draft in drafts], trunks
+        )
         tokens: list[int] = []
         positions: list[int] = []
         for active, draft in zip(self.active, drafts, strict=True):
@@ -191,7 +220,9 @@ class Writer:
         return [
             []
             if active.drafter is None or most < 1
-            else active.drafter.draft(min(most, active.row.max_tokens - len(active.row.token_ids) - 1))
+            else active.drafter.draft(
+                min(most, active.row.max_tokens - len(active.row.token_ids) - 1)
+            )
             for active in self.active
         ]
 
@@ -199,7 +230,9 @@ class Writer:
         """The next tokens of the last rows, whose drafts went through the model; those that are done leave."""
         first = len(self.active) - len(drafts)
         owners = [
-            active.row for active, draft in zip(self.active[first:], drafts, strict=True) for _ in range(1 + len(draft))
+            active.row
+            for active, draft in zip(self.active[first:], drafts, strict=True)
+            for _ in range(1 + len(draft))
         ]
         choices = chosen(logits, owners)
         done: list[int] = []
@@ -215,7 +248,9 @@ class Writer:
                 self.active[slot] = self.active[last]
             self.active.pop()
 
-    def _take(self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]) -> bool:
+    def _take(
+        self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]
+    ) -> bool:
         """Writes one token and what follows it in the draft as long as that is right; whether the row is done."""
         active, count, done = self.active[slot], 0, False
         for choice, drafted in zip(choices, (*draft, None), strict=True):
@@ -227,8 +262,12 @@ class Writer:
                 break
         active.own += count
         # A row that ends early was as much of the batch as one that wrote all it may.
-        worked_off = active.row.max_tokens - len(active.row.token_ids) + count if done else count
-        self.engine.count.meter.advance(worked_off / active.row.max_tokens / len(self.rows))
+        worked_off = (
+            active.row.max_tokens - len(active.row.token_ids) + count if done else count
+        )
+        self.engine.count.meter.advance(
+            worked_off / active.row.max_tokens / len(self.rows)
+        )
         self.engine.wrong_drafts += len(choices) - count
         if None in choices[count:]:
             # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
@@ -243,11 +282,16 @@ class Writer:
             self.slots.grow(max(needed, self.slots.room + GROWTH))
 
 
-def rows_of(kind: type[R], prompt: tuple[int, ...], request: Request, room: int, stops: Stops) -> list[R]:
+def rows_of(
+    kind: type[R], prompt: tuple[int, ...], request: Request, room: int, stops: Stops
+) -> list[R]:
     """What is to be written for a request: once where nothing is drawn."""
     options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
     draws = 1 if is_greedy(options) else request.options.n
-    return [kind(prompt, options, room, stops, generator_for(request, index)) for index in range(draws)]
+    return [
+        kind(prompt, options, room, stops, generator_for(request, index))
+        for index in range(draws)
+    ]
 
 
 def write(engine: Engine, rows: Sequence[Row], writer: type[Writer]) -> None:
@@ -271,7 +315,9 @@ def chosen(logits: Any, owners: Sequence[Row]) -> list[Choice | None]:
     for options, members in by_options.items():
         rows = [owners[at] for at in members]
         some = logits if len(members) == len(logits) else logits[members]
-        choices = choose(some, options, [row.token_ids for row in rows], [row.draw for row in rows])
+        choices = choose(
+            some, options, [row.token_ids for row in rows], [row.draw for row in rows]
+        )
         for at, choice in zip(members, choices, strict=True):
             found[at] = choice if finite[at] else None
     return found

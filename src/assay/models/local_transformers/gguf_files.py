@@ -29,7 +29,9 @@ def converted(file: Path) -> Path:
     except OSError as error:
         if (folder / "config.json").is_file():
             return folder  # another process was first
-        raise ModelError(f"cannot convert the GGUF file: {error}", where=str(file)) from error
+        raise ModelError(
+            f"cannot convert the GGUF file: {error}", where=str(file)
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return folder
@@ -41,11 +43,17 @@ def _convert(file: Path, folder: Path) -> None:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
-        options: dict[str, Any] = {"gguf_file": file.name, "dtype": torch.float32, "output_loading_info": True}
+        options: dict[str, Any] = {
+            "gguf_file": file.name,
+            "dtype": torch.float32,
+            "output_loading_info": True,
+        }
         read, info = AutoModelForCausalLM.from_pretrained(str(file.parent), **options)
     except (ValueError, KeyError, NotImplementedError) as error:
         raise ModelError(
-            f"transformers cannot read this GGUF file: {error}", where=str(file), fix="run it with gguf/FILE instead"
+            f"transformers cannot read this GGUF file: {error}",
+            where=str(file),
+            fix="run it with gguf/FILE instead",
         ) from error
     check_complete(info["missing_keys"], str(file))
     config = read.config

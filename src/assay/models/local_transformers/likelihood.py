@@ -54,21 +54,34 @@ class Tally:
             # Rounded as torch rounds it, in single precision: over hundreds of tokens, other ways drift apart from what
             # other harnesses report.
             piece = torch.log_softmax(logits[start : start + step].float(), -1)
-            places = sent(integers([place - start for place, _, _ in inside]), logits.device)
-            wanted = [self.pairs[row].tokens[position + 1] for _, row, position in inside]
+            places = sent(
+                integers([place - start for place, _, _ in inside]), logits.device
+            )
+            wanted = [
+                self.pairs[row].tokens[position + 1] for _, row, position in inside
+            ]
             values = piece[places, sent(integers(wanted), logits.device)]
-            self._found.append(([row for _, row, _ in inside], values, values >= piece.amax(-1)[places]))
+            self._found.append(
+                (
+                    [row for _, row, _ in inside],
+                    values,
+                    values >= piece.amax(-1)[places],
+                )
+            )
 
     def results(self) -> list[Likelihood]:
         """What was found of each pair; a pair nothing was added for has no tokens and is certain."""
         parts: list[list[float]] = [[] for _ in self.pairs]
         greedy = [True] * len(self.pairs)
         for rows, values, right in self._found:
-            for row, value, hit in zip(rows, values.tolist(), right.tolist(), strict=True):
+            for row, value, hit in zip(
+                rows, values.tolist(), right.tolist(), strict=True
+            ):
                 parts[row].append(value)
                 greedy[row] &= hit
         return [
-            Likelihood(math.fsum(logprobs), best, len(logprobs)) for logprobs, best in zip(parts, greedy, strict=True)
+            Likelihood(math.fsum(logprobs), best, len(logprobs))
+            for logprobs, best in zip(parts, greedy, strict=True)
         ]
 
 
@@ -92,7 +105,9 @@ def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
     size = 0
     root = grow(sequences)
     trunk = engine.kept(root, sequences, min(pair.start for pair in pairs) - 1)
-    for step in steps(root, segment=engine.budget.segment, pack=engine.budget.pack, trunk=trunk):
+    for step in steps(
+        root, segment=engine.budget.segment, pack=engine.budget.pack, trunk=trunk
+    ):
         if isinstance(step, Stretch):
             _weigh_trunk(engine, step, sequences, pairs, tally)
             continue
@@ -106,12 +121,18 @@ def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
 
 
 def _weigh_trunk(
-    engine: Engine, stretch: Stretch, sequences: Sequence[Sequence[int]], pairs: Sequence[Pair], tally: Tally
+    engine: Engine,
+    stretch: Stretch,
+    sequences: Sequence[Sequence[int]],
+    pairs: Sequence[Pair],
+    tally: Tally,
 ) -> None:
     found: list[tuple[int, int]] = []
     for row in stretch.rows:
         first = max(pairs[row].start - 1, stretch.start)
-        found += [(row, at) for at in range(first, min(stretch.stop, len(sequences[row])))]
+        found += [
+            (row, at) for at in range(first, min(stretch.stop, len(sequences[row])))
+        ]
     places = sorted({at - stretch.start for _, at in found})
     logits = engine.grow_trunk(stretch, sequences, places)
     if found:
@@ -137,7 +158,9 @@ def _weigh_segments(
     places = sorted({place for place, _, _ in found})
     index = {place: i for i, place in enumerate(places)}
     logits = engine.run_segments(bushes, layouts, places)
-    engine.count.meter.advance(sum(len(layout.paths) for layout in layouts) / len(pairs))
+    engine.count.meter.advance(
+        sum(len(layout.paths) for layout in layouts) / len(pairs)
+    )
     tally.add(logits, [(index[place], row, at) for place, row, at in found])
 
 

@@ -64,16 +64,32 @@ class Source:
             raise MissingExtra("peft, which applies adapters,", "peft")
         local = self.local
         if local is None and (self.is_gguf or is_path(self.path)):
-            raise UsageError("no such model folder or file", where=self.path, fix="check the path")
+            raise UsageError(
+                "no such model folder or file", where=self.path, fix="check the path"
+            )
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
             if not folder.exists() and is_path(self.adapter):
-                raise UsageError(f"no such adapter folder: {self.adapter}", where=self.path, fix="check the path")
+                raise UsageError(
+                    f"no such adapter folder: {self.adapter}",
+                    where=self.path,
+                    fix="check the path",
+                )
             if folder.exists() and not (folder / "adapter_config.json").is_file():
                 what = f"the adapter folder {self.adapter} holds no adapter_config.json"
-                raise UsageError(what, where=self.path, fix="give the folder that PEFT saved")
-        if local is not None and local.is_dir() and not (local / "config.json").is_file():
-            raise UsageError("the folder holds no config.json", where=self.path, fix="give a whole model folder")
+                raise UsageError(
+                    what, where=self.path, fix="give the folder that PEFT saved"
+                )
+        if (
+            local is not None
+            and local.is_dir()
+            and not (local / "config.json").is_file()
+        ):
+            raise UsageError(
+                "the folder holds no config.json",
+                where=self.path,
+                fix="give a whole model folder",
+            )
         if local is not None and local.is_file() and not self.is_gguf:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
 
@@ -86,16 +102,24 @@ class Source:
         try:
             read: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise UsageError(f"{self.index} cannot be read: {error}", where=self.path) from error
+            raise UsageError(
+                f"{self.index} cannot be read: {error}", where=self.path
+            ) from error
         return read
 
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest; a hub model by its revision."""
         local = self.local
         if local is None:
-            found: dict[str, Any] = {"hub": self.path, "revision": self._hub_index().parent.name}
+            found: dict[str, Any] = {
+                "hub": self.path,
+                "revision": self._hub_index().parent.name,
+            }
         else:
-            found = {"name": local.resolve().name, "sha256": digest_of(self.digests(local))}
+            found = {
+                "name": local.resolve().name,
+                "sha256": digest_of(self.digests(local)),
+            }
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
             digests = self.digests(folder) if folder.is_dir() else {}
@@ -104,7 +128,11 @@ class Source:
 
     def digests(self, place: Path) -> dict[str, str]:
         """The files of a folder, or the one file, by digest."""
-        files = [place] if place.is_file() else sorted(f for f in place.iterdir() if f.suffix in HASHED)
+        files = (
+            [place]
+            if place.is_file()
+            else sorted(f for f in place.iterdir() if f.suffix in HASHED)
+        )
         return {file.name: weights_digest(file) for file in files}
 
     def _hub_index(self) -> Path:
@@ -119,7 +147,11 @@ class Source:
         _check_device(device, self.path)
         if self.dtype != "auto":
             if not isinstance(getattr(torch, self.dtype, None), torch.dtype):
-                raise UsageError(f"unknown dtype {self.dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
+                raise UsageError(
+                    f"unknown dtype {self.dtype!r}",
+                    where=self.path,
+                    fix="float32, bfloat16 or float16",
+                )
             return device, self.dtype
         return device, "float32" if self._is_full(device) else "auto"
 
@@ -132,7 +164,11 @@ class Source:
             return "float32"
         config = self.config()
         inner = config.get("text_config") or config.get("thinker_config") or {}
-        saved = (part.get(name) for part in (config, inner) for name in ("dtype", "torch_dtype"))
+        saved = (
+            part.get(name)
+            for part in (config, inner)
+            for name in ("dtype", "torch_dtype")
+        )
         return next((str(found) for found in saved if found), "as saved")
 
     def _device(self) -> str:
@@ -185,7 +221,10 @@ def load_model(source: Source, kind: Kind) -> Any:
         "voice": "AutoModelForTextToWaveform",
         "omni": "AutoModelForTextToWaveform",
     }
-    maker = getattr(transformers, classes[kind], None) or transformers.AutoModelForImageTextToText
+    maker = (
+        getattr(transformers, classes[kind], None)
+        or transformers.AutoModelForImageTextToText
+    )
     device, dtype = source.place()
     options: dict[str, Any] = {"dtype": dtype, **_common(source)}
     if source.device_map is not None:
@@ -204,7 +243,10 @@ def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
     """The model with all its weights: transformers itself fills what a checkpoint lacks with random numbers."""
     folder = source.folder()
     try:
-        return _checked(maker.from_pretrained(folder, output_loading_info=True, **options), source.path)
+        return _checked(
+            maker.from_pretrained(folder, output_loading_info=True, **options),
+            source.path,
+        )
     except AttributeError as error:
         if not isinstance(error.obj, tuple):
             raise
@@ -284,12 +326,19 @@ def _explained(source: Source) -> Iterator[None]:
             raise
         where, first = source.path, first_line(error)
         if "trust_remote_code" in str(error):
-            what, fix = "the model brings code of its own", "read it, then add --trust_remote_code"
+            what, fix = (
+                "the model brings code of its own",
+                "read it, then add --trust_remote_code",
+            )
             raise UsageError(what, where=where, fix=fix) from error
         if source.local is None:
             fix = "check the name and the network, or give a local folder"
-            raise UsageError(f"cannot get the {source.what}: {first}", where=where, fix=fix) from error
-        raise ModelError(f"cannot load the model: {type(error).__name__}: {first}", where=where) from error
+            raise UsageError(
+                f"cannot get the {source.what}: {first}", where=where, fix=fix
+            ) from error
+        raise ModelError(
+            f"cannot load the model: {type(error).__name__}: {first}", where=where
+        ) from error
 
 
 @contextmanager
@@ -313,7 +362,12 @@ def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
 
     Asked for once before: where no hub can be reached, its own library goes on for half a minute, aloud.
     """
-    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
+    from huggingface_hub import (
+        get_hf_file_metadata,
+        hf_hub_download,
+        hf_hub_url,
+        try_to_load_from_cache,
+    )
 
     if not isinstance(try_to_load_from_cache(name, file, revision=revision), str):
         get_hf_file_metadata(hf_hub_url(name, file, revision=revision))

@@ -46,9 +46,15 @@ class LocalModel(ABC):
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
-        return self.max_tokens if request.options.max_tokens is None else request.options.max_tokens
+        return (
+            self.max_tokens
+            if request.options.max_tokens is None
+            else request.options.max_tokens
+        )
 
-    def _squeezed(self, request: Request, candidates: Sequence[Candidate], room: int) -> int | None:
+    def _squeezed(
+        self, request: Request, candidates: Sequence[Candidate], room: int
+    ) -> int | None:
         """The room of answers, where one of them ended for want of it."""
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         return room if ended_early and room < self._answer_length(request) else None
@@ -58,5 +64,11 @@ def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
     """Refuses options that are no whole numbers, or smaller than they can be; `None` leaves them to the model."""
     for name, smallest in least.items():
         value = getattr(options, name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < smallest):
-            raise UsageError(f"{name}={value!r} is no count", where=where, fix=f"a whole number from {smallest} on")
+        if value is not None and (
+            not isinstance(value, int) or isinstance(value, bool) or value < smallest
+        ):
+            raise UsageError(
+                f"{name}={value!r} is no count",
+                where=where,
+                fix=f"a whole number from {smallest} on",
+            )

@@ -22,7 +22,10 @@ Inputs = Mapping[str, Any]
 
 
 def alike(
-    requests: Sequence[Request], inputs: Mapping[int, Inputs], limits: Limits, fills: bool
+    requests: Sequence[Request],
+    inputs: Mapping[int, Inputs],
+    limits: Limits,
+    fills: bool,
 ) -> Iterator[list[int]]:
     """Requests that can go through together: the same options, and nothing to draw or to stop at.
 
@@ -34,11 +37,16 @@ def alike(
         alone = at if not is_greedy(options) or options.stop else -1
         # Where the context leaves less than was asked for, a neighbour's length would change how much.
         room, _ = room_for(options, limits, length_of(tensors))
-        groups.setdefault((options, alone, _shapes(tensors, fills), room), []).append(at)
+        groups.setdefault((options, alone, _shapes(tensors, fills), room), []).append(
+            at
+        )
     for group in groups.values():
         some: list[int] = []
         for at in sorted(group, key=lambda at: length_of(inputs[at])):
-            is_near = not some or length_of(inputs[at]) <= 1.25 * length_of(inputs[some[0]]) + SLACK
+            is_near = (
+                not some
+                or length_of(inputs[at]) <= 1.25 * length_of(inputs[some[0]]) + SLACK
+            )
             if len(some) == BATCH or not is_near:
                 yield some
                 some = []
@@ -66,7 +74,10 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
         tensors = [inputs[name] for inputs in group]
         if name in beside:
             mark = filler if name == "input_ids" else 0
-            tensors = [pad(tensor, (longest - tensor.shape[1], 0), value=mark) for tensor in tensors]
+            tensors = [
+                pad(tensor, (longest - tensor.shape[1], 0), value=mark)
+                for tensor in tensors
+            ]
         batch[name] = torch.cat(tensors)
     return batch
 
@@ -102,7 +113,12 @@ def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
     """Logits of the first two tokens a model writes: after the prompt, and after what it kept of it."""
     import torch
 
-    settings = {"max_new_tokens": 2, "do_sample": False, "return_dict_in_generate": True, "output_logits": True}
+    settings = {
+        "max_new_tokens": 2,
+        "do_sample": False,
+        "return_dict_in_generate": True,
+        "output_logits": True,
+    }
     with torch.inference_mode():
         found: Sequence[Any] = model.generate(**inputs, **settings).logits
     return found
@@ -112,7 +128,12 @@ def _shapes(inputs: Inputs, fills: bool) -> Any:
     shapes = []
     for name, value in sorted(inputs.items()):
         shape = tuple(getattr(value, "shape", (str(value),)))
-        if fills and "input_ids" in inputs and "attention_mask" in inputs and hasattr(value, "shape"):
+        if (
+            fills
+            and "input_ids" in inputs
+            and "attention_mask" in inputs
+            and hasattr(value, "shape")
+        ):
             shape = () if name == "input_ids" or name in BESIDE else shape[1:]
         shapes.append((name, shape))
     return tuple(shapes)

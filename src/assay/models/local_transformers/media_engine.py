@@ -26,7 +26,9 @@ MOST_STANDS = 4096
 """Places of media that are remembered: beginnings kept from the hand-over before name them."""
 ROOM = 256 << 20
 """Bytes of encoded media that are kept."""
-USUAL = frozenset({"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"})
+USUAL = frozenset(
+    {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
+)
 """Tensors that every part that reads and writes is given."""
 TOGETHER = 8
 """Media that go through their encoder at once."""
@@ -50,7 +52,9 @@ class Keys:
         """Numbers that make up a position; 0 where all are counted plainly."""
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
-    def of(self, ids: Sequence[int], pieces: Sequence[Piece], positions: Any) -> tuple[int, ...]:
+    def of(
+        self, ids: Sequence[int], pieces: Sequence[Piece], positions: Any
+    ) -> tuple[int, ...]:
         """The keys of a prompt; `positions` as axes by tokens, `None` where they are counted plainly."""
         import numpy as np
 
@@ -65,7 +69,9 @@ class Keys:
             keys[at] = (stand << BITS) + np.arange(len(at))
         if shifts is not None:
             for shift in np.unique(shifts[:, is_word], axis=1).T:
-                at = np.flatnonzero(is_word & (shifts == shift[:, None]).all(0)).tolist()
+                at = np.flatnonzero(
+                    is_word & (shifts == shift[:, None]).all(0)
+                ).tolist()
                 keys[at] += self._stand(None, shift[:, None]) << BITS
         return tuple(keys.tolist())
 
@@ -76,7 +82,9 @@ class Keys:
         stand = self._stand(None, np.full((self.axes, 1), shift)) if shift else 0
         return tuple((stand << BITS) + token for token in ids)
 
-    def _stand(self, piece: bytes | None, shifts: "np.typing.NDArray[np.int64] | None") -> int:
+    def _stand(
+        self, piece: bytes | None, shifts: "np.typing.NDArray[np.int64] | None"
+    ) -> int:
         if piece is None and (shifts is None or not shifts.any()):
             return 0
         name = piece, b"" if shifts is None else shifts.tobytes()
@@ -115,7 +123,9 @@ class MediaEngine(Engine):
         finally:
             self.pieces = {}
 
-    def run(self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]) -> Any:
+    def run(
+        self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
+    ) -> Any:
         """One pass over keys at positions; the logits of the wanted places."""
         import torch
 
@@ -144,39 +154,60 @@ class MediaEngine(Engine):
         numbers = np.asarray(keys, dtype=np.int64)
         stands, parts = numbers >> BITS, numbers & ((1 << BITS) - 1)
         present = {int(at): self.keys.stands[at] for at in np.unique(stands)}
-        media = {at: stand.piece for at, stand in present.items() if stand.piece is not None}
+        media = {
+            at: stand.piece for at, stand in present.items() if stand.piece is not None
+        }
         ids = np.where(np.isin(stands, list(media)), 0, parts)
-        embeddings = self.model.get_input_embeddings()(sent(torch.from_numpy(ids), self.device))
+        embeddings = self.model.get_input_embeddings()(
+            sent(torch.from_numpy(ids), self.device)
+        )
         if media:
             features = self._features(list(media.values()))
             embeddings = embeddings.clone()
             for at, piece in media.items():
                 places = torch.from_numpy(np.flatnonzero(stands == at))
-                rows = features[piece][sent(torch.from_numpy(parts)[places], features[piece].device)]
+                rows = features[piece][
+                    sent(torch.from_numpy(parts)[places], features[piece].device)
+                ]
                 embeddings[sent(places, embeddings.device)] = rows.to(embeddings)
-        if all(stand.shifts is None for stand in present.values()) and not any(self.shifts):
+        if all(stand.shifts is None for stand in present.values()) and not any(
+            self.shifts
+        ):
             return embeddings, None
         shifts = np.zeros((self.keys.axes, len(numbers)), dtype=np.int64)
         for at, stand in present.items():
             if stand.shifts is not None:
                 places = np.flatnonzero(stands == at)
-                shifts[:, places] = stand.shifts[:, parts[places] if stand.piece else [0] * len(places)]
+                shifts[:, places] = stand.shifts[
+                    :, parts[places] if stand.piece else [0] * len(places)
+                ]
         if self.shifts:
             shifts += np.asarray(self.shifts)
         return embeddings, torch.from_numpy(shifts)
 
     def _features(self, digests: Sequence[bytes]) -> Mapping[bytes, Any]:
         """Encoded media, each encoded when it is first asked for."""
-        found = {digest: self._encoded[digest] for digest in digests if digest in self._encoded}
-        missing = {digest: self.pieces[digest] for digest in digests if digest not in found}
+        found = {
+            digest: self._encoded[digest]
+            for digest in digests
+            if digest in self._encoded
+        }
+        missing = {
+            digest: self.pieces[digest] for digest in digests if digest not in found
+        }
         for group in alike_pieces(list(missing.values()), TOGETHER):
             lengths = [len(piece.places) for piece in group]
-            for piece, rows in zip(group, self.encode(group).split(lengths), strict=True):
+            for piece, rows in zip(
+                group, self.encode(group).split(lengths), strict=True
+            ):
                 found[piece.digest] = rows
         for digest in digests:
             self._encoded[digest] = found[digest]
             self._encoded.move_to_end(digest)
-        while sum(rows.numel() * rows.element_size() for rows in self._encoded.values()) > ROOM:
+        while (
+            sum(rows.numel() * rows.element_size() for rows in self._encoded.values())
+            > ROOM
+        ):
             self._encoded.popitem(last=False)
         return found
 
@@ -185,11 +216,18 @@ class MediaEngine(Engine):
         import torch
 
         joined: dict[str, Any] = {
-            name: torch.cat([piece.tensors[name] for piece in group]) if isinstance(value, torch.Tensor) else value
+            name: torch.cat([piece.tensors[name] for piece in group])
+            if isinstance(value, torch.Tensor)
+            else value
             for name, value in group[0].tensors.items()
         }
-        joined |= {name: torch.cat([piece.beside[name] for piece in group], 1) for name in group[0].beside}
-        joined["input_ids"] = torch.tensor([[piece.mark for piece in group for _ in piece.places]])
+        joined |= {
+            name: torch.cat([piece.beside[name] for piece in group], 1)
+            for name in group[0].beside
+        }
+        joined["input_ids"] = torch.tensor(
+            [[piece.mark for piece in group for _ in piece.places]]
+        )
         # Given as such, since some models count them by the words between media, of which there are none.
         joined["position_ids"] = torch.arange(joined["input_ids"].shape[1])[None]
         embeddings = self._reached(placed(joined, self.model))
@@ -204,7 +242,9 @@ class MediaEngine(Engine):
             raise _Reached(kwargs.get("inputs_embeds"))
 
         try:
-            with self.decoder.register_forward_pre_hook(stop, with_kwargs=True, prepend=True):
+            with self.decoder.register_forward_pre_hook(
+                stop, with_kwargs=True, prepend=True
+            ):
                 self.model(**inputs, use_cache=False)
         except _Reached as reached:
             if reached.embeddings is None:
@@ -216,7 +256,9 @@ class MediaEngine(Engine):
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
         """What the part that reads and writes is given, pass by pass."""
         calls: list[Mapping[str, Any]] = []
-        with self.decoder.register_forward_pre_hook(lambda _, __, arguments: calls.append(arguments), with_kwargs=True):
+        with self.decoder.register_forward_pre_hook(
+            lambda _, __, arguments: calls.append(arguments), with_kwargs=True
+        ):
             yield calls
 
     def _only(self, wanted: Sequence[int]) -> Any:

@@ -18,7 +18,11 @@ from .prefix import MIN_SAVED, common
 from .sampling import are_finite
 from .text import Limits, weighed_output
 
-MEDIA_TOKENS = tuple(f"{kind}_token_{part}" for kind in ("image", "video", "audio") for part in ("id", "index"))
+MEDIA_TOKENS = tuple(
+    f"{kind}_token_{part}"
+    for kind in ("image", "video", "audio")
+    for part in ("id", "index")
+)
 """How configurations name the token that stands for a piece of a medium."""
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
 """What a model raises that keeps nothing, or not as others do."""
@@ -47,7 +51,12 @@ class Weigher:
     """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
     _kept: Kept | None = None
 
-    def weigh(self, request: Request, inputs: dict[str, Any], continuations: Sequence[tuple[int, ...]]) -> Output:
+    def weigh(
+        self,
+        request: Request,
+        inputs: dict[str, Any],
+        continuations: Sequence[tuple[int, ...]],
+    ) -> Output:
         """The likelihoods of one request's continuations, after tensors on the model's device."""
         context = tuple(inputs["input_ids"][0].tolist())
         pairs = [Pair((*context, *more), len(context)) for more in continuations]
@@ -61,7 +70,10 @@ class Weigher:
         first = len(context) - 1
         for more, logits in self._after(inputs, context, list(alike)):
             predicted = range(first, first + 1 + len(more))
-            tally.add(logits, [(at - first, row, at) for row in alike[more] for at in predicted])
+            tally.add(
+                logits,
+                [(at - first, row, at) for row in alike[more] for at in predicted],
+            )
         return weighed_output(request, pairs, tally.results(), None)
 
     def forget(self) -> None:
@@ -69,7 +81,10 @@ class Weigher:
         self._kept = None
 
     def _after(
-        self, inputs: dict[str, Any], context: tuple[int, ...], ways: Sequence[tuple[int, ...]]
+        self,
+        inputs: dict[str, Any],
+        context: tuple[int, ...],
+        ways: Sequence[tuple[int, ...]],
     ) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Each way to go on after a prompt, with the logits from the prompt's last token on."""
         import torch
@@ -100,14 +115,23 @@ class Weigher:
         self._kept = None
         with torch.inference_mode():
             out = self.model(**inputs, use_cache=True)
-        return Kept(inputs, context, out.past_key_values, out.logits[0, -1:], self._media_end(inputs, context))
+        return Kept(
+            inputs,
+            context,
+            out.past_key_values,
+            out.logits[0, -1:],
+            self._media_end(inputs, context),
+        )
 
     def _media_end(self, inputs: Mapping[str, Any], context: Sequence[int]) -> int:
         """Where the last token of a medium lies; the whole prompt where the configuration does not name such tokens."""
         if not _media_of(inputs):
             return 0
         marks = {getattr(self.model.config, name, None) for name in MEDIA_TOKENS}
-        return max((at + 1 for at, token in enumerate(context) if token in marks), default=len(context))
+        return max(
+            (at + 1 for at, token in enumerate(context) if token in marks),
+            default=len(context),
+        )
 
     def _gone_on(self, inputs: dict[str, Any], context: tuple[int, ...]) -> Kept | None:
         """The prompt from what is kept of the one before, where both begin with the same media and enough text."""
@@ -116,7 +140,9 @@ class Weigher:
             return None
         # At least one token is left to compute: its logits begin every continuation.
         shared = min(common(state.tokens, context), len(context) - 1)
-        if shared < (state.media_end or MIN_SAVED) or not _same_media(state.inputs, inputs):
+        if shared < (state.media_end or MIN_SAVED) or not _same_media(
+            state.inputs, inputs
+        ):
             return None
         try:
             if shared < len(state.tokens):
@@ -147,10 +173,14 @@ class Weigher:
         arguments = dict(inputs)
         if more:
             ids = arguments["input_ids"]
-            arguments["input_ids"] = torch.cat([ids, torch.tensor([list(more)], device=ids.device)], 1)
+            arguments["input_ids"] = torch.cat(
+                [ids, torch.tensor([list(more)], device=ids.device)], 1
+            )
             for name in BESIDE:
                 if name in arguments:
-                    filler = arguments[name].new_full((1, len(more)), 1 if name == "attention_mask" else 0)
+                    filler = arguments[name].new_full(
+                        (1, len(more)), 1 if name == "attention_mask" else 0
+                    )
                     arguments[name] = torch.cat([arguments[name], filler], 1)
         with torch.inference_mode():
             return self.model(**arguments, use_cache=False).logits[0]
@@ -164,7 +194,11 @@ def _are_close(one: Any, other: Any) -> bool | None:
 
 
 def _media_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in inputs.items() if name != "input_ids" and name not in BESIDE}
+    return {
+        name: value
+        for name, value in inputs.items()
+        if name != "input_ids" and name not in BESIDE
+    }
 
 
 def _same_media(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -173,5 +207,6 @@ def _same_media(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
     mine, yours = _media_of(one), _media_of(other)
     return mine.keys() == yours.keys() and all(
-        isinstance(value, torch.Tensor) and torch.equal(value, yours[name]) for name, value in mine.items()
+        isinstance(value, torch.Tensor) and torch.equal(value, yours[name])
+        for name, value in mine.items()
     )

@@ -52,7 +52,14 @@ class MediaModel:
     opening = 0
     """Tokens the model writes before its answer on its own account."""
 
-    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        renderer: Any,
+        limits: Limits,
+        where: str,
+        settings: Mapping[str, Any],
+    ) -> None:
         self.model = model
         self.renderer: MediaRenderer = renderer
         self.processor = renderer.processor
@@ -72,7 +79,9 @@ class MediaModel:
         """What counts the tokens that are computed; beginnings are shared from here on where the model can."""
         try:
             with in_full_precision():
-                self.sharing = Sharing(self.model, self.renderer, self.limits.rows, self.weigher.logits)
+                self.sharing = Sharing(
+                    self.model, self.renderer, self.limits.rows, self.weigher.logits
+                )
         except (AttributeError, NotImplementedError) as error:
             self.plain_because = f"{type(error).__name__}: {error}"
             return Counter(TokenCount(self.model))
@@ -88,7 +97,9 @@ class MediaModel:
                 continue
             length = length_of(prepared.inputs[at])
             if length >= self.limits.context:
-                prepared.failed[at] = too_long(length, self.limits.context, has_media=True)
+                prepared.failed[at] = too_long(
+                    length, self.limits.context, has_media=True
+                )
                 del prepared.inputs[at]
             elif self._shares_writing(request):
                 self._mark(prepared, at)
@@ -99,12 +110,17 @@ class MediaModel:
         prompt = prepared.requests[at].prompt
         try:
             if prompt.rolling:
-                raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
+                raise ValueError(
+                    "a prompt with media has no whole text to weigh: give continuations after it"
+                )
             if prompt.continuations is None:
                 inputs = self.renderer.inputs(prompt)
             else:
                 weighed = self.renderer.weighed(prompt)
-                inputs, prepared.continuations[at] = weighed.inputs, weighed.continuations
+                inputs, prepared.continuations[at] = (
+                    weighed.inputs,
+                    weighed.continuations,
+                )
             failed = self._unheard(prompt, inputs)
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
             failed = failure(error, self.where)
@@ -138,36 +154,64 @@ class MediaModel:
             if "image" in request.prompt.produces:
                 outputs[at] = self._drawn(request)
         outputs.update(self._shared(list(prepared.marked), prepared, self._written))
-        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
-        for group in alike(prepared.requests, plain, self.limits, self.plain.fills is not False):
-            outputs.update(self._tried(group, lambda some: self._answered(some, prepared.requests, prepared.inputs)))
+        plain = {
+            at: inputs for at, inputs in prepared.inputs.items() if at not in outputs
+        }
+        for group in alike(
+            prepared.requests, plain, self.limits, self.plain.fills is not False
+        ):
+            outputs.update(
+                self._tried(
+                    group,
+                    lambda some: self._answered(
+                        some, prepared.requests, prepared.inputs
+                    ),
+                )
+            )
             self.engine.count.meter.advance(len(group) / len(prepared.requests))
         return [outputs[at] for at in range(len(prepared.requests))]
 
     def _shared(
-        self, group: Sequence[int], prepared: Prepared, answered: Callable[[Sequence[int], Prepared], dict[int, Output]]
+        self,
+        group: Sequence[int],
+        prepared: Prepared,
+        answered: Callable[[Sequence[int], Prepared], dict[int, Output]],
     ) -> dict[int, Output]:
         """Answers of requests that share beginnings; one that cannot be answered so is left to be asked plainly."""
-        outputs = self._tried(group, lambda some: answered(some, prepared), is_last=False) if group else {}
+        outputs = (
+            self._tried(group, lambda some: answered(some, prepared), is_last=False)
+            if group
+            else {}
+        )
         # What is no number spoils what is computed beside it.
-        spoilt = [at for at, output in outputs.items() if output.error and output.error.kind == "non_finite"]
+        spoilt = [
+            at
+            for at, output in outputs.items()
+            if output.error and output.error.kind == "non_finite"
+        ]
         for one in spoilt if len(group) > 1 else ():
             outputs |= self._shared([one], prepared, answered)
         return outputs
 
     def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Answers written token by token, all prompts together."""
-        rows = {at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group}
+        rows = {
+            at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group
+        }
         self._sharing.write([prepared.marked[at] for at in group], list(rows.values()))
         outputs = {}
         for at, answers in rows.items():
             request, length = prepared.requests[at], len(prepared.marked[at].ids)
-            outputs[at] = self.answers.of_rows(request, answers, length, self.plain.squeezed(request, length))
+            outputs[at] = self.answers.of_rows(
+                request, answers, length, self.plain.squeezed(request, length)
+            )
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
         room, _ = room_for(request.options, self.limits, len(prompt.ids))
-        return rows_of(MediaRow, (), request, room, self.answers.stops(request.options.stop))
+        return rows_of(
+            MediaRow, (), request, room, self.answers.stops(request.options.stop)
+        )
 
     @property
     def _sharing(self) -> Sharing:
@@ -178,18 +222,34 @@ class MediaModel:
     def _drawn(self, request: Request) -> Output:
         if request.prompt.media:
             what = "the model draws from words alone, and the prompt has media"
-            return Output.failed("data", f"{what}; fix: leave them out, or choose a model that edits", retryable=False)
+            return Output.failed(
+                "data",
+                f"{what}; fix: leave them out, or choose a model that edits",
+                retryable=False,
+            )
         try:
             prepare(self.model, self.renderer.tokenizer)
             text = self.renderer.text(request.prompt)
             how = self.renderer.how(text)
-            inputs = self.processor(text=[text], generation_mode="image", return_tensors="pt", **how)
-            return draw(self.model, self.processor.image_processor, inputs, request, self.settings)
+            inputs = self.processor(
+                text=[text], generation_mode="image", return_tensors="pt", **how
+            )
+            return draw(
+                self.model,
+                self.processor.image_processor,
+                inputs,
+                request,
+                self.settings,
+            )
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
     def _tried(
-        self, group: Sequence[int], ask: Callable[[Sequence[int]], dict[int, Output]], *, is_last: bool = True
+        self,
+        group: Sequence[int],
+        ask: Callable[[Sequence[int]], dict[int, Output]],
+        *,
+        is_last: bool = True,
     ) -> dict[int, Output]:
         """Answers of a group; one that cannot be answered fails alone, or is left out where there is another way."""
         try:
@@ -200,13 +260,22 @@ class MediaModel:
             if not is_last:
                 self.apart_because = f"{type(error).__name__}: {error}"
             if len(group) > 1:
-                return {at: one for alone in group for at, one in self._tried([alone], ask, is_last=is_last).items()}
+                return {
+                    at: one
+                    for alone in group
+                    for at, one in self._tried([alone], ask, is_last=is_last).items()
+                }
             return {group[0]: failure(error, self.where)} if is_last else {}
 
     def _answered(
-        self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
+        self,
+        group: Sequence[int],
+        requests: Sequence[Request],
+        inputs: Mapping[int, Any],
     ) -> dict[int, Output]:
-        outputs = self.plain.write([requests[at] for at in group], [inputs[at] for at in group])
+        outputs = self.plain.write(
+            [requests[at] for at in group], [inputs[at] for at in group]
+        )
         return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
@@ -227,43 +296,83 @@ class MediaModel:
         outputs = dict(prepared.failed)
         outputs.update(self._whole(prepared))
         outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
-        plain = {at: inputs for at, inputs in prepared.inputs.items() if at not in outputs}
+        plain = {
+            at: inputs for at, inputs in prepared.inputs.items() if at not in outputs
+        }
         # Those about the same media one after the other: what they begin with is then computed once.
-        media = {at: [medium.digest for medium in prepared.requests[at].prompt.media] for at in plain}
-        order = sorted(plain, key=lambda at: (media[at], plain[at]["input_ids"][0].tolist()))
+        media = {
+            at: [medium.digest for medium in prepared.requests[at].prompt.media]
+            for at in plain
+        }
+        order = sorted(
+            plain, key=lambda at: (media[at], plain[at]["input_ids"][0].tolist())
+        )
         # What a model keeps is also in itself, and answers of another hand-over may have changed it.
         self.weigher.forget()
         for at in order:
-            outputs |= self._tried([at], lambda some: self._weighed_alone(some, prepared))
+            outputs |= self._tried(
+                [at], lambda some: self._weighed_alone(some, prepared)
+            )
             self.engine.count.meter.advance(1 / len(prepared.requests))
         self.weigher.forget()
         return [outputs[at] for at in range(len(prepared.requests))]
 
-    def _weighed_alone(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
+    def _weighed_alone(
+        self, group: Sequence[int], prepared: Prepared
+    ) -> dict[int, Output]:
         """Likelihoods after one prompt, as the model itself computes them."""
         [at] = group
         inputs = placed(prepared.inputs[at], self.model)
-        return {at: self.weigher.weigh(prepared.requests[at], inputs, prepared.continuations[at])}
+        return {
+            at: self.weigher.weigh(
+                prepared.requests[at], inputs, prepared.continuations[at]
+            )
+        }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Texts without media, weighed from their first token."""
-        planned = [(prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()]
-        return dict(zip(prepared.whole, weigh_planned(planned, lambda pairs: weigh_words(self, pairs, 1)), strict=True))
+        planned = [
+            (prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()
+        ]
+        return dict(
+            zip(
+                prepared.whole,
+                weigh_planned(planned, lambda pairs: weigh_words(self, pairs, 1)),
+                strict=True,
+            )
+        )
 
     def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Likelihoods of all continuations, weighed together."""
         context = {at: prepared.marked[at].ids for at in group}
         pairs = {
-            at: [Pair((*context[at], *more), len(context[at])) for more in prepared.continuations[at]] for at in group
+            at: [
+                Pair((*context[at], *more), len(context[at]))
+                for more in prepared.continuations[at]
+            ]
+            for at in group
         }
-        longest = {at: max((len(pair.computed) for pair in some), default=0) for at, some in pairs.items()}
+        longest = {
+            at: max((len(pair.computed) for pair in some), default=0)
+            for at, some in pairs.items()
+        }
         limit = self.limits.context
-        outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}
+        outputs = {
+            at: too_long(length, limit, has_media=True)
+            for at, length in longest.items()
+            if length > limit
+        }
         fits = [at for at in group if at not in outputs]
         texts = [[pair.tokens[pair.start :] for pair in pairs[at]] for at in fits]
-        found = self._sharing.weigh([prepared.marked[at] for at in fits], texts) if fits else []
+        found = (
+            self._sharing.weigh([prepared.marked[at] for at in fits], texts)
+            if fits
+            else []
+        )
         for at, likelihoods in zip(fits, found, strict=True):
-            outputs[at] = weighed_output(prepared.requests[at], pairs[at], likelihoods, None)
+            outputs[at] = weighed_output(
+                prepared.requests[at], pairs[at], likelihoods, None
+            )
         return outputs
 
 
@@ -275,10 +384,16 @@ class SpeechModel(MediaModel):
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """A long audio clip is gone through by time stamps, which not every model knows."""
-        if "return_timestamps" not in inputs or getattr(self.model.generation_config, "no_timestamps_token_id", None):
+        if "return_timestamps" not in inputs or getattr(
+            self.model.generation_config, "no_timestamps_token_id", None
+        ):
             return None
         extractor = self.processor.feature_extractor
-        seconds = inputs["input_features"].shape[-1] * extractor.hop_length / extractor.sampling_rate
+        seconds = (
+            inputs["input_features"].shape[-1]
+            * extractor.hop_length
+            / extractor.sampling_rate
+        )
         why = ", and its settings name no time stamps by which to go on"
         return not_heard(seconds, extractor.chunk_length, why)
 

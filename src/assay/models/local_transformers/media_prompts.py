@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from ...core import AssayError, Audio, Image, Media, Message, Output, Prompt, Text, UsageError
+from ...core import (
+    AssayError,
+    Audio,
+    Image,
+    Media,
+    Message,
+    Output,
+    Prompt,
+    Text,
+    UsageError,
+)
 from ...media import decode_audio, decode_image
 from ..answers import failure
 from .media_batches import BESIDE
@@ -32,7 +42,9 @@ class Weighed:
 class MediaRenderer(Renderer):
     """Renders prompts for one processor: what is shown, checked and sent are the same token ids."""
 
-    def __init__(self, processor: Any, *, chat_template: str | None = None, where: str = "") -> None:
+    def __init__(
+        self, processor: Any, *, chat_template: str | None = None, where: str = ""
+    ) -> None:
         template = chat_template or getattr(processor, "chat_template", None)
         super().__init__(processor.tokenizer, chat_template=template, where=where)
         self.processor = processor
@@ -42,8 +54,12 @@ class MediaRenderer(Renderer):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Token ids and media tensors of one prompt."""
         text = self.text(prompt)
-        images = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
-        clips = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
+        images = [
+            self._decoded(part) for part in prompt.media if isinstance(part, Image)
+        ]
+        clips = [
+            self._decoded(part) for part in prompt.media if isinstance(part, Audio)
+        ]
         arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
             arguments["images"] = images
@@ -60,25 +76,43 @@ class MediaRenderer(Renderer):
         inputs, text = self.inputs(prompt), self.text(prompt)
         encode = partial(self.tokenizer.encode, add_special_tokens=False)
         continuations = prompt.continuations or ()
-        context, wholes = tuple(encode(text)), [tuple(encode(text + more)) for more in continuations]
-        seams = (seam(context, whole, is_empty=not more) for whole, more in zip(wholes, continuations, strict=True))
+        context, wholes = (
+            tuple(encode(text)),
+            [tuple(encode(text + more)) for more in continuations],
+        )
+        seams = (
+            seam(context, whole, is_empty=not more)
+            for whole, more in zip(wholes, continuations, strict=True)
+        )
         start = min(seams, default=len(context))
         ending = list(context[start:])
         if ending and inputs["input_ids"][0, -len(ending) :].tolist() != ending:
             # The processor writes an end of its own, behind which nothing grows together.
             return Weighed(inputs, tuple(tuple(encode(more)) for more in continuations))
         if ending:
-            inputs |= {name: inputs[name][:, : -len(ending)] for name in ("input_ids", *BESIDE) if name in inputs}
+            inputs |= {
+                name: inputs[name][:, : -len(ending)]
+                for name in ("input_ids", *BESIDE)
+                if name in inputs
+            }
         return Weighed(inputs, tuple(whole[start:] for whole in wholes))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """The failure of a prompt with an audio clip that its tensors do not hold to the end."""
         try:
-            lengths = [len(self._decoded(part)) for part in prompt.media if isinstance(part, Audio)]
+            lengths = [
+                len(self._decoded(part))
+                for part in prompt.media
+                if isinstance(part, Audio)
+            ]
             most = heard_at_once(self.extractor, inputs, lengths) if lengths else None
         except Exception as error:  # noqa: BLE001 - tensors of a shape nobody knows fail their sample alone
             return failure(error, self.where)
-        return None if most is None else not_heard(max(lengths) / self.rate, most / self.rate)
+        return (
+            None
+            if most is None
+            else not_heard(max(lengths) / self.rate, most / self.rate)
+        )
 
     def how(self, text: str) -> dict[str, Any]:
         """How to make ids of a text: what a template wrote at its beginning would else be written a second time."""
@@ -101,17 +135,24 @@ class MediaRenderer(Renderer):
         text = super().shown(prompt)
         for mark in {self._token(part.kind) for part in prompt.media}:
             repeated = re.compile(f"(?:{re.escape(mark)}){{2,}}")
-            text = repeated.sub(lambda found, mark=mark: f"{mark}×{len(found[0]) // len(mark)}", text)  # type: ignore[misc]
+            text = repeated.sub(
+                lambda found, mark=mark: f"{mark}×{len(found[0]) // len(mark)}", text
+            )  # type: ignore[misc]
         return text
 
     def text(self, prompt: Prompt) -> str:
         """The prompt as text, with the processor's own mark where each medium stands."""
         if not (prompt.is_chat and self.has_template):
-            prompt = replace(prompt, messages=tuple(self._marked(message) for message in prompt.messages))
+            prompt = replace(
+                prompt,
+                messages=tuple(self._marked(message) for message in prompt.messages),
+            )
         return super().text(prompt)
 
     def _templated(self, messages: Sequence[dict[str, Any]], opens: bool = True) -> str:
-        return super()._templated([self._for_template(message) for message in messages], opens)
+        return super()._templated(
+            [self._for_template(message) for message in messages], opens
+        )
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
         """A message whose content is as the template reads it: a list of parts, or one text with marks for media."""
@@ -120,7 +161,10 @@ class MediaRenderer(Renderer):
             return message
         if self._reads_parts:
             return {**message, "content": [{"type": "text", "text": content}]}
-        texts = (part["text"] if part["type"] == "text" else self._mark(part["type"]) for part in content)
+        texts = (
+            part["text"] if part["type"] == "text" else self._mark(part["type"])
+            for part in content
+        )
         return {**message, "content": "".join(texts)}
 
     @cached_property
@@ -128,7 +172,9 @@ class MediaRenderer(Renderer):
         """Whether the template takes a message's content apart; one that does not writes a list as Python would."""
         word = MARKS[0]
         try:
-            text = super()._templated([{"role": "user", "content": [{"type": "text", "text": word}]}])
+            text = super()._templated(
+                [{"role": "user", "content": [{"type": "text", "text": word}]}]
+            )
         except AssayError:
             return False
         return word in text and not re.search(rf"""["']text["']: ?["']{word}""", text)
@@ -136,7 +182,10 @@ class MediaRenderer(Renderer):
     def _marked(self, message: Message) -> Message:
         if message.parts is None:
             return message
-        parts = (Text(self._mark(part.kind)) if isinstance(part, Media) else part for part in message.parts)
+        parts = (
+            Text(self._mark(part.kind)) if isinstance(part, Media) else part
+            for part in message.parts
+        )
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
@@ -171,7 +220,9 @@ class MediaRenderer(Renderer):
             if isinstance(part, Image):
                 self._last[part.digest] = decode_image(part)
             else:
-                self._last[part.digest] = decode_audio(part, rate=self.rate, channels=1).samples
+                self._last[part.digest] = decode_audio(
+                    part, rate=self.rate, channels=1
+                ).samples
         self._last.move_to_end(part.digest)
         if len(self._last) > REMEMBERED:
             self._last.popitem(last=False)
@@ -181,7 +232,11 @@ class MediaRenderer(Renderer):
     def extractor(self) -> Any:
         """What makes tensors of audio clips, under either of its names; `None` where a processor does it all itself."""
         found = getattr(self.processor, "feature_extractor", None)
-        return found if found is not None else getattr(self.processor, "audio_processor", None)
+        return (
+            found
+            if found is not None
+            else getattr(self.processor, "audio_processor", None)
+        )
 
     @property
     def rate(self) -> int:
@@ -196,9 +251,15 @@ class SpeechRenderer(MediaRenderer):
         audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
         arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
-        if audio.seconds > float(getattr(extractor, "chunk_length", None) or audio.seconds):
+        if audio.seconds > float(
+            getattr(extractor, "chunk_length", None) or audio.seconds
+        ):
             # Longer than the model hears at once: it goes on by its own time stamps.
-            arguments |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
+            arguments |= {
+                "truncation": False,
+                "padding": "longest",
+                "return_attention_mask": True,
+            }
             return {**extractor(audio.samples, **arguments), "return_timestamps": True}
         return dict(extractor(audio.samples, **arguments))
 
@@ -217,7 +278,10 @@ class SpeechRenderer(MediaRenderer):
     def _audio(self, prompt: Prompt) -> Audio:
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if len(clips) != 1:
-            raise UsageError(f"a speech model takes one audio clip, this prompt has {len(clips)}", where=self.where)
+            raise UsageError(
+                f"a speech model takes one audio clip, this prompt has {len(clips)}",
+                where=self.where,
+            )
         return clips[0]
 
 
@@ -234,7 +298,9 @@ def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
     return found
 
 
-def heard_at_once(extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[int]) -> int | None:
+def heard_at_once(
+    extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[int]
+) -> int | None:
     """The samples a model hears at once, where audio clips of these lengths were cut to it; `None` where none was.
 
     Feature extractors cut what is longer without a word; a processor that can goes through a long clip piece by piece.
@@ -243,16 +309,31 @@ def heard_at_once(extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[i
     if hop is None or features is None or features.ndim != 3:
         return None
     bands = getattr(extractor, "feature_size", None)
-    rows, frames = features.shape[0], features.shape[1 if features.shape[2] == bands else 2]
+    rows, frames = (
+        features.shape[0],
+        features.shape[1 if features.shape[2] == bands else 2],
+    )
     most = int(frames) * int(hop)
     # The last frame may be shorter than the others; and it may end, not begin, where the audio does.
-    slack = max(int(getattr(extractor, name, None) or 0) for name in ("hop_length", *_WINDOWS))
+    slack = max(
+        int(getattr(extractor, name, None) or 0) for name in ("hop_length", *_WINDOWS)
+    )
     if not most or max(lengths) <= most + slack:
         return None
-    return most if rows < sum(math.ceil(length / (most + slack)) for length in lengths) else None
+    return (
+        most
+        if rows < sum(math.ceil(length / (most + slack)) for length in lengths)
+        else None
+    )
 
 
 def not_heard(seconds: float, at_once: float, why: str = "") -> Output:
     """The failure of a sample whose audio would not be heard to its end."""
-    what = f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
-    return Output.failed("context", f"{what}; fix: shorter clips, or a model that hears longer ones", retryable=False)
+    what = (
+        f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
+    )
+    return Output.failed(
+        "context",
+        f"{what}; fix: shorter clips, or a model that hears longer ones",
+        retryable=False,
+    )

@@ -9,28 +9,63 @@ from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
 PLAIN_SETTINGS = frozenset(
-    {"bos_token_id", "eos_token_id", "pad_token_id", "do_sample", "temperature", "top_p", "top_k", "min_p"}
-    | {"max_length", "max_new_tokens", "use_cache", "cache_implementation", "generation_kwargs"}
+    {
+        "bos_token_id",
+        "eos_token_id",
+        "pad_token_id",
+        "do_sample",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+    }
+    | {
+        "max_length",
+        "max_new_tokens",
+        "use_cache",
+        "cache_implementation",
+        "generation_kwargs",
+    }
     | {"transformers_version", "_from_model_config"}
 )
 """What a model's own settings of generation may say without changing what is written for given options."""
-NOTHING_AT_ONE = frozenset({"repetition_penalty", "num_beams", "num_return_sequences", "length_penalty", "typical_p"})
+NOTHING_AT_ONE = frozenset(
+    {
+        "repetition_penalty",
+        "num_beams",
+        "num_return_sequences",
+        "length_penalty",
+        "typical_p",
+    }
+)
 
 
-def room_for(options: GenerateOptions, limits: Limits, length: int) -> tuple[int, int | None]:
+def room_for(
+    options: GenerateOptions, limits: Limits, length: int
+) -> tuple[int, int | None]:
     """How many tokens an answer may have after so many; and the same again where it was to have more."""
     wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
     room = max(1, min(wanted, limits.context - length))
     return room, room if room < wanted else None
 
 
-def settings_of(options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(
+    options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
     """What `generate` is told after so many tokens; what is given besides yields to what the options say."""
     room, _ = room_for(options, limits, length)
-    settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **defaults}
+    settings: dict[str, Any] = {
+        "max_new_tokens": room,
+        "do_sample": not is_greedy(options),
+        **defaults,
+    }
     if not is_greedy(options):
         names = ("temperature", "top_p", "top_k", "min_p")
-        settings |= {name: value for name in names if (value := getattr(options, name)) is not None}
+        settings |= {
+            name: value
+            for name in names
+            if (value := getattr(options, name)) is not None
+        }
         settings.setdefault("top_k", 0)
     return settings
 
@@ -39,8 +74,19 @@ def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """What is asked by the user's settings or the model's own, and only the model's own `generate` does."""
     config = getattr(model, "generation_config", None)
     model_settings = {} if config is None else config.to_diff_dict()
-    further = {name: value for name, value in model_settings.items() if name not in PLAIN_SETTINGS and value}
-    return (*settings, *(name for name, value in further.items() if not (value == 1 and name in NOTHING_AT_ONE)))
+    further = {
+        name: value
+        for name, value in model_settings.items()
+        if name not in PLAIN_SETTINGS and value
+    }
+    return (
+        *settings,
+        *(
+            name
+            for name, value in further.items()
+            if not (value == 1 and name in NOTHING_AT_ONE)
+        ),
+    )
 
 
 class NotFinite(ArithmeticError):
@@ -81,7 +127,9 @@ class Penalties:
     def check(self) -> None:
         """Refuses what was written where `generate` did not ask for them."""
         if self.are_asked and self._last < 0:
-            raise UsageError("the model's own `generate` takes no penalties", fix="ask without them")
+            raise UsageError(
+                "the model's own `generate` takes no penalties", fix="ask without them"
+            )
 
 
 class Ending:
@@ -109,13 +157,19 @@ class Ending:
             self._sees_rows = self._sees_rows and len(input_ids) <= self.rows
         self._last = length
         if length - self._first == self.room:
-            self._full |= {row for row, token in enumerate(input_ids[:, -1].tolist()) if token not in self.ends}
+            self._full |= {
+                row
+                for row, token in enumerate(input_ids[:, -1].tolist())
+                if token not in self.ends
+            }
         return input_ids.new_zeros(len(input_ids), dtype=bool)
 
     @property
     def is_unclear(self) -> bool:
         """Whether some answer took all its room and nobody can say which: rows change their places between turns."""
-        return self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
+        return (
+            self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
+        )
 
     def took_all(self, row: int, count: int) -> bool:
         """Whether the answer in a row, of so many tokens, ended for want of room."""
@@ -134,4 +188,6 @@ class Stopping:
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         rows = [row[self.length :] for row in input_ids.tolist()]
-        return input_ids.new_tensor([bool(row and self.stops(row)) for row in rows], dtype=bool)
+        return input_ids.new_tensor(
+            [bool(row and self.stops(row)) for row in rows], dtype=bool
+        )

@@ -36,7 +36,11 @@ class Marked:
     @property
     def shift(self) -> int:
         """By how much positions after the prompt lie off the plain count."""
-        return 0 if self.positions is None else int(self.positions.max()) + 1 - len(self.ids)
+        return (
+            0
+            if self.positions is None
+            else int(self.positions.max()) + 1 - len(self.ids)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,9 @@ class MediaWriter(Writer):
 class Sharing:
     """One model that sees or hears, with what its prompts have in common computed once."""
 
-    def __init__(self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly) -> None:
+    def __init__(
+        self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly
+    ) -> None:
         self.model = model
         self.renderer = renderer
         self.marks = marks_of(model.config)
@@ -104,11 +110,17 @@ class Sharing:
         positions = _positions(self.model, inputs) if pieces else None
         return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
 
-    def weigh(self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]) -> list[list[Likelihood]]:
+    def weigh(
+        self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]
+    ) -> list[list[Likelihood]]:
         """The likelihoods of the continuations of each prompt, given as token ids."""
         with self._handling(prompts):
             pairs = [
-                Keyed((*prompt.ids, *ids), len(prompt.ids), (*keys, *self._after(prompt, ids)))
+                Keyed(
+                    (*prompt.ids, *ids),
+                    len(prompt.ids),
+                    (*keys, *self._after(prompt, ids)),
+                )
                 for prompt, continuations in zip(prompts, texts, strict=True)
                 for keys in [self._keys(prompt)]
                 for ids in continuations
@@ -116,7 +128,9 @@ class Sharing:
             found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
         return [[next(found) for _ in continuations] for continuations in texts]
 
-    def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]) -> None:
+    def write(
+        self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]
+    ) -> None:
         """Writes the rows of each prompt."""
         with self._handling(prompts):
             every: list[MediaRow] = []
@@ -128,7 +142,9 @@ class Sharing:
             write(self.engine, every, MediaWriter)
 
     def _handling(self, prompts: Sequence[Marked]) -> Any:
-        return self.engine.handling([piece for prompt in prompts for piece in prompt.pieces])
+        return self.engine.handling(
+            [piece for prompt in prompts for piece in prompt.pieces]
+        )
 
     def _keys(self, prompt: Marked) -> tuple[int, ...]:
         return self.engine.keys.of(prompt.ids, prompt.pieces, prompt.positions)
@@ -147,27 +163,41 @@ class Sharing:
             inputs.extend(self.renderer.inputs(prompt) for prompt in self._trials())
             with self.engine.watched() as calls:
                 expected = [
-                    plainly(placed(one, self.model), ids)[-1].float() for one, ids in zip(inputs, more, strict=True)
+                    plainly(placed(one, self.model), ids)[-1].float()
+                    for one, ids in zip(inputs, more, strict=True)
                 ]
             for one in calls:
                 check_given(one)
             return expected
 
-        return why_apart(self.engine.decoder, plain, lambda: self._tried([self.read(one) for one in inputs], more))
+        return why_apart(
+            self.engine.decoder,
+            plain,
+            lambda: self._tried([self.read(one) for one in inputs], more),
+        )
 
     def _trials(self) -> Iterator[Prompt]:
         """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
         role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
             one, other = _trial_media(kind, self.renderer.rate)
-            for medium, words in ((one, "What is it?"), (one, "Who?"), (other, "What is it?")):
+            for medium, words in (
+                (one, "What is it?"),
+                (one, "Who?"),
+                (other, "What is it?"),
+            ):
                 yield Prompt((Message.of(role, "Look and listen. ", medium, words),))
 
-    def _tried(self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]) -> list[Any]:
+    def _tried(
+        self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]
+    ) -> list[Any]:
         """The logits of the last token of each prompt and what follows it, every common beginning a trunk."""
         engine = self.engine
         with self._handling(prompts):
-            rows = [(*self._keys(prompt), *self._after(prompt, ids)) for prompt, ids in zip(prompts, more, strict=True)]
+            rows = [
+                (*self._keys(prompt), *self._after(prompt, ids))
+                for prompt, ids in zip(prompts, more, strict=True)
+            ]
             bushes: list[Bush] = []
             stack: list[tuple[Node, Stretch | None]] = [(grow(rows), None)]
             while stack:
@@ -176,7 +206,9 @@ class Sharing:
                     bushes.append(Bush(node, trunk))
                     continue
                 if node.stop > node.start:
-                    trunk = Stretch(node.row, node.start, node.stop, trunk, tuple(node.rows()))
+                    trunk = Stretch(
+                        node.row, node.start, node.stop, trunk, tuple(node.rows())
+                    )
                     engine.grow_trunk(trunk, rows)
                 stack += [(child, trunk) for child in node.children]
             found: dict[int, Any] = {}
@@ -192,7 +224,9 @@ def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
     """Where the tokens of a prompt with media stand, as the model's own code counts; `None` where that is plainly."""
     import torch
 
-    count = getattr(model, "get_rope_index", None) or getattr(getattr(model, "model", None), "get_rope_index", None)
+    count = getattr(model, "get_rope_index", None) or getattr(
+        getattr(model, "model", None), "get_rope_index", None
+    )
     if count is None:
         return None
     heard = inputs.get("feature_attention_mask")
@@ -202,7 +236,9 @@ def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
         **inputs,
     }
     names = inspect.signature(count).parameters
-    positions, _ = count(**{name: value for name, value in arguments.items() if name in names})
+    positions, _ = count(
+        **{name: value for name, value in arguments.items() if name in names}
+    )
     return positions[:, 0].cpu().numpy()
 
 
@@ -214,7 +250,12 @@ def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
 
         across = np.linspace(0, 255, 64, dtype=np.uint8)[None].repeat(64, 0)
         pixels = np.stack([across, across.T, 255 - across], 2)
-        return Image(pillow.fromarray(pixels)), Image(pillow.fromarray(pixels[::-1, ::-1].copy()))
+        return Image(pillow.fromarray(pixels)), Image(
+            pillow.fromarray(pixels[::-1, ::-1].copy())
+        )
     seconds = np.arange(rate // 2) / rate
-    low, high = (audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate) for hertz in (330, 1200))
+    low, high = (
+        audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate)
+        for hertz in (330, 1200)
+    )
     return low, high

@@ -64,18 +64,30 @@ class LocalTransformers(LocalModel):
     """Further settings of a model that sees or hears, as its `generate` takes them: {"language": "de"}."""
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _lock: Any = field(
+        default_factory=threading.RLock, init=False, repr=False, compare=False
+    )
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
-    _reading: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    _reading: Any = field(
+        default_factory=threading.Lock, init=False, repr=False, compare=False
+    )
     """Held while requests become token ids: tokenizers and processors serve one caller at a time."""
 
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
             what = f"kind={self.kind!r} is no kind of model"
-            raise UsageError(what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}")
+            raise UsageError(
+                what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}"
+            )
         self._check_options({"context": 2, "batch_size": 1, "rows": 0, "threads": 1})
         self.source = Source(
-            self.path, self.revision, self.dtype, self.device, self.device_map, self.adapter, self.trust_remote_code
+            self.path,
+            self.revision,
+            self.dtype,
+            self.device,
+            self.device_map,
+            self.adapter,
+            self.trust_remote_code,
         )
         self.source.check()
 
@@ -102,9 +114,15 @@ class LocalTransformers(LocalModel):
     def _produces(self) -> frozenset[str]:
         if self.model_kind == "voice":
             return frozenset({"audio"})
-        if self.model_kind == "omni" and self.source.config().get("enable_audio_output", True):
+        if self.model_kind == "omni" and self.source.config().get(
+            "enable_audio_output", True
+        ):
             return frozenset({"text", "audio"})
-        return frozenset({"text", "image"}) if can_draw(self.source.config()) else frozenset({"text"})
+        return (
+            frozenset({"text", "image"})
+            if can_draw(self.source.config())
+            else frozenset({"text"})
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -117,7 +135,11 @@ class LocalTransformers(LocalModel):
             "context": self.context,
             "truncate": self.truncate,
             "chat_template": self.chat_template,
-            **({"generate_args": dict(self.generate_args)} if self.generate_args else {}),
+            **(
+                {"generate_args": dict(self.generate_args)}
+                if self.generate_args
+                else {}
+            ),
             "engine": "transformers",
         }
 
@@ -190,10 +212,14 @@ class LocalTransformers(LocalModel):
         kind = self.model_kind
         if kind in ("text", "voice"):
             tokenizer = load_tokenizer(self.source)
-            return Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
+            return Renderer(
+                tokenizer, chat_template=self._template(tokenizer), where=self.path
+            )
         processor = load_processor(self.source)
         maker = SpeechRenderer if kind == "speech" else MediaRenderer
-        return maker(processor, chat_template=self._template(processor), where=self.path)
+        return maker(
+            processor, chat_template=self._template(processor), where=self.path
+        )
 
     def _template(self, tokenizer: Any) -> str | None:
         if self.chat_template is not None:
@@ -229,5 +255,14 @@ class LocalTransformers(LocalModel):
             return self.context
         config = getattr(model.config, "thinker_config", model.config)
         config = getattr(config, "text_config", None) or config
-        names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
-        return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
+        names = (
+            "max_position_embeddings",
+            "n_positions",
+            "max_seq_len",
+            "seq_length",
+            "max_target_positions",
+        )
+        return next(
+            (int(found) for name in names if (found := getattr(config, name, None))),
+            UNLIMITED,
+        )

@@ -73,7 +73,9 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
                 node.children.append(child)
                 stack.append((child, *group))
     for node in reversed(list(root.walk())):
-        node.below = sum(child.stop - child.start + child.below for child in node.children)
+        node.below = sum(
+            child.stop - child.start + child.below for child in node.children
+        )
     return root
 
 
@@ -120,7 +122,9 @@ class Bush:
         return self.node.stop - self.start + self.node.below
 
 
-def steps(root: Node, *, segment: int, pack: int, trunk: Stretch | None = None) -> Iterator[Stretch | Bush]:
+def steps(
+    root: Node, *, segment: int, pack: int, trunk: Stretch | None = None
+) -> Iterator[Stretch | Bush]:
     """What to compute, in order: each trunk before what hangs on it.
 
     A node becomes a segment when at most `segment` tokens branch off below it and the whole has at most `pack`; a
@@ -146,7 +150,9 @@ def steps(root: Node, *, segment: int, pack: int, trunk: Stretch | None = None) 
         stack.extend((child, trunk) for child in reversed(node.children))
 
 
-def chains(root: Node, *, pack: int, trunk: Stretch | None = None) -> Iterator[Stretch | tuple[int, Stretch | None]]:
+def chains(
+    root: Node, *, pack: int, trunk: Stretch | None = None
+) -> Iterator[Stretch | tuple[int, Stretch | None]]:
     """The same for sequences that will grow: trunks, and each sequence with the trunk it hangs on."""
     stack = [(root, trunk)]
     while stack:

@@ -12,7 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import Json, Media, Message, Prompt, Reasoning, TemplateError, Text, UsageError, shorten
+from ...core import (
+    Json,
+    Media,
+    Message,
+    Prompt,
+    Reasoning,
+    TemplateError,
+    Text,
+    UsageError,
+    shorten,
+)
 from .likelihood import Pair
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
@@ -46,13 +56,27 @@ class Around:
         """The marker with which turns of all roles begin, where one follows a turn that nothing has closed."""
         # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
         # role alone is none of them: it closes the turn before, and some models end their answers with it.
-        opener = next((marker for marker in _MARKER.findall(self.before) if marker in self.at_end), None)
+        opener = next(
+            (
+                marker
+                for marker in _MARKER.findall(self.before)
+                if marker in self.at_end
+            ),
+            None,
+        )
         turns = (self.after_question.lstrip(), self.after_answer.lstrip())
-        return opener if opener is not None and any(turn.startswith(opener) for turn in turns) else None
+        return (
+            opener
+            if opener is not None and any(turn.startswith(opener) for turn in turns)
+            else None
+        )
 
     def runs_on(self) -> bool:
         """Whether a turn's name follows the words of the one before at once, as in `user: hiassistant:`."""
-        return any(turn[:1].isalnum() or turn.startswith("#") for turn in (self.after_question, self.after_answer))
+        return any(
+            turn[:1].isalnum() or turn.startswith("#")
+            for turn in (self.after_question, self.after_answer)
+        )
 
     def is_left_open(self) -> bool:
         """Whether the prompt ends before the answer's turn is opened, as it is before an answer that was given."""
@@ -63,13 +87,17 @@ class Around:
         """Whether a stop string is the mark that closes an answer; that it closes the question, too, harms nothing."""
         closing = self.after_answer.lstrip()
         marker = _MARKER.match(closing)
-        return closing.startswith(stop.lstrip()) and (marker is None or stop.lstrip().startswith(marker.group()))
+        return closing.startswith(stop.lstrip()) and (
+            marker is None or stop.lstrip().startswith(marker.group())
+        )
 
 
 class Renderer:
     """Renders prompts for one tokenizer."""
 
-    def __init__(self, tokenizer: Any, *, chat_template: str | None = None, where: str = "") -> None:
+    def __init__(
+        self, tokenizer: Any, *, chat_template: str | None = None, where: str = ""
+    ) -> None:
         self.tokenizer = tokenizer
         self.where = where
         if chat_template is not None:
@@ -99,12 +127,16 @@ class Renderer:
         except Exception as error:
             # A template is somebody's program: what it raises is about these messages.
             what = f"the chat template refuses these messages: {error}"
-            raise TemplateError(what, where=self.where, fix="give another one: chat_template=…") from error
+            raise TemplateError(
+                what, where=self.where, fix="give another one: chat_template=…"
+            ) from error
         return text
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
         """The token ids of a prompt."""
-        return self.encode_text(self.text(prompt), is_chat=prompt.is_chat and self.has_template)
+        return self.encode_text(
+            self.text(prompt), is_chat=prompt.is_chat and self.has_template
+        )
 
     def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
         """Token ids of rendered text; special tokens are added as the tokenizer does, unless they are there already."""
@@ -118,9 +150,14 @@ class Renderer:
     @cached_property
     def _added_after(self) -> int:
         """How many tokens the tokenizer adds behind a text, which would end it before the model goes on."""
-        plain, whole = (list(self.tokenizer.encode("a", add_special_tokens=adds)) for adds in (False, True))
+        plain, whole = (
+            list(self.tokenizer.encode("a", add_special_tokens=adds))
+            for adds in (False, True)
+        )
         added = len(whole) - len(plain)
-        before = next((at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0)
+        before = next(
+            (at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0
+        )
         return added - before
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
@@ -129,20 +166,26 @@ class Renderer:
         is_chat = prompt.is_chat and self.has_template
         return self._pairs(text, prompt.continuations or (), is_chat)
 
-    def _pairs(self, text: str, continuations: Sequence[str], is_chat: bool) -> list[Pair]:
+    def _pairs(
+        self, text: str, continuations: Sequence[str], is_chat: bool
+    ) -> list[Pair]:
         if not text:
             return [self._alone(continuation) for continuation in continuations]
         bare = text if is_chat else text.rstrip()
         blank = text[len(bare) :]
         if not bare:
-            return self._pairs("", [blank + continuation for continuation in continuations], is_chat)
+            return self._pairs(
+                "", [blank + continuation for continuation in continuations], is_chat
+            )
         context = self.encode_text(bare, is_chat=is_chat)
         pairs = []
         for continuation in continuations:
             whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
             start = seam(context, whole, is_empty=not continuation)
             # Where nothing of the context stands before the seam, something else must.
-            pairs.append(Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1))
+            pairs.append(
+                Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1)
+            )
         return pairs
 
     def _alone(self, continuation: str) -> Pair:
@@ -162,11 +205,15 @@ class Renderer:
             if found is not None:
                 return int(found)
         what = "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text"
-        raise UsageError(what, where=self.where, fix="weigh continuations after a context")
+        raise UsageError(
+            what, where=self.where, fix="weigh continuations after a context"
+        )
 
     def shown(self, prompt: Prompt) -> str:
         """The prompt as the model reads it, special tokens and all."""
-        text: str = self.tokenizer.decode(list(self.encode(prompt)), skip_special_tokens=False)
+        text: str = self.tokenizer.decode(
+            list(self.encode(prompt)), skip_special_tokens=False
+        )
         return text
 
     def turn_ends(self) -> set[int]:
@@ -174,7 +221,9 @@ class Renderer:
         around = self._around()
         if around is None:
             return set()
-        ids = self.tokenizer.encode(around.after_answer.lstrip(), add_special_tokens=False)
+        ids = self.tokenizer.encode(
+            around.after_answer.lstrip(), add_special_tokens=False
+        )
         special = set(self.tokenizer.all_special_ids)
         return {ids[0]} if ids and ids[0] in special else set()
 
@@ -183,7 +232,10 @@ class Renderer:
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")
-        messages = [{"role": role, "content": mark} for role, mark in zip(roles, MARKS, strict=True)]
+        messages = [
+            {"role": role, "content": mark}
+            for role, mark in zip(roles, MARKS, strict=True)
+        ]
         try:
             text = self._templated(messages)
         except TemplateError:
@@ -208,14 +260,22 @@ class Renderer:
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
         """What is wrong with how this prompt is rendered; empty if nothing is."""
-        return [*self._bos_faults(self.encode(prompt)), *(self._turn_faults(stops) if prompt.is_chat else ())]
+        return [
+            *self._bos_faults(self.encode(prompt)),
+            *(self._turn_faults(stops) if prompt.is_chat else ()),
+        ]
 
     def _bos_faults(self, ids: Sequence[int]) -> list[PromptFault]:
         bos = getattr(self.tokenizer, "bos_token_id", None)
         if bos is None:
             return []
         if list(ids[:2]) == [bos, bos]:
-            return [PromptFault("double_bos", "the prompt begins with two beginning-of-sequence tokens")]
+            return [
+                PromptFault(
+                    "double_bos",
+                    "the prompt begins with two beginning-of-sequence tokens",
+                )
+            ]
         expected = self.tokenizer.encode("a", add_special_tokens=True)[:1] == [bos]
         if expected and list(ids[:1]) != [bos]:
             name = self.tokenizer.bos_token
@@ -228,10 +288,22 @@ class Renderer:
         if around is None:
             return []
         faults = []
-        if not around.at_end.strip() or (around.is_left_open() and self._always_ends_alike()):
-            faults.append(PromptFault("no_turn", "the chat template opens no turn for the model to write in"))
+        if not around.at_end.strip() or (
+            around.is_left_open() and self._always_ends_alike()
+        ):
+            faults.append(
+                PromptFault(
+                    "no_turn",
+                    "the chat template opens no turn for the model to write in",
+                )
+            )
         if not around.after_answer.strip() or not around.after_question.strip():
-            faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between two turns"))
+            faults.append(
+                PromptFault(
+                    "unclosed_turn",
+                    "the chat template writes nothing between two turns",
+                )
+            )
         elif opener := around.opens_at_once():
             what = f"the chat template closes no turn: the next one begins with {opener!r} at once"
             faults.append(PromptFault("unclosed_turn", what))
@@ -280,7 +352,11 @@ def plain_message(message: Message) -> dict[str, Any]:
 
 
 def _plain_part(part: Any) -> dict[str, Any]:
-    return {"type": part.kind} if isinstance(part, Media) else {"type": "text", "text": _words(part)}
+    return (
+        {"type": part.kind}
+        if isinstance(part, Media)
+        else {"type": "text", "text": _words(part)}
+    )
 
 
 def _words(part: Any) -> str:
@@ -293,14 +369,21 @@ def given_template(template: str | None, where: str) -> str | None:
     """The chat template a user gave: Jinja text, or the file that holds it."""
     if template is None or "{" in template:
         return template
-    what, fix = f"chat_template={shorten(template)} is no Jinja text", "check the path, or give the template itself"
+    what, fix = (
+        f"chat_template={shorten(template)} is no Jinja text",
+        "check the path, or give the template itself",
+    )
     try:
         read = _read_template(Path(template).expanduser())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{what}, and no file to read it from: {why}", where=where, fix=fix) from error
+        raise UsageError(
+            f"{what}, and no file to read it from: {why}", where=where, fix=fix
+        ) from error
     if not isinstance(read, str) or "{" not in read:
-        raise UsageError(f"{what}, nor does the file of that name hold any", where=where, fix=fix)
+        raise UsageError(
+            f"{what}, nor does the file of that name hold any", where=where, fix=fix
+        )
     return read
 
 

@@ -27,17 +27,28 @@ def is_greedy(options: GenerateOptions) -> bool:
 
 def has_penalties(options: GenerateOptions) -> bool:
     """Whether what was written changes what is chosen next."""
-    return bool(options.repetition_penalty or options.frequency_penalty or options.presence_penalty)
+    return bool(
+        options.repetition_penalty
+        or options.frequency_penalty
+        or options.presence_penalty
+    )
 
 
-def check_options(options: GenerateOptions, where: str, *, reports: bool = True) -> None:
+def check_options(
+    options: GenerateOptions, where: str, *, reports: bool = True
+) -> None:
     """Refuses what no local model can do, and log-probabilities of one that does not report any."""
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:
-            raise UsageError(f"a local transformers model has no generation option {name!r}", where=where)
+            raise UsageError(
+                f"a local transformers model has no generation option {name!r}",
+                where=where,
+            )
     if options.logprobs is not None and not reports:
         what = "a local model that sees, hears or speaks reports no log-probabilities of what it writes"
-        raise UsageError(what, where=where, fix="leave logprobs out, or weigh continuations")
+        raise UsageError(
+            what, where=where, fix="leave logprobs out, or weigh continuations"
+        )
 
 
 def are_finite(logits: Any) -> list[bool]:
@@ -47,7 +58,10 @@ def are_finite(logits: Any) -> list[bool]:
 
 
 def choose(
-    logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]], draws: Sequence[random.Random]
+    logits: Any,
+    options: GenerateOptions,
+    previous: Sequence[Sequence[int]],
+    draws: Sequence[random.Random],
 ) -> list[Choice]:
     """The next token of rows that share their options; `previous` is what each wrote so far."""
     import torch
@@ -62,13 +76,23 @@ def choose(
     raw = torch.log_softmax(logits.float(), -1)
     logprobs = raw.gather(1, tokens[:, None])[:, 0].tolist()
     if not options.logprobs:
-        return [Choice(token, value) for token, value in zip(tokens.tolist(), logprobs, strict=True)]
+        return [
+            Choice(token, value)
+            for token, value in zip(tokens.tolist(), logprobs, strict=True)
+        ]
     values, ids = raw.topk(min(options.logprobs, raw.shape[-1]), -1)
-    tops = [tuple(zip(i, v, strict=True)) for i, v in zip(ids.tolist(), values.tolist(), strict=True)]
-    return [Choice(*entry) for entry in zip(tokens.tolist(), logprobs, tops, strict=True)]
+    tops = [
+        tuple(zip(i, v, strict=True))
+        for i, v in zip(ids.tolist(), values.tolist(), strict=True)
+    ]
+    return [
+        Choice(*entry) for entry in zip(tokens.tolist(), logprobs, tops, strict=True)
+    ]
 
 
-def penalised(logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]) -> Any:
+def penalised(
+    logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]
+) -> Any:
     if not has_penalties(options):
         return logits
     import torch
@@ -77,20 +101,30 @@ def penalised(logits: Any, options: GenerateOptions, previous: Sequence[Sequence
     for row, tokens in enumerate(previous):
         if not tokens:
             continue
-        ids, counts = torch.tensor(list(tokens), device=logits.device).unique(return_counts=True)
+        ids, counts = torch.tensor(list(tokens), device=logits.device).unique(
+            return_counts=True
+        )
         values = logits[row, ids]
         if options.repetition_penalty:
             penalty = options.repetition_penalty
             values = torch.where(values > 0, values / penalty, values * penalty)
-        values = values - (options.frequency_penalty or 0.0) * counts - (options.presence_penalty or 0.0)
+        values = (
+            values
+            - (options.frequency_penalty or 0.0) * counts
+            - (options.presence_penalty or 0.0)
+        )
         logits[row, ids] = values
     return logits
 
 
-def _drawn(logits: Any, options: GenerateOptions, draws: Sequence[random.Random]) -> Any:
+def _drawn(
+    logits: Any, options: GenerateOptions, draws: Sequence[random.Random]
+) -> Any:
     import torch
 
-    ordered, ids = (logits / float(options.temperature or 1.0)).sort(dim=-1, descending=True, stable=True)
+    ordered, ids = (logits / float(options.temperature or 1.0)).sort(
+        dim=-1, descending=True, stable=True
+    )
     chances = torch.softmax(ordered, -1)
     is_choice = torch.ones_like(chances, dtype=torch.bool)
     if options.top_k:
@@ -102,6 +136,8 @@ def _drawn(logits: Any, options: GenerateOptions, draws: Sequence[random.Random]
         is_choice &= chances.cumsum(-1) - chances < options.top_p
     is_choice[:, 0] = True
     mass = (chances * is_choice).cumsum(-1)
-    numbers = torch.tensor([[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device)
+    numbers = torch.tensor(
+        [[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device
+    )
     at = torch.searchsorted(mass, numbers * mass[:, -1:]).clamp(max=mass.shape[-1] - 1)
     return ids.gather(1, at)[:, 0]

@@ -23,8 +23,12 @@ class Slots:
     def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
         """Puts tokens in their places in their slots; keys and values come as heads by tokens by size."""
         if layer not in self.keys:
-            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
-            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
+            self.keys[layer] = key.new_zeros(
+                self.count, key.shape[0], key.shape[-1], self.room
+            )
+            self.values[layer] = value.new_zeros(
+                self.count, value.shape[0], self.room, value.shape[-1]
+            )
         self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
         self.values[layer][slots, :, places] = value.transpose(0, 1)
 
@@ -45,8 +49,12 @@ class Slots:
         from torch.nn.functional import pad
 
         more = room - self.room
-        self.keys = {layer: pad(tensor, (0, more)) for layer, tensor in self.keys.items()}
-        self.values = {layer: pad(tensor, (0, 0, 0, more)) for layer, tensor in self.values.items()}
+        self.keys = {
+            layer: pad(tensor, (0, more)) for layer, tensor in self.keys.items()
+        }
+        self.values = {
+            layer: pad(tensor, (0, 0, 0, more)) for layer, tensor in self.values.items()
+        }
         self.room = room
 
 
@@ -81,7 +89,11 @@ def look(scores: Any, values: Any) -> Seen:
     # Where all is hidden the highest score is minus infinity, and nothing can be relative to that.
     top = scores.amax(-1, keepdim=True).clamp_(min=torch.finfo(scores.dtype).min)
     weights = scores.sub_(top).exp_()
-    return Seen(torch.matmul(weights.to(values.dtype), values), weights.sum(-1, keepdim=True), top)
+    return Seen(
+        torch.matmul(weights.to(values.dtype), values),
+        weights.sum(-1, keepdim=True),
+        top,
+    )
 
 
 @dataclass
@@ -98,7 +110,10 @@ class StepPlan:
 
     def __post_init__(self) -> None:
         self.widest = max(self.widths)
-        self.longest = max(length + width for length, width in zip(self.lengths, self.widths, strict=True))
+        self.longest = max(
+            length + width
+            for length, width in zip(self.lengths, self.widths, strict=True)
+        )
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
@@ -114,15 +129,33 @@ class StepPlan:
         rows = len(self.lengths)
         keys = self.slots.keys[layer][:rows, ..., : self.longest]
         values = self.slots.values[layer][:rows, :, : self.longest]
-        scores = capped(torch.matmul(self._by_row(queries.permute(2, 0, 1, 3)), keys), style.softcap)
-        mask = self._once(("mask", style.window), device, lambda: self._mask(style.window, len(queries[0])))
+        scores = capped(
+            torch.matmul(self._by_row(queries.permute(2, 0, 1, 3)), keys), style.softcap
+        )
+        mask = self._once(
+            ("mask", style.window),
+            device,
+            lambda: self._mask(style.window, len(queries[0])),
+        )
         near = look(scores + mask.to(scores.dtype), values).over(self._by_token)
-        found = torch.empty(count, *near.found.shape[1:], dtype=query.dtype, device=device)
+        found = torch.empty(
+            count, *near.found.shape[1:], dtype=query.dtype, device=device
+        )
         for trunk, rows_of_it in self.trunks:
-            at = self._once(("members", id(trunk)), device, partial(self._members, rows_of_it))
+            at = self._once(
+                ("members", id(trunk)), device, partial(self._members, rows_of_it)
+            )
             some = near if at is None else near.over(itemgetter(at))
             if trunk is not None:
-                some = some.joined(self._far(layer, trunk, queries if at is None else queries[:, :, at], at, style))
+                some = some.joined(
+                    self._far(
+                        layer,
+                        trunk,
+                        queries if at is None else queries[:, :, at],
+                        at,
+                        style,
+                    )
+                )
             answer = (some.found / some.total).to(query.dtype)
             if at is None:
                 found = answer
@@ -130,20 +163,30 @@ class StepPlan:
                 found[at] = answer
         return found.permute(1, 2, 0, 3).reshape(heads, count, -1)
 
-    def _far(self, layer: int, trunk: Trunk, queries: Any, members: Any, style: Style) -> Seen:
+    def _far(
+        self, layer: int, trunk: Trunk, queries: Any, members: Any, style: Style
+    ) -> Seen:
         """What rows see of their trunk: key heads by groups by tokens by size in, tokens by heads by groups out."""
         import torch
 
         shared, groups, count, size = queries.shape
         flat = queries.reshape(shared, groups * count, size)
-        scores = capped(torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)), style.softcap)
+        scores = capped(
+            torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)), style.softcap
+        )
         if style.window is not None:
             window = style.window
             mask = self._once(
-                ("far", id(trunk), window), queries.device, lambda: self._far_mask(trunk.length, members, window)
+                ("far", id(trunk), window),
+                queries.device,
+                lambda: self._far_mask(trunk.length, members, window),
             )
-            scores = (scores.view(shared, groups, count, -1) + mask.to(scores.dtype)).view(scores.shape)
-        return look(scores, trunk.values[layer]).over(lambda x: x.view(shared, groups, count, -1).permute(2, 0, 1, 3))
+            scores = (
+                scores.view(shared, groups, count, -1) + mask.to(scores.dtype)
+            ).view(scores.shape)
+        return look(scores, trunk.values[layer]).over(
+            lambda x: x.view(shared, groups, count, -1).permute(2, 0, 1, 3)
+        )
 
     def _by_row(self, line: Any) -> Any:
         """Tokens by heads by groups as rows by heads by (steps and groups); rows with fewer tokens are filled up."""

@@ -45,17 +45,29 @@ class VoiceModel:
 
     def _saying(self, request: Request) -> Saying | Output:
         check_options(request.options, self.where, reports=False)
-        texts = [message.text for message in request.prompt.messages if message.parts is not None]
-        inputs = dict(self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt"))
+        texts = [
+            message.text
+            for message in request.prompt.messages
+            if message.parts is not None
+        ]
+        inputs = dict(
+            self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt")
+        )
         if inputs["input_ids"].numel() == 0:
-            return Output.failed("exception", "the prompt holds nothing this model can say", retryable=False)
+            return Output.failed(
+                "exception",
+                "the prompt holds nothing this model can say",
+                retryable=False,
+            )
         return request, inputs
 
     def generate(self, prepared: Sequence[Saying | Output]) -> list[Output]:
         """`n` audio clips for each text, each drawn with a seed of its own."""
         outputs = []
         for saying in prepared:
-            outputs.append(saying if isinstance(saying, Output) else self._said(*saying))
+            outputs.append(
+                saying if isinstance(saying, Output) else self._said(*saying)
+            )
             self.engine.count.meter.advance(1 / len(prepared))
         return outputs
 
@@ -70,8 +82,12 @@ class VoiceModel:
                 with torch.inference_mode(), torch_draws(request, index):
                     waveform = self.model(**inputs).waveform[0].float().cpu()
                 if not bool(waveform.isfinite().all()):
-                    return not_finite("the model computed a waveform that is not finite")
-                audio = audio_from(waveform.numpy(), int(self.model.config.sampling_rate))
+                    return not_finite(
+                        "the model computed a waveform that is not finite"
+                    )
+                audio = audio_from(
+                    waveform.numpy(), int(self.model.config.sampling_rate)
+                )
                 candidates.append(Candidate((audio,), "stop"))
         except Exception as error:  # what a model's own code makes of one text is that sample's failure
             if is_out_of_memory(error):

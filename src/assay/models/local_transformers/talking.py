@@ -25,20 +25,38 @@ RATE = 24000
 class TalkingModel(MediaModel):
     """A model that takes images and audio clips, writes, and says what it wrote."""
 
-    def __init__(self, model: Any, renderer: Any, limits: Limits, where: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        renderer: Any,
+        limits: Limits,
+        where: str,
+        settings: Mapping[str, Any],
+    ) -> None:
         self.whole = model
-        self.voice = {name: value for name, value in settings.items() if name.startswith(OF_VOICE)}
+        self.voice = {
+            name: value for name, value in settings.items() if name.startswith(OF_VOICE)
+        }
         """Settings of the speaking part alone."""
-        further = {name: value for name, value in settings.items() if name not in self.voice}
+        further = {
+            name: value for name, value in settings.items() if name not in self.voice
+        }
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
         """Not what is to be heard; nor what is drawn, so that it is the same whether it is heard or not."""
         is_silent = "audio" not in request.prompt.produces
-        return is_silent and is_greedy(request.options) and super()._shares_writing(request)
+        return (
+            is_silent
+            and is_greedy(request.options)
+            and super()._shares_writing(request)
+        )
 
     def _answered(
-        self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
+        self,
+        group: Sequence[int],
+        requests: Sequence[Request],
+        inputs: Mapping[int, Any],
     ) -> dict[int, Output]:
         """Those that are to be heard one by one, the others together."""
         spoken = [at for at in group if "audio" in requests[at].prompt.produces]
@@ -57,7 +75,9 @@ class TalkingModel(MediaModel):
         for index in range(request.options.n):
             try:
                 with self.plain.drawing(request, index), finite_only(self.whole.talker):
-                    ids, audio = self.whole.generate(**arguments, **self._spoken_settings(request, length))
+                    ids, audio = self.whole.generate(
+                        **arguments, **self._spoken_settings(request, length)
+                    )
             except NotFinite as error:
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
@@ -70,15 +90,28 @@ class TalkingModel(MediaModel):
             if not bool(audio.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
             stops = request.options.stop
-            text = self.answers.candidate(request, Drawn(self.answers.own(ids[0].tolist(), length, stops)))
+            text = self.answers.candidate(
+                request, Drawn(self.answers.own(ids[0].tolist(), length, stops))
+            )
             waveform = audio_from(audio.float().cpu().numpy(), RATE)
-            candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
-        return self.answers.output(request, candidates, length, self.plain.squeezed(request, length))
+            candidates.append(
+                Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids)
+            )
+        return self.answers.output(
+            request, candidates, length, self.plain.squeezed(request, length)
+        )
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
         """How to write, for the part that writes alone, and how to say it."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))
-        thinker_settings = {f"thinker_{name}": value for name, value in settings.items()}
-        return {"generation_mode": "audio", "talker_eos_token_id": ends, **thinker_settings, **self.voice}
+        thinker_settings = {
+            f"thinker_{name}": value for name, value in settings.items()
+        }
+        return {
+            "generation_mode": "audio",
+            "talker_eos_token_id": ends,
+            **thinker_settings,
+            **self.voice,
+        }

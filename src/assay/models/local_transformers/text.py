@@ -51,7 +51,14 @@ class Answering:
 class TextModel:
     """A causal language model with its tokenizer."""
 
-    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str, drafts: bool = True) -> None:
+    def __init__(
+        self,
+        model: Any,
+        renderer: Renderer,
+        limits: Limits,
+        where: str,
+        drafts: bool = True,
+    ) -> None:
         self.model = model
         self.renderer = renderer
         self.limits = limits
@@ -64,14 +71,21 @@ class TextModel:
         self.engine.rows = limits.rows
         self.answers = Answers(model, renderer.tokenizer, renderer.turn_ends())
 
-    def prepare_likelihood(self, requests: Sequence[Request]) -> list[tuple[Request, Planned]]:
+    def prepare_likelihood(
+        self, requests: Sequence[Request]
+    ) -> list[tuple[Request, Planned]]:
         """Everything that needs no device."""
         limits = self.limits
-        return [(one, plan_pairs(self.renderer, one, limits.context, limits.truncate)) for one in requests]
+        return [
+            (one, plan_pairs(self.renderer, one, limits.context, limits.truncate))
+            for one in requests
+        ]
 
     def likelihood(self, prepared: Sequence[tuple[Request, Planned]]) -> list[Output]:
         """Weighs the continuations of all requests together."""
-        return weigh_planned(prepared, lambda pairs: weigh_words(self, pairs, PLAIN_BATCH))
+        return weigh_planned(
+            prepared, lambda pairs: weigh_words(self, pairs, PLAIN_BATCH)
+        )
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
         """Everything that needs no device."""
@@ -79,15 +93,29 @@ class TextModel:
 
     def generate(self, prepared: Sequence[Output | Answering]) -> list[Output]:
         """Writes the answers of all requests together."""
-        rows = [row for entry in prepared if isinstance(entry, Answering) for row in entry.rows]
+        rows = [
+            row
+            for entry in prepared
+            if isinstance(entry, Answering)
+            for row in entry.rows
+        ]
         if rows and self.plain_because is not None:
             write_plainly(self.model, rows, PLAIN_BATCH, self.engine.count.meter)
         elif rows:
             write(self.engine, rows, Writer)
-        return [self._written(entry) if isinstance(entry, Answering) else entry for entry in prepared]
+        return [
+            self._written(entry) if isinstance(entry, Answering) else entry
+            for entry in prepared
+        ]
 
     def _written(self, entry: Answering) -> Output:
-        return self.answers.of_rows(entry.request, entry.rows, len(entry.rows[0].prompt), entry.squeezed, entry.cut)
+        return self.answers.of_rows(
+            entry.request,
+            entry.rows,
+            len(entry.rows[0].prompt),
+            entry.squeezed,
+            entry.cut,
+        )
 
     def _answering(self, request: Request) -> Output | Answering:
         check_options(request.options, self.where)
@@ -96,17 +124,23 @@ class TextModel:
         except TemplateError as error:
             return refused_prompt(error)
         if not whole:
-            return Output.failed("exception", "the prompt has no tokens", retryable=False)
+            return Output.failed(
+                "exception", "the prompt has no tokens", retryable=False
+            )
         limits = self.limits
         if len(whole) >= limits.context and limits.truncate == "refuse":
             return too_long(len(whole), limits.context)
         max_tokens = request.options.max_tokens
-        size, room = fit(len(whole), limits.context, max_tokens, limits.max_tokens, limits.truncate)
+        size, room = fit(
+            len(whole), limits.context, max_tokens, limits.max_tokens, limits.truncate
+        )
         prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)
         rows = rows_of(Row, prompt, request, room, stops)
         is_squeezed = room < (limits.max_tokens if max_tokens is None else max_tokens)
-        return Answering(request, rows, len(whole) - size, room if is_squeezed else None)
+        return Answering(
+            request, rows, len(whole) - size, room if is_squeezed else None
+        )
 
 
 def refused_prompt(error: TemplateError) -> Output:
@@ -114,19 +148,32 @@ def refused_prompt(error: TemplateError) -> Output:
     return Output.failed("chat_template", str(error), retryable=False)
 
 
-def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
+def weighed_output(
+    request: Request,
+    pairs: Sequence[Pair],
+    found: Sequence[Likelihood],
+    cut: int | None,
+) -> Output:
     """The output of one request from the likelihoods of its pairs."""
     if not all(math.isfinite(value.logprob) for value in found):
         return not_finite()
     if request.prompt.rolling:
         total = sum(value.logprob for value in found)
-        found = [Likelihood(total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found))]
+        found = [
+            Likelihood(
+                total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found)
+            )
+        ]
     usage = Usage(max((pair.start for pair in pairs), default=0), 0)
     return Output(likelihoods=tuple(found), usage=usage, details=cut_details(cut))
 
 
 def plan_pairs(
-    renderer: Renderer, request: Request, longest: int, policy: str, refuse: Callable[[int, int], Output] = too_long
+    renderer: Renderer,
+    request: Request,
+    longest: int,
+    policy: str,
+    refuse: Callable[[int, int], Output] = too_long,
 ) -> Planned:
     """The continuations of a request, or its whole text, behind as much context as fits."""
     if request.prompt.rolling:
@@ -143,22 +190,38 @@ def weigh_words(loaded: Any, pairs: Sequence[Pair], batch: int) -> list[Likeliho
     """The likelihoods of continuations after words alone; `batch` of them together where beginnings are not shared."""
     if loaded.plain_because is not None:
         return weigh_plainly(loaded.model, pairs, batch, loaded.engine.count.meter)
-    found: list[Likelihood] = loaded.engine.within_memory(lambda: weigh(loaded.engine, pairs))
+    found: list[Likelihood] = loaded.engine.within_memory(
+        lambda: weigh(loaded.engine, pairs)
+    )
     return found
 
 
 def weigh_planned(
-    planned: Sequence[tuple[Request, Planned]], weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]]
+    planned: Sequence[tuple[Request, Planned]],
+    weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
 ) -> list[Output]:
     """The outputs of requests whose pairs are weighed together."""
-    found = iter(weigh([pair for _, plan in planned if not isinstance(plan, Output) for pair in plan[0]]))
+    found = iter(
+        weigh(
+            [
+                pair
+                for _, plan in planned
+                if not isinstance(plan, Output)
+                for pair in plan[0]
+            ]
+        )
+    )
     return [
-        plan if isinstance(plan, Output) else weighed_output(request, plan[0], [next(found) for _ in plan[0]], plan[1])
+        plan
+        if isinstance(plan, Output)
+        else weighed_output(request, plan[0], [next(found) for _ in plan[0]], plan[1])
         for request, plan in planned
     ]
 
 
-def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int, meter: Meter) -> list[Likelihood]:
+def weigh_plainly(
+    model: Any, pairs: Sequence[Pair], batch: int, meter: Meter
+) -> list[Likelihood]:
     """The likelihood of each pair's continuation, equal sequences computed once."""
     import torch
 
@@ -169,7 +232,10 @@ def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int, meter: Meter) -
     device = model.get_input_embeddings().weight.device
     for some in _same_length([sequence for sequence in alike if sequence], len, batch):
         with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([list(s) for s in some], device=device), use_cache=False).logits
+            logits = model(
+                input_ids=torch.tensor([list(s) for s in some], device=device),
+                use_cache=False,
+            ).logits
         for at, sequence in enumerate(some):
             for row in alike[sequence]:
                 first = pairs[row].start - 1
@@ -211,11 +277,17 @@ def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:
             return
         nxt = torch.tensor(tokens, device=device)[:, None]
         # Recurrent models keep their state under another name than attention does.
-        cache = {name: out[name] for name in ("past_key_values", "cache_params") if name in out}
+        cache = {
+            name: out[name]
+            for name in ("past_key_values", "cache_params")
+            if name in out
+        }
         out = model(input_ids=nxt, use_cache=True, **cache)
 
 
-def _same_length(items: Sequence[T], length: Callable[[T], int], batch: int) -> Iterator[list[T]]:
+def _same_length(
+    items: Sequence[T], length: Callable[[T], int], batch: int
+) -> Iterator[list[T]]:
     by_length: dict[int, list[T]] = {}
     for item in items:
         by_length.setdefault(length(item), []).append(item)

@@ -4,17 +4,37 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...core import Audio, Candidate, Image, Media, Output, Request, Text, Usage, shorten
+from ...core import (
+    Audio,
+    Candidate,
+    Image,
+    Media,
+    Output,
+    Request,
+    Text,
+    Usage,
+    shorten,
+)
 from ..calling import as_text
 from ..chat_format import Malformed, read_usage
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
 from ..inline_media import from_base64, playable
 
-SAMPLING = ("top_p", "top_k", "min_p", "stop", "logprobs", "frequency_penalty", "presence_penalty")
+SAMPLING = (
+    "top_p",
+    "top_k",
+    "min_p",
+    "stop",
+    "logprobs",
+    "frequency_penalty",
+    "presence_penalty",
+)
 
 
-def modalities(produces: Sequence[str], voice: str, audio_format: str) -> dict[str, Any]:
+def modalities(
+    produces: Sequence[str], voice: str, audio_format: str
+) -> dict[str, Any]:
     """The members of a chat body that ask for more than text."""
     kinds = list(dict.fromkeys(("text", *produces)))
     fields: dict[str, Any] = {"modalities": kinds}
@@ -26,10 +46,16 @@ def modalities(produces: Sequence[str], voice: str, audio_format: str) -> dict[s
 def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
     """What to draw; `inline` asks for the bytes themselves, which the public service sends in any case."""
     refuse_options(request, SAMPLING, "the images endpoint")
-    fields: dict[str, Any] = {"model": name, "prompt": as_text(request), "n": request.options.n}
+    fields: dict[str, Any] = {
+        "model": name,
+        "prompt": as_text(request),
+        "n": request.options.n,
+    }
     seed = request.options.seed if request.seed is None else request.seed
     if inline:
-        fields |= {"response_format": "b64_json"} | ({"seed": seed} if seed is not None else {})
+        fields |= {"response_format": "b64_json"} | (
+            {"seed": seed} if seed is not None else {}
+        )
     return fields
 
 
@@ -44,30 +70,50 @@ def read_images(answer: Any) -> Output:
     images = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
-    if any(not isinstance(image, Mapping) or not isinstance(image.get("b64_json"), str) for image in images):
+    if any(
+        not isinstance(image, Mapping) or not isinstance(image.get("b64_json"), str)
+        for image in images
+    ):
         message = 'the endpoint gave an address instead of an image; fix: -a \'body={"response_format": "b64_json"}\''
         raise HttpFailure("bad_response", message, retryable=False)
-    candidates = tuple(Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in images)
+    candidates = tuple(
+        Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in images
+    )
     return Output(candidates, usage=_usage(answer.get("usage")))
 
 
-def speech_fields(name: str, request: Request, voice: str, audio_format: str) -> dict[str, Any]:
+def speech_fields(
+    name: str, request: Request, voice: str, audio_format: str
+) -> dict[str, Any]:
     """What to say, and how; a system text says in what manner."""
     refuse_options(request, SAMPLING, "the speech endpoint")
-    manner = " ".join(message.text for message in request.messages if message.role == "system")
-    text = "\n".join(m.text for m in request.messages if m.role != "system" and m.parts is not None)
-    fields = {"model": name, "input": text, "voice": voice, "response_format": audio_format}
+    manner = " ".join(
+        message.text for message in request.messages if message.role == "system"
+    )
+    text = "\n".join(
+        m.text for m in request.messages if m.role != "system" and m.parts is not None
+    )
+    fields = {
+        "model": name,
+        "input": text,
+        "voice": voice,
+        "response_format": audio_format,
+    }
     return {**fields, "instructions": manner} if manner else fields
 
 
 def read_audio(reply: Reply, audio_format: str) -> Output:
     """The audio itself is the body."""
-    if not reply.body or reply.headers.get("content-type", "").startswith("application/json"):
+    if not reply.body or reply.headers.get("content-type", "").startswith(
+        "application/json"
+    ):
         raise Malformed(f"the answer holds no audio clip: {shorten(reply.body)}")
     return Output((Candidate((playable(Audio(reply.body), audio_format),), "stop"),))
 
 
-def audio_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:
+def audio_form(
+    name: str, request: Request, more: Mapping[str, Any]
+) -> tuple[bytes, str]:
     """The audio to transcribe, as a form and its content type.
 
     The words beside it are not sent: the endpoint takes them for what was said just before, not for a task.
@@ -87,26 +133,43 @@ def read_transcript(answer: Any, request: Request) -> Output:
     """The text that was heard; the record says where words of the prompt were left out."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
-    left_out = {"not_sent": ["text"]} if any(message.text for message in request.messages) else {}
+    left_out = (
+        {"not_sent": ["text"]}
+        if any(message.text for message in request.messages)
+        else {}
+    )
     usage = _usage(answer.get("usage"))
-    return Output((Candidate((Text(answer["text"]),), "stop"),), usage=usage, details=left_out)
+    return Output(
+        (Candidate((Text(answer["text"]),), "stop"),), usage=usage, details=left_out
+    )
 
 
-def form(fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]) -> tuple[bytes, str]:
+def form(
+    fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]
+) -> tuple[bytes, str]:
     """`multipart/form-data`, the same bytes for the same content: the boundary is a digest of it."""
     pieces = [
-        (f'form-data; name="{name}"', "", _plain(value).encode()) for name, value in fields.items() if value is not None
+        (f'form-data; name="{name}"', "", _plain(value).encode())
+        for name, value in fields.items()
+        if value is not None
     ]
     for number, (name, medium) in enumerate(files):
         kind = medium.sent_format
         place = f'form-data; name="{name}"; filename="{medium.kind}{number}.{kind}"'
         pieces.append((place, f"Content-Type: {medium.kind}/{kind}\r\n", medium.data()))
-    boundary = hashlib.sha256(b"\0".join(data for _, _, data in pieces)).hexdigest()[:32]
+    boundary = hashlib.sha256(b"\0".join(data for _, _, data in pieces)).hexdigest()[
+        :32
+    ]
     body = b"".join(
-        f"--{boundary}\r\nContent-Disposition: {place}\r\n{kind}\r\n".encode() + data + b"\r\n"
+        f"--{boundary}\r\nContent-Disposition: {place}\r\n{kind}\r\n".encode()
+        + data
+        + b"\r\n"
         for place, kind, data in pieces
     )
-    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+    return (
+        body + f"--{boundary}--\r\n".encode(),
+        f"multipart/form-data; boundary={boundary}",
+    )
 
 
 def _plain(value: Any) -> str:
@@ -115,4 +178,8 @@ def _plain(value: Any) -> str:
 
 def _usage(usage: Any) -> Usage | None:
     """Tokens, where the endpoint counts them: some count seconds."""
-    return read_usage(usage, "input", "output") if isinstance(usage, Mapping) and "input_tokens" in usage else None
+    return (
+        read_usage(usage, "input", "output")
+        if isinstance(usage, Mapping) and "input_tokens" in usage
+        else None
+    )

@@ -15,9 +15,20 @@ from . import media, responses, weighing
 
 Weighing = Literal["none", "echo", "prompt_logprobs"]
 TokenField = Literal["auto", "max_tokens", "max_completion_tokens"]
-Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
-FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
-PATHS = ("chat/completions", "completions", "responses", "images/generations", "audio/speech", "audio/transcriptions")
+Api = Literal[
+    "auto", "chat", "completions", "responses", "images", "speech", "transcriptions"
+]
+FILTERED = frozenset(
+    {"content_filter", "content_policy_violation", "moderation_blocked"}
+)
+PATHS = (
+    "chat/completions",
+    "completions",
+    "responses",
+    "images/generations",
+    "audio/speech",
+    "audio/transcriptions",
+)
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -56,25 +67,45 @@ class OpenAI(HttpModel):
     audio_format: str = "wav"
 
     def __post_init__(self) -> None:
-        for name, kind in (("api", Api), ("likelihood_by", Weighing), ("max_tokens_field", TokenField)):
+        for name, kind in (
+            ("api", Api),
+            ("likelihood_by", Weighing),
+            ("max_tokens_field", TokenField),
+        ):
             if getattr(self, name) not in get_args(kind):
                 listed = ", ".join(get_args(kind))
-                raise UsageError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
-        if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
-            raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
+                raise UsageError(
+                    f"{name} must be one of {listed}, got {getattr(self, name)!r}"
+                )
+        if self.likelihood_by != "none" and self.api not in (
+            "auto",
+            "chat",
+            "completions",
+        ):
+            raise UsageError(
+                f"api={self.api} cannot weigh continuations",
+                fix="leave likelihood_by or api out",
+            )
         if not isinstance(self.think_tags, bool):
-            raise UsageError(f"think_tags must be true or false, got {self.think_tags!r}")
+            raise UsageError(
+                f"think_tags must be true or false, got {self.think_tags!r}"
+            )
         for name in ("voice", "audio_format"):
             if not isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} takes a name, got {getattr(self, name)!r}")
         super().__post_init__()
         self._has_weighed = False
-        if api := next((path for path in PATHS if self._place.endswith(f"/{path}")), None):
+        if api := next(
+            (path for path in PATHS if self._place.endswith(f"/{path}")), None
+        ):
             raise UsageError(
                 f"base_url of model 'openai/{self.name}' ends with the path of one API, {api}",
                 fix=f"--base_url {self._place.removesuffix('/' + api)}",
             )
-        if self.api in OWN_KINDS and (self.accepts, self.produces) == (ACCEPTS, PRODUCES):
+        if self.api in OWN_KINDS and (self.accepts, self.produces) == (
+            ACCEPTS,
+            PRODUCES,
+        ):
             self.accepts, self.produces = OWN_KINDS[self.api]
 
     @property
@@ -90,8 +121,16 @@ class OpenAI(HttpModel):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, API and what is added to every request; a digest in place of each key."""
-        audio = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
-        ways = {"api": self.api, "likelihood_by": self.likelihood_by, "think_tags": self.think_tags}
+        audio = (
+            {"voice": self.voice, "audio_format": self.audio_format}
+            if "audio" in self.produces
+            else {}
+        )
+        ways = {
+            "api": self.api,
+            "likelihood_by": self.likelihood_by,
+            "think_tags": self.think_tags,
+        }
         return {**super().identity, **ways, **audio}
 
     @property
@@ -100,7 +139,10 @@ class OpenAI(HttpModel):
         if self.api == "transcriptions":
             return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
         is_public = self._place.startswith(self.public_url)
-        return {"image": WEB_IMAGES, "audio": {"wav", "mp3"} if is_public else PLAIN_AUDIO}
+        return {
+            "image": WEB_IMAGES,
+            "audio": {"wav", "mp3"} if is_public else PLAIN_AUDIO,
+        }
 
     async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request, all continuations of a request in one question where the API allows it."""
@@ -112,15 +154,23 @@ class OpenAI(HttpModel):
         return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
 
     async def _answer(self, request: Request) -> Output:
-        ways = {"responses": self._respond, "speech": self._speak, "transcriptions": self._transcribe}
+        ways = {
+            "responses": self._respond,
+            "speech": self._speak,
+            "transcriptions": self._transcribe,
+        }
         if self.api in ways:
             return await self._repeat(request, ways[self.api])
         if self.api == "images":
             return await self._draw(request)
         chat = self.api == "chat" or (self.api == "auto" and request.prompt.is_chat)
-        answer = await self._post("chat/completions" if chat else "completions", self._question(request, chat))
+        answer = await self._post(
+            "chat/completions" if chat else "completions", self._question(request, chat)
+        )
         output = read_answer(answer, audio_format=self.audio_format)
-        return enough(split_thinking(output) if self.think_tags else output, request.options.n)
+        return enough(
+            split_thinking(output) if self.think_tags else output, request.options.n
+        )
 
     def _question(self, request: Request, chat: bool) -> dict[str, Any]:
         prompt, options = request.prompt, request.options
@@ -136,7 +186,11 @@ class OpenAI(HttpModel):
     def _max_tokens_field(self, chat: bool) -> str:
         if self.max_tokens_field != "auto":
             return self.max_tokens_field
-        return "max_completion_tokens" if chat and self._url == self.public_url else "max_tokens"
+        return (
+            "max_completion_tokens"
+            if chat and self._url == self.public_url
+            else "max_tokens"
+        )
 
     async def _respond(self, request: Request) -> Output:
         answer = await self._post("responses", responses.question(self.name, request))
@@ -153,17 +207,27 @@ class OpenAI(HttpModel):
         return enough(media.read_images(answer), request.options.n)
 
     async def _speak(self, request: Request) -> Output:
-        body = {**media.speech_fields(self.name, request, self.voice, self.audio_format), **self.body}
-        reply = await self._client.send(self._address("audio/speech"), msgspec.json.encode(body), self._headers)
+        body = {
+            **media.speech_fields(self.name, request, self.voice, self.audio_format),
+            **self.body,
+        }
+        reply = await self._client.send(
+            self._address("audio/speech"), msgspec.json.encode(body), self._headers
+        )
         return media.read_audio(reply, self.audio_format)
 
     async def _transcribe(self, request: Request) -> Output:
         form, kind = media.audio_form(self.name, request, self.body)
-        return media.read_transcript(await self._post_form("audio/transcriptions", form, kind), request)
+        return media.read_transcript(
+            await self._post_form("audio/transcriptions", form, kind), request
+        )
 
     async def _weigh(self, request: Request) -> Output:
         if self.likelihood_by == "none":
-            raise UsageError(f"model 'openai/{self.name}' is not said to weigh continuations", fix=LIKELIHOOD_FIX)
+            raise UsageError(
+                f"model 'openai/{self.name}' is not said to weigh continuations",
+                fix=LIKELIHOOD_FIX,
+            )
         try:
             output = await self._weigh_by(self.likelihood_by, request)
         except weighing.CannotWeigh as failure:
@@ -171,17 +235,25 @@ class OpenAI(HttpModel):
                 raise
             # It was said to weigh texts and does not, as llama.cpp's server: no further question is worth asking.
             what, _, fix = failure.message.partition("; fix: ")
-            raise UsageError(what, where=f"model 'openai/{self.name}'", fix=fix or None) from failure
+            raise UsageError(
+                what, where=f"model 'openai/{self.name}'", fix=fix or None
+            ) from failure
         self._has_weighed = True
         return output
 
     async def _weigh_by(self, way: weighing.Way, request: Request) -> Output:
         if request.prompt.is_chat:
             questions = weighing.chat_questions(self.name, request, way)
-            answers = [await self._post("chat/completions", question) for question in questions]
+            answers = [
+                await self._post("chat/completions", question) for question in questions
+            ]
             return weighing.read_chat(answers, request)
-        answer = await self._post("completions", weighing.question(self.name, request, way))
+        answer = await self._post(
+            "completions", weighing.question(self.name, request, way)
+        )
         return weighing.read(answer, request, way)
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        return filtered() if refused.error.get("code") in FILTERED else refused.failure()
+        return (
+            filtered() if refused.error.get("code") in FILTERED else refused.failure()
+        )

@@ -33,8 +33,15 @@ class Weighed(NamedTuple):
 
 def question(name: str, request: Request, way: Way) -> dict[str, Any]:
     """One body for all continuations. One token is written, and thrown away: not every server writes none."""
-    body: dict[str, Any] = {"model": name, "prompt": _texts(request), "max_tokens": 1, "temperature": 0}
-    return body | ({"echo": True, "logprobs": 1} if way == "echo" else {"prompt_logprobs": 1})
+    body: dict[str, Any] = {
+        "model": name,
+        "prompt": _texts(request),
+        "max_tokens": 1,
+        "temperature": 0,
+    }
+    return body | (
+        {"echo": True, "logprobs": 1} if way == "echo" else {"prompt_logprobs": 1}
+    )
 
 
 def read(answer: Any, request: Request, way: Way) -> Output:
@@ -48,7 +55,9 @@ def read(answer: Any, request: Request, way: Way) -> Output:
     read_one = _echoed if way == "echo" else lambda choice, _: list(_tokens(choice))
     weighed = [
         _weight(read_one(choice, text), part, whole=request.prompt.rolling)
-        for choice, text, part in zip(ordered, texts, _weighed_parts(request), strict=True)
+        for choice, text, part in zip(
+            ordered, texts, _weighed_parts(request), strict=True
+        )
     ]
     return Output(likelihoods=tuple(weighed), usage=_usage([answer]))
 
@@ -64,21 +73,28 @@ def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]
     base |= {"add_generation_prompt": False, "continue_final_message": True}
     messages = chat_messages(request.prompt)
     return [
-        {**base, "messages": [*messages, {"role": "assistant", "content": text}]} for text in _weighed_parts(request)
+        {**base, "messages": [*messages, {"role": "assistant", "content": text}]}
+        for text in _weighed_parts(request)
     ]
 
 
 def read_chat(answers: Sequence[Any], request: Request) -> Output:
     """What the beginnings of an answer weigh."""
     parts = _weighed_parts(request)
-    weighed = [_weight(list(_tokens(answer)), part) for answer, part in zip(answers, parts, strict=True)]
+    weighed = [
+        _weight(list(_tokens(answer)), part)
+        for answer, part in zip(answers, parts, strict=True)
+    ]
     return Output(likelihoods=tuple(weighed), usage=_usage(answers))
 
 
 def _texts(request: Request) -> list[str]:
     if request.prompt.rolling:
         return [request.prompt.text]
-    return [request.prompt.text + continuation for continuation in request.prompt.continuations or ()]
+    return [
+        request.prompt.text + continuation
+        for continuation in request.prompt.continuations or ()
+    ]
 
 
 def _weighed_parts(request: Request) -> list[str]:
@@ -103,10 +119,16 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     values = report.get("token_logprobs") or [None] * len(tokens)
     read: list[Weighed] = []
     begins = _begins(tokens, report.get("text_offset"), text)
-    for value, top, begin, end in zip(values, tops, begins, [*begins[1:], len(text)], strict=True):
+    for value, top, begin, end in zip(
+        values, tops, begins, [*begins[1:], len(text)], strict=True
+    ):
         if begin >= len(text):
             break
-        rivals = [weight for weight in top.values() if weight is not None] if isinstance(top, Mapping) else []
+        rivals = (
+            [weight for weight in top.values() if weight is not None]
+            if isinstance(top, Mapping)
+            else []
+        )
         best = max(rivals, default=None)
         is_best = value is not None and best is not None and value >= best
         read.append(Weighed(text[max(begin, 0) : max(end, 0)], value, is_best))
@@ -117,11 +139,20 @@ def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
     """Where each token begins in the text; below 0 for those a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
-        return [position - start for position in accumulate((len(token) for token in tokens[:-1]), initial=0)]
+        return [
+            position - start
+            for position in accumulate((len(token) for token in tokens[:-1]), initial=0)
+        ]
     # Where half a letter is spelled in bytes, the tokens do not join to the text, but the offsets are right.
-    if isinstance(offsets, Sequence) and len(offsets) == len(tokens) and list(offsets) == sorted(offsets):
+    if (
+        isinstance(offsets, Sequence)
+        and len(offsets) == len(tokens)
+        and list(offsets) == sorted(offsets)
+    ):
         return [int(offset) for offset in offsets]
-    raise HttpFailure("bad_response", _lacks("the text it was sent", "echo"), retryable=False)
+    raise HttpFailure(
+        "bad_response", _lacks("the text it was sent", "echo"), retryable=False
+    )
 
 
 def _tokens(holder: Any) -> Iterator[Weighed]:
@@ -134,7 +165,11 @@ def _tokens(holder: Any) -> Iterator[Weighed]:
             yield Weighed("", None, False)  # nothing stands before the first token
             continue
         token = next(iter(entry.values()))
-        yield Weighed(str(token.get("decoded_token") or ""), float(token["logprob"]), token.get("rank") == 1)
+        yield Weighed(
+            str(token.get("decoded_token") or ""),
+            float(token["logprob"]),
+            token.get("rank") == 1,
+        )
 
 
 def _lacks(what: str, way: Way) -> str:
@@ -157,14 +192,26 @@ def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Lik
         wanted -= len(token.text)
     ending = "".join(token.text for token in reversed(last_tokens))
     if not ending.endswith(part) and not part.endswith(ending):
-        raise HttpFailure("bad_response", f"the server weighed {shorten(ending)} for {shorten(part)}", retryable=False)
+        raise HttpFailure(
+            "bad_response",
+            f"the server weighed {shorten(ending)} for {shorten(part)}",
+            retryable=False,
+        )
     weights = [token for token in last_tokens if token.logprob is not None]
     if not weights or (len(weights) < len(last_tokens) and not whole):
-        raise HttpFailure("bad_response", f"nothing stands before {shorten(part)} to weigh it by", retryable=False)
+        raise HttpFailure(
+            "bad_response",
+            f"nothing stands before {shorten(part)} to weigh it by",
+            retryable=False,
+        )
     logprob = sum(token.logprob for token in weights if token.logprob is not None)
     return Likelihood(logprob, all(token.is_best for token in weights), len(weights))
 
 
 def _usage(answers: Sequence[Any]) -> Usage | None:
-    counts = [n for answer in answers if (n := count_of(answer.get("usage"), "prompt_tokens")) is not None]
+    counts = [
+        n
+        for answer in answers
+        if (n := count_of(answer.get("usage"), "prompt_tokens")) is not None
+    ]
     return Usage(input_tokens=sum(counts), output_tokens=0) if counts else None

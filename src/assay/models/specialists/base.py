@@ -34,14 +34,22 @@ class Specialist(ABC):
     ranges: ClassVar[Ranges] = {}
     """The least and the most that options can be."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    _lock: Any = field(
+        default_factory=threading.Lock, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         for name, (least, most) in self.ranges.items():
             value = getattr(self, name)
             if not least <= value <= most:
-                fix = f"at least {least:g}" if most == math.inf else f"{least:g} to {most:g}"
-                raise UsageError(f"{name} is {value}", where=f"model {self.label!r}", fix=fix)
+                fix = (
+                    f"at least {least:g}"
+                    if most == math.inf
+                    else f"{least:g} to {most:g}"
+                )
+                raise UsageError(
+                    f"{name} is {value}", where=f"model {self.label!r}", fix=fix
+                )
 
     def load(self) -> None:
         """Starts the engine, if nobody did before."""
@@ -65,11 +73,18 @@ class Specialist(ABC):
             with self._lock:
                 first = self._answer(request, 0)
                 rest = range(1, request.options.n)
-                more = [self._answer(request, index) if self.draws else first for index in rest]
+                more = [
+                    self._answer(request, index) if self.draws else first
+                    for index in rest
+                ]
         except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
             return failure(error, self.label)
-        candidates = tuple(candidate for output in (first, *more) for candidate in output.candidates)
-        return replace(first, candidates=candidates, seconds=time.perf_counter() - started)
+        candidates = tuple(
+            candidate for output in (first, *more) for candidate in output.candidates
+        )
+        return replace(
+            first, candidates=candidates, seconds=time.perf_counter() - started
+        )
 
     @abstractmethod
     def _start(self) -> Any:
@@ -84,7 +99,10 @@ def only_medium(request: Request, kind: type[M]) -> M:
     """The one medium of a kind in the prompt."""
     found = [medium for medium in request.prompt.media if isinstance(medium, kind)]
     if not found:
-        raise DataError(f"the sample has no {kind.kind}", fix="name the column that holds it, or leave the row out")
+        raise DataError(
+            f"the sample has no {kind.kind}",
+            fix="name the column that holds it, or leave the row out",
+        )
     if len(found) > 1:
         raise ModelError(f"takes one {kind.kind} at a time, got {len(found)}")
     return found[0]
@@ -101,4 +119,8 @@ def asked_text(request: Request) -> str:
 
 def passed_over(request: Request) -> dict[str, Any]:
     """What the record should say of a prompt whose words nobody read."""
-    return {"ignored": "text"} if any(message.text.strip() for message in request.messages) else {}
+    return (
+        {"ignored": "text"}
+        if any(message.text.strip() for message in request.messages)
+        else {}
+    )

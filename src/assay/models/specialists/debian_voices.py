@@ -34,12 +34,17 @@ class Program(Specialist):
     def __post_init__(self) -> None:
         # Festival evaluates what it is given: a voice is a name and nothing else.
         if not VOICE.fullmatch(self.voice):
-            raise UsageError(f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}")
+            raise UsageError(
+                f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}"
+            )
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The program as it names itself, and its voice."""
-        return {self.label: self.voice, "engine": version_of(find_program(self.named_by, self.apt))}
+        return {
+            self.label: self.voice,
+            "engine": version_of(find_program(self.named_by, self.apt)),
+        }
 
     def _start(self) -> str:
         return find_program(self.program, self.apt)
@@ -48,7 +53,10 @@ class Program(Specialist):
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
             (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
-            call([self._engine, *(word.format(self.voice) for word in self.arguments)], folder=folder)
+            call(
+                [self._engine, *(word.format(self.voice) for word in self.arguments)],
+                folder=folder,
+            )
             try:
                 speech = (folder / SPEECH).read_bytes()
             except OSError as error:

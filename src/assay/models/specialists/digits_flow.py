@@ -42,7 +42,9 @@ class DigitsFlow(Specialist):
 
     abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
-    ranges: ClassVar[Ranges] = dict.fromkeys(("training_steps", "drawing_steps"), (1, math.inf))
+    ranges: ClassVar[Ranges] = dict.fromkeys(
+        ("training_steps", "drawing_steps"), (1, math.inf)
+    )
     draws: ClassVar[bool] = True
     training_steps: int = 3000
     drawing_steps: int = 30
@@ -53,7 +55,11 @@ class DigitsFlow(Specialist):
     def identity(self) -> Mapping[str, Any]:
         """What the weights are made from: the half of the data, this code, and the settings."""
         return {
-            self.label: {"training_steps": self.training_steps, "drawing_steps": self.drawing_steps, "seed": self.seed},
+            self.label: {
+                "training_steps": self.training_steps,
+                "drawing_steps": self.drawing_steps,
+                "seed": self.seed,
+            },
             "split": digits().digest,
             "code": file_digest(Path(__file__)),
         }
@@ -65,8 +71,13 @@ class DigitsFlow(Specialist):
         file = cache_folder() / "digits-flow" / f"{key[:32]}.npz"
         weights = _read(file)
         if weights is None:
-            print(f"digits-flow: training on first use, about 10 s; kept as {file}", file=sys.stderr)
-            with threadpool_limits(1):  # two threads on a busy machine wait for each other
+            print(
+                f"digits-flow: training on first use, about 10 s; kept as {file}",
+                file=sys.stderr,
+            )
+            with threadpool_limits(
+                1
+            ):  # two threads on a busy machine wait for each other
                 weights = train(digits().drawing, self.training_steps, self.seed)
             _write(file, weights)
         return weights
@@ -76,10 +87,14 @@ class DigitsFlow(Specialist):
 
         wanted = asked_digit(asked_text(request))
         generator = generator_for(request, index)
-        noise = np.random.default_rng(generator.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
+        noise = np.random.default_rng(generator.getrandbits(63)).standard_normal(
+            (1, PIXELS), dtype=np.float32
+        )
         pixels = draw(self._engine, noise, np.array([wanted]), self.drawing_steps)
         output = Output.of(image_from(pixels.reshape(SIDE, SIDE)))
-        return replace(output, details={"digit": wanted, "weights": _digest(self._engine)})
+        return replace(
+            output, details={"digit": wanted, "weights": _digest(self._engine)}
+        )
 
 
 def asked_digit(text: str) -> int:
@@ -87,7 +102,10 @@ def asked_digit(text: str) -> int:
     found = {name.lower() for name in _DIGIT.findall(text)}
     wanted = {NAMES.index(name) if name in NAMES else int(name) for name in found}
     if len(wanted) != 1:
-        raise ModelError(f"draws one digit from 0 to 9, and the prompt names {len(wanted)}", fix="Draw the digit 7.")
+        raise ModelError(
+            f"draws one digit from 0 to 9, and the prompt names {len(wanted)}",
+            fix="Draw the digit 7.",
+        )
     return wanted.pop()
 
 
@@ -107,8 +125,15 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
         times = rng.random((BATCH, 1), dtype=np.float32)
         inputs = _inputs((1 - times) * noise + times * ends, half.labels[chosen], times)
         gradients = _gradients(weights, inputs, ends - noise)
-        rate = LEARNING_RATE * min(1.0, step / WARM_UP) * 0.5 * (1 + np.cos(np.pi * step / steps))
-        for weight, gradient, mean, square in zip(weights, gradients, first, second, strict=True):
+        rate = (
+            LEARNING_RATE
+            * min(1.0, step / WARM_UP)
+            * 0.5
+            * (1 + np.cos(np.pi * step / steps))
+        )
+        for weight, gradient, mean, square in zip(
+            weights, gradients, first, second, strict=True
+        ):
             mean += 0.1 * (gradient - mean)
             square += 0.01 * (gradient * gradient - square)
             spread = np.sqrt(square / (1 - 0.99**step)) + 1e-8
@@ -132,7 +157,10 @@ def _initial(rng: "np.random.Generator") -> "list[Floats]":
 
     sizes = (PIXELS + KINDS + 1 + 2 * WAVES, WIDTH, WIDTH, PIXELS)
     pairs = list(pairwise(sizes))
-    layers = [rng.standard_normal(pair, dtype=np.float32) * np.float32(np.sqrt(2 / pair[0])) for pair in pairs]
+    layers = [
+        rng.standard_normal(pair, dtype=np.float32) * np.float32(np.sqrt(2 / pair[0]))
+        for pair in pairs
+    ]
     layers[-1] *= np.float32(0.1)
     return [*layers, *(np.zeros(pair[1], np.float32) for pair in pairs)]
 
@@ -142,11 +170,15 @@ def _inputs(at: "Floats", labels: Any, times: "Floats") -> "Floats":
 
     waves = times * (np.pi / 2 * 2.0 ** np.arange(WAVES)).astype(np.float32)
     kinds = np.eye(KINDS, dtype=np.float32)[labels]
-    joined: Floats = np.concatenate([at, kinds, times, np.sin(waves), np.cos(waves)], axis=1)
+    joined: Floats = np.concatenate(
+        [at, kinds, times, np.sin(waves), np.cos(waves)], axis=1
+    )
     return joined
 
 
-def _forward(weights: "list[Floats]", inputs: "Floats") -> "tuple[Floats, Floats, Floats]":
+def _forward(
+    weights: "list[Floats]", inputs: "Floats"
+) -> "tuple[Floats, Floats, Floats]":
     """Both hidden layers and the direction."""
     import numpy as np
 
@@ -155,7 +187,9 @@ def _forward(weights: "list[Floats]", inputs: "Floats") -> "tuple[Floats, Floats
     return hidden, deeper, deeper @ weights[2] + weights[5]
 
 
-def _gradients(weights: "list[Floats]", inputs: "Floats", wanted: "Floats") -> "list[Floats]":
+def _gradients(
+    weights: "list[Floats]", inputs: "Floats", wanted: "Floats"
+) -> "list[Floats]":
     """Of the mean squared error."""
     hidden, deeper, direction = _forward(weights, inputs)
     error = (direction - wanted) * type(direction[0, 0])(2 / len(inputs))

@@ -15,12 +15,16 @@ class MoonshineEngine:
     def __init__(self, model_path: str, options: dict[str, str]) -> None:
         from moonshine_voice import ModelArch, Transcriber
 
-        self._transcriber = Transcriber(model_path=model_path, model_arch=ModelArch.TINY, options=options)
+        self._transcriber = Transcriber(
+            model_path=model_path, model_arch=ModelArch.TINY, options=options
+        )
 
     def answer(self, request: Any) -> str:
         """What is said in the one audio."""
         samples = array.array("f", request.media("audio")[0])
-        transcript = self._transcriber.transcribe_without_streaming(samples.tolist(), 16_000)
+        transcript = self._transcriber.transcribe_without_streaming(
+            samples.tolist(), 16_000
+        )
         return " ".join(line.text.strip() for line in transcript.lines).strip()
 
 

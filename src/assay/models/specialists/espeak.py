@@ -23,7 +23,9 @@ INITIALIZE_DONT_EXIT = 0x8000
 POS_CHARACTER = 1
 CHARS_UTF8 = 1
 RATE, PITCH = 1, 3
-CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+)
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -58,7 +60,10 @@ class Espeak(Specialist):
 
     def _choose_voice(self, library: Any) -> None:
         if library.espeak_SetVoiceByName(self.voice.encode()) != 0:
-            raise UsageError(f"espeak has no voice {self.voice!r}", fix="a language as en-us, de or fr-fr")
+            raise UsageError(
+                f"espeak has no voice {self.voice!r}",
+                fix="a language as en-us, de or fr-fr",
+            )
         library.espeak_SetParameter(RATE, self.words_per_minute, 0)
         library.espeak_SetParameter(PITCH, self.pitch, 0)
 
@@ -77,10 +82,14 @@ class Espeak(Specialist):
         with _ONE_AT_A_TIME, _opened() as (library, rate):
             self._choose_voice(library)
             library.espeak_SetSynthCallback(callback)
-            status = library.espeak_Synth(text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None)
+            status = library.espeak_Synth(
+                text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None
+            )
         if status != 0 or not pieces:
             raise ModelError(f"espeak made no audio clip (status {status})")
-        return Output.of(audio_from(np.frombuffer(b"".join(pieces), dtype=np.int16), rate))
+        return Output.of(
+            audio_from(np.frombuffer(b"".join(pieces), dtype=np.int16), rate)
+        )
 
 
 @contextmanager
@@ -92,17 +101,28 @@ def _opened() -> Iterator[tuple[Any, int]]:
 
     library = ctypes.CDLL(espeakng_loader.get_library_path())
     library.espeak_Synth.argtypes = [
-        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_int, ctypes.c_uint, ctypes.c_uint,
-        ctypes.c_void_p, ctypes.c_void_p,
-    ]  # fmt: skip
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_uint,
+        ctypes.c_int,
+        ctypes.c_uint,
+        ctypes.c_uint,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ]
     library.espeak_SetVoiceByName.argtypes = [ctypes.c_char_p]
     library.espeak_SetSynthCallback.argtypes = [CALLBACK]
     library.espeak_SetSynthCallback.restype = None
     data = espeakng_loader.get_data_path().encode()
     try:
-        rate = library.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT)
+        rate = library.espeak_Initialize(
+            AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT
+        )
         if rate <= 0:
-            raise ModelError("espeak could not be started", fix="pip install --force-reinstall espeakng-loader")
+            raise ModelError(
+                "espeak could not be started",
+                fix="pip install --force-reinstall espeakng-loader",
+            )
         yield library, int(rate)
         library.espeak_Terminate()
     finally:

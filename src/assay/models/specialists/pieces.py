@@ -39,11 +39,20 @@ def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Flo
     faintest = min(SILENCE_LEVEL, SILENCE_PART * speech)
     frame = int(FRAME_SECONDS * rate)
     places = _places(samples, rate, longest, loudness, speech)
-    loudest = [loudness[start // frame : end // frame + 1].max(initial=0) for start, end in places]
-    return [samples[start:end] for (start, end), level in zip(places, loudest, strict=True) if level > faintest]
+    loudest = [
+        loudness[start // frame : end // frame + 1].max(initial=0)
+        for start, end in places
+    ]
+    return [
+        samples[start:end]
+        for (start, end), level in zip(places, loudest, strict=True)
+        if level > faintest
+    ]
 
 
-def _places(samples: "Floats", rate: int, longest: int, loudness: "Floats", speech: float) -> list[tuple[int, int]]:
+def _places(
+    samples: "Floats", rate: int, longest: int, loudness: "Floats", speech: float
+) -> list[tuple[int, int]]:
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)
@@ -75,7 +84,11 @@ def _power(samples: "Floats", rate: int) -> "Floats":
     whole = samples[: len(samples) // frame * frame].reshape(-1, frame)
     shift = samples.mean(dtype=np.float64)
     # Expanded, so that hours of audio are not copied.
-    power = np.einsum("ij,ij->i", whole, whole) / frame - 2 * shift * whole.mean(axis=1) + shift**2
+    power = (
+        np.einsum("ij,ij->i", whole, whole) / frame
+        - 2 * shift * whole.mean(axis=1)
+        + shift**2
+    )
     positive: Floats = np.maximum(power, 0).astype(np.float32)
     return positive
 
@@ -84,5 +97,7 @@ def _averaged(power: "Floats", seconds: float) -> "Floats":
     import numpy as np
 
     width = max(1, round(seconds / FRAME_SECONDS))
-    averaged: Floats = np.convolve(power, np.ones(width) / width, mode="same").astype(np.float32)
+    averaged: Floats = np.convolve(power, np.ones(width) / width, mode="same").astype(
+        np.float32
+    )
     return averaged

@@ -16,11 +16,18 @@ def find_program(name: str, apt: str) -> str:
     """Where a program lies; an error with the line that installs it where it does not."""
     found = shutil.which(name)
     if found is None:
-        raise UsageError(f"the program {name!r} is not installed", fix=f"apt-get install -y {apt}")
+        raise UsageError(
+            f"the program {name!r} is not installed", fix=f"apt-get install -y {apt}"
+        )
     return found
 
 
-def call(arguments: Sequence[str], *, folder: Path | None = None, more: Mapping[str, str] | None = None) -> str:
+def call(
+    arguments: Sequence[str],
+    *,
+    folder: Path | None = None,
+    more: Mapping[str, str] | None = None,
+) -> str:
     """What a program prints; a `ModelError` with its last words where it fails or takes too long."""
     name = Path(arguments[0]).name
     try:
@@ -46,6 +53,19 @@ def call(arguments: Sequence[str], *, folder: Path | None = None, more: Mapping[
 def version_of(program: str) -> str:
     """The first line with a digit that a program says of itself."""
     words = [program, "--version"]
-    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+        check=False,
+    )
     lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
-    return next((line.strip() for line in lines if "version" in line.lower() or line[-1:].isdigit()), "unknown")
+    return next(
+        (
+            line.strip()
+            for line in lines
+            if "version" in line.lower() or line[-1:].isdigit()
+        ),
+        "unknown",
+    )

@@ -29,7 +29,11 @@ class Tesseract(Specialist):
 
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
-            raise UsageError(f"{self.language!r} is no language", where="model 'tesseract'", fix="eng, or eng+deu")
+            raise UsageError(
+                f"{self.language!r} is no language",
+                where="model 'tesseract'",
+                fix="eng, or eng+deu",
+            )
         super().__post_init__()
 
     @property
@@ -45,9 +49,19 @@ class Tesseract(Specialist):
         with tempfile.TemporaryDirectory(prefix="assay-ocr-") as name:
             file = Path(name) / "image.png"
             decode_image(only_medium(request, Image)).save(file)
-            arguments = [self._engine, str(file), "stdout", "-l", self.language, "--psm", str(self.layout)]
+            arguments = [
+                self._engine,
+                str(file),
+                "stdout",
+                "-l",
+                self.language,
+                "--psm",
+                str(self.layout),
+            ]
             text = call(arguments, more=ONE_THREAD)
-        return replace(Output.of(text.replace("\f", "").strip()), details=passed_over(request))
+        return replace(
+            Output.of(text.replace("\f", "").strip()), details=passed_over(request)
+        )
 
 
 @dataclass
@@ -74,7 +88,11 @@ class RapidOcr(Specialist):
     def _start(self) -> Any:
         from rapidocr_onnxruntime import RapidOCR
 
-        return RapidOCR(intra_op_num_threads=1, inter_op_num_threads=1, text_score=self.least_confidence)
+        return RapidOCR(
+            intra_op_num_threads=1,
+            inter_op_num_threads=1,
+            text_score=self.least_confidence,
+        )
 
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
@@ -83,5 +101,10 @@ class RapidOcr(Specialist):
         blue_first = np.ascontiguousarray(image[:, :, ::-1])
         found, _ = self._engine(blue_first)
         pieces = found or []
-        details = {"confidence": [round(float(score), 4) for _, _, score in pieces], **passed_over(request)}
-        return replace(Output.of("\n".join(str(text) for _, text, _ in pieces)), details=details)
+        details = {
+            "confidence": [round(float(score), 4) for _, _, score in pieces],
+            **passed_over(request),
+        }
+        return replace(
+            Output.of("\n".join(str(text) for _, text, _ in pieces)), details=details
+        )

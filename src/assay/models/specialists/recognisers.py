@@ -51,7 +51,10 @@ class Recogniser(Specialist):
     def abilities(self) -> Abilities:
         """Speech in, text out."""
         return Abilities(
-            accepts=frozenset({"text", "audio"}), audio_rate=RATE, audio_channels=1, audio_seconds=self.longest_seconds
+            accepts=frozenset({"text", "audio"}),
+            audio_rate=RATE,
+            audio_channels=1,
+            audio_seconds=self.longest_seconds,
         )
 
     def close(self) -> None:
@@ -66,9 +69,19 @@ class Recogniser(Specialist):
 
     def _start(self) -> WorkerProcess:
         # The engine's library lies where ours lie.
-        paths = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        paths = (
+            {"PYTHONPATH": os.environ["PYTHONPATH"]}
+            if "PYTHONPATH" in os.environ
+            else {}
+        )
         process = WorkerProcess(self.label, env={**paths, "OMP_NUM_THREADS": "1"})
-        process.start(ENGINES, self.engine, self._engine_options(), START_SECONDS, int(self.memory_gib * GIBIBYTE))
+        process.start(
+            ENGINES,
+            self.engine,
+            self._engine_options(),
+            START_SECONDS,
+            int(self.memory_gib * GIBIBYTE),
+        )
         return process
 
     def _answer(self, request: Request, index: int) -> Output:
@@ -84,7 +97,10 @@ class Recogniser(Specialist):
     def _heard(self, piece: "Floats") -> str:
         if self._engine is None:  # lost with the sample before
             self._engine = self._start()
-        audio = {"type": "audio", "base64": base64.b64encode(self._encoded(piece)).decode("ascii")}
+        audio = {
+            "type": "audio",
+            "base64": base64.b64encode(self._encoded(piece)).decode("ascii"),
+        }
         message = {"id": 1, "messages": [{"role": "user", "content": [audio]}]}
         seconds = LEAST_SECONDS + SECONDS_A_SECOND * len(piece) / RATE
         fix = f"memory_gib: more than its {self.memory_gib:g} GiB, or longest_seconds: shorter pieces"
@@ -92,10 +108,15 @@ class Recogniser(Specialist):
             reply = self._engine.ask(message, seconds)
         except ModelError as error:
             self._end()
-            raise ModelError(f"{error.what} over {len(piece) / RATE:.0f} s of audio", fix=fix) from error
+            raise ModelError(
+                f"{error.what} over {len(piece) / RATE:.0f} s of audio", fix=fix
+            ) from error
         if "error" in reply:
             self._end()  # what it has left after a fault of its own is of no use
-            raise ModelError(f"{self.label} failed over {len(piece) / RATE:.0f} s of audio: {reply['error']}", fix=fix)
+            raise ModelError(
+                f"{self.label} failed over {len(piece) / RATE:.0f} s of audio: {reply['error']}",
+                fix=fix,
+            )
         return str(reply["answer"])
 
     @property
@@ -141,7 +162,10 @@ class Moonshine(Recogniser):
         }
 
     def _engine_options(self) -> Mapping[str, Any]:
-        return {"model_path": str(_folder()), "options": {"vad_threshold": str(self.vad_threshold)}}
+        return {
+            "model_path": str(_folder()),
+            "options": {"vad_threshold": str(self.vad_threshold)},
+        }
 
     def _encoded(self, piece: "Floats") -> bytes:
         import numpy as np
@@ -150,7 +174,11 @@ class Moonshine(Recogniser):
 
     @property
     def _additions(self) -> list[str]:
-        return [f"added {self.silence_seconds:g} s of silence at both ends"] if self.silence_seconds else []
+        return (
+            [f"added {self.silence_seconds:g} s of silence at both ends"]
+            if self.silence_seconds
+            else []
+        )
 
 
 @dataclass
@@ -185,5 +213,7 @@ def _folder() -> Path:
 
     folder = Path(get_model_path(MOONSHINE))
     if not any(folder.glob("*.ort")):
-        raise MissingExtra(f"the wheel that holds the weights of Moonshine {MOONSHINE}", MOONSHINE_PIP)
+        raise MissingExtra(
+            f"the wheel that holds the weights of Moonshine {MOONSHINE}", MOONSHINE_PIP
+        )
     return folder

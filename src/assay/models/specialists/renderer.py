@@ -45,10 +45,18 @@ class Renderer(Specialist):
 
         prompt_text = asked_text(request)
         quoted = QUOTED.findall(prompt_text)
-        lines = [line for text in quoted or [prompt_text] for line in textwrap.wrap(text, self.letters_per_line)]
+        lines = [
+            line
+            for text in quoted or [prompt_text]
+            for line in textwrap.wrap(text, self.letters_per_line)
+        ]
         text = "\n".join(lines)
-        left, top, right, bottom = ImageDraw.Draw(Image.new("L", (1, 1))).multiline_textbbox((0, 0), text, self._engine)
+        left, top, right, bottom = ImageDraw.Draw(
+            Image.new("L", (1, 1))
+        ).multiline_textbbox((0, 0), text, self._engine)
         size = (int(right - left) + 2 * MARGIN, int(bottom - top) + 2 * MARGIN)
         image = Image.new("L", size, 255)
-        ImageDraw.Draw(image).multiline_text((MARGIN - left, MARGIN - top), text, fill=0, font=self._engine)
+        ImageDraw.Draw(image).multiline_text(
+            (MARGIN - left, MARGIN - top), text, fill=0, font=self._engine
+        )
         return Output.of(image_from(image))

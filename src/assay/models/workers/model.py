@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...code.userfiles import file_digest
-from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of, trust
+from ...core import (
+    EMPTY,
+    Abilities,
+    Json,
+    Media,
+    Output,
+    Request,
+    Text,
+    UsageError,
+    digest_of,
+    trust,
+)
 from ...core.message import Part
 from ...core.secrets import veiled
 from ..weights import weights_digest
@@ -45,7 +56,10 @@ class Worker:
         **options: Any,
     ) -> None:
         if not isinstance(env, Mapping):
-            raise UsageError("option 'env' of a worker takes names and values", fix='--judge_args {"env": {"A": "1"}}')
+            raise UsageError(
+                "option 'env' of a worker takes names and values",
+                fix='--judge_args {"env": {"A": "1"}}',
+            )
         trust.check_option("python", python)
         trust.check_option("env", env)
         self.name = name
@@ -53,8 +67,13 @@ class Worker:
         self.source.check(options, name)
         self.options = options
         self.seconds, self.start_seconds = float(seconds), float(start_seconds)
-        if memory_gib is not None and not (isinstance(memory_gib, (int, float)) and memory_gib > 0):
-            raise UsageError(f"memory_gib of a worker is {memory_gib!r}", fix="a positive number, or leave it out")
+        if memory_gib is not None and not (
+            isinstance(memory_gib, (int, float)) and memory_gib > 0
+        ):
+            raise UsageError(
+                f"memory_gib of a worker is {memory_gib!r}",
+                fix="a positive number, or leave it out",
+            )
         self._memory = None if memory_gib is None else int(memory_gib * GIBIBYTE)
         self.ping_after = PING_AFTER_SECONDS
         self.starts = 0
@@ -73,18 +92,28 @@ class Worker:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The class by the digest of its file, its options, and the weights they name by digest."""
-        keyed = {name: value for name, value in self.options.items() if name not in UNKEYED}
-        found = {name: place for name, value in keyed.items() if (place := _on_disk(value)) is not None}
+        keyed = {
+            name: value for name, value in self.options.items() if name not in UNKEYED
+        }
+        found = {
+            name: place
+            for name, value in keyed.items()
+            if (place := _on_disk(value)) is not None
+        }
         return {
             "worker": f"{self.source.file.name}:{self.source.kind}",
             "code": file_digest(self.source.file)[:16],
-            "options": veiled({name: value for name, value in keyed.items() if name not in found}),
+            "options": veiled(
+                {name: value for name, value in keyed.items() if name not in found}
+            ),
             "weights": {name: digest_of_place(place) for name, place in found.items()},
         }
 
     def check_ready(self) -> None:
         """Raises where its interpreter lacks a library that its file imports; starts nothing."""
-        missing = missing_modules(self.source.file, self._python, own_environment(self._env))
+        missing = missing_modules(
+            self.source.file, self._python, own_environment(self._env)
+        )
         if missing:
             raise UsageError(
                 f"worker {self.name!r} needs {', '.join(missing)}, which {self._python or 'this Python'} does not have",
@@ -118,13 +147,19 @@ class Worker:
             except WorkerHung as error:
                 self._end()
                 # Asked again it would hang again, and each time the limit must pass.
-                return Output.failed("timeout", f"{error}; fix: seconds=… gives it more time", retryable=False)
+                return Output.failed(
+                    "timeout",
+                    f"{error}; fix: seconds=… gives it more time",
+                    retryable=False,
+                )
             except (WorkerGone, WorkerUnfit) as error:
                 self._end()
                 return Output.failed("exception", str(error), retryable=False)
         if "error" in reply:
             message_text = f"worker {self.name!r}: {reply['error']}"
-            return Output.failed(str(reply.get("kind", "exception")), message_text, retryable=False)
+            return Output.failed(
+                str(reply.get("kind", "exception")), message_text, retryable=False
+            )
         return Output.of(as_part(reply["answer"]))
 
     def _ready(self) -> WorkerProcess:
@@ -139,9 +174,19 @@ class Worker:
         process = WorkerProcess(self.name, self._python, self._env)
         self.starts += 1
         try:
-            places = {name: str(place.resolve()) for name, value in self.options.items() if (place := _on_disk(value))}
+            places = {
+                name: str(place.resolve())
+                for name, value in self.options.items()
+                if (place := _on_disk(value))
+            }
             options = {**self.options, **places}
-            process.start(self.source.file, self.source.kind, options, self.start_seconds, self._memory)
+            process.start(
+                self.source.file,
+                self.source.kind,
+                options,
+                self.start_seconds,
+                self._memory,
+            )
         except WorkerUnfit as error:
             process.end(at_once=True)
             self._unfit = error
@@ -174,15 +219,24 @@ def digest_of_place(place: Path) -> str:
     """The digest of a file, or of all files of a folder with their names."""
     if place.is_file():
         return weights_digest(place)
-    files = sorted(path for path in place.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return digest_of([[path.relative_to(place).as_posix(), weights_digest(path)] for path in files])
+    files = sorted(
+        path
+        for path in place.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    )
+    return digest_of(
+        [[path.relative_to(place).as_posix(), weights_digest(path)] for path in files]
+    )
 
 
 def _plain(part: Part) -> dict[str, Any]:
     if isinstance(part, Media):
         if isinstance(part.source, os.PathLike):
             return {"type": part.kind, "path": str(Path(part.source).resolve())}
-        return {"type": part.kind, "base64": base64.b64encode(part.data()).decode("ascii")}
+        return {
+            "type": part.kind,
+            "base64": base64.b64encode(part.data()).decode("ascii"),
+        }
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
     return {"type": part.kind, "text": part.text}

@@ -43,7 +43,9 @@ class WorkerUnfit(ModelError):
 class WorkerProcess:
     """One process with one class in it."""
 
-    def __init__(self, name: str, python: str = "", env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, python: str = "", env: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self._command = [python or sys.executable, str(SERVE)]
         self._env = own_environment(env or {})
@@ -54,7 +56,12 @@ class WorkerProcess:
         self.last_heard = 0.0
 
     def start(
-        self, file: Path, kind: str, options: Mapping[str, Any], seconds: float, memory: int | None = None
+        self,
+        file: Path,
+        kind: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        memory: int | None = None,
     ) -> None:
         """Starts and greets; comes back when the class is built. `memory` bounds its address space, in bytes."""
         try:
@@ -75,9 +82,17 @@ class WorkerProcess:
             ) from error
         assert self._process.stdin is not None and self._process.stderr is not None
         os.set_blocking(self._process.stdin.fileno(), False)
-        self._listener = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
+        self._listener = threading.Thread(
+            target=self._listen, args=(self._process.stderr,), daemon=True
+        )
         self._listener.start()
-        hello = {"hello": PROTOCOL, "file": str(file), "class": kind, "options": dict(options), "memory": memory}
+        hello = {
+            "hello": PROTOCOL,
+            "file": str(file),
+            "class": kind,
+            "options": dict(options),
+            "memory": memory,
+        }
         try:
             reply = self._exchange(hello, seconds)
         except WorkerHung as error:
@@ -87,18 +102,28 @@ class WorkerProcess:
             raise WorkerUnfit(error.what) from error
         if reply.get("hello") != PROTOCOL:
             self.end(at_once=True)
-            raise WorkerUnfit(f"worker {self.name!r} speaks protocol {reply.get('hello')!r}, not {PROTOCOL}")
+            raise WorkerUnfit(
+                f"worker {self.name!r} speaks protocol {reply.get('hello')!r}, not {PROTOCOL}"
+            )
         if not reply.get("ready"):
             self.end(at_once=True)
             reason = str(reply.get("error"))
             lacks = reason.startswith(("ModuleNotFoundError", "ImportError"))
-            fix = f"install it for {self._command[0]}, or python=PATH of an environment that has it" if lacks else None
-            raise WorkerUnfit(f"worker {self.name!r} cannot be built: {reason}", fix=fix)
+            fix = (
+                f"install it for {self._command[0]}, or python=PATH of an environment that has it"
+                if lacks
+                else None
+            )
+            raise WorkerUnfit(
+                f"worker {self.name!r} cannot be built: {reason}", fix=fix
+            )
 
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The reply to a request."""
         reply = self._exchange(message, seconds)
-        if reply.get("id") != message["id"] or not ("answer" in reply or "error" in reply):
+        if reply.get("id") != message["id"] or not (
+            "answer" in reply or "error" in reply
+        ):
             self.end(at_once=True)
             raise WorkerGone(f"worker {self.name!r} did not reply to what it was asked")
         return reply
@@ -148,7 +173,11 @@ class WorkerProcess:
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The next line out after a line in."""
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert (
+            process is not None
+            and process.stdin is not None
+            and process.stdout is not None
+        )
         unsent = memoryview(json.dumps(message, default=str).encode("ascii") + b"\n")
         deadline = time.monotonic() + seconds
         while unsent or b"\n" not in self._pending:
@@ -158,7 +187,9 @@ class WorkerProcess:
             if not readable and not writable:
                 words = self.last_words()
                 self.end(at_once=True)
-                raise WorkerHung(f"worker {self.name!r} gave no reply in {seconds:g} seconds and was killed{words}")
+                raise WorkerHung(
+                    f"worker {self.name!r} gave no reply in {seconds:g} seconds and was killed{words}"
+                )
             try:
                 if writable:
                     unsent = unsent[os.write(process.stdin.fileno(), unsent[:65536]) :]
@@ -170,7 +201,9 @@ class WorkerProcess:
             self._pending += chunk or b""
             if len(self._pending) > LONGEST_REPLY:
                 self.end(at_once=True)
-                raise WorkerGone(f"worker {self.name!r} wrote a reply of more than {LONGEST_REPLY >> 20} MiB")
+                raise WorkerGone(
+                    f"worker {self.name!r} wrote a reply of more than {LONGEST_REPLY >> 20} MiB"
+                )
         line, _, self._pending = self._pending.partition(b"\n")
         self.last_heard = time.monotonic()
         try:
@@ -179,7 +212,9 @@ class WorkerProcess:
                 raise ValueError("not an object")
         except ValueError as error:
             self.end(at_once=True)
-            raise WorkerGone(f"worker {self.name!r} wrote a line that is no reply: {line[:60]!r}") from error
+            raise WorkerGone(
+                f"worker {self.name!r} wrote a line that is no reply: {line[:60]!r}"
+            ) from error
         return reply
 
     def _gone(self, process: "subprocess.Popen[bytes]") -> WorkerGone:
@@ -189,7 +224,11 @@ class WorkerProcess:
             code = None  # it closed its output and lives on
         if self._listener is not None and code is not None:
             self._listener.join(END_SECONDS)
-        how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
+        how = (
+            f"was killed by signal {-code}"
+            if code is not None and code < 0
+            else f"ended with status {code}"
+        )
         words = self.last_words()
         self.end(at_once=True)
         return WorkerGone(f"worker {self.name!r} {how}{words}")
@@ -197,5 +236,9 @@ class WorkerProcess:
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
     """The environment of a worker: ours without what steers our own Python, and what was given on top."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
     return {**ours, **{str(name): str(value) for name, value in further.items()}}

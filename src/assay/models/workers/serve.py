@@ -38,7 +38,11 @@ class Request:
     @property
     def text(self) -> str:
         """The words of the last turn."""
-        return "".join(part["text"] for part in self.messages[-1]["content"] if part["type"] == "text")
+        return "".join(
+            part["text"]
+            for part in self.messages[-1]["content"]
+            if part["type"] == "text"
+        )
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -81,13 +85,17 @@ def _image(data: bytes) -> Any:
         upright = ImageOps.exif_transpose(opened)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         layer = upright.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", layer.size, (255, 255, 255, 255)), layer).convert("RGB")
+        return Image.alpha_composite(
+            Image.new("RGBA", layer.size, (255, 255, 255, 255)), layer
+        ).convert("RGB")
     return upright.convert("RGB")
 
 
 def load(path: str, name: str) -> Any:
     """The class of a file, which is run under a name of its own."""
-    spec = importlib.util.spec_from_file_location("worker_" + os.path.basename(path)[:-3], path)
+    spec = importlib.util.spec_from_file_location(
+        "worker_" + os.path.basename(path)[:-3], path
+    )
     if spec is None or spec.loader is None:
         raise ImportError("cannot load " + path)
     module = importlib.util.module_from_spec(spec)
@@ -100,7 +108,11 @@ def described(error: BaseException) -> str:
     """`KeyError: 'cat' (detector.py:12)`: what happened and the innermost line outside this file and the libraries."""
     place = ""
     for frame in traceback.extract_tb(error.__traceback__):
-        if "site-packages" not in frame.filename and frame.filename != __file__ and frame.filename[:1] != "<":
+        if (
+            "site-packages" not in frame.filename
+            and frame.filename != __file__
+            and frame.filename[:1] != "<"
+        ):
             place = f" ({os.path.basename(frame.filename)}:{frame.lineno})"
     return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{place}"
 
@@ -131,7 +143,9 @@ def serve() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
     os.dup2(2, 1)
     folder = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != folder]
+    sys.path[:] = [
+        entry for entry in sys.path if os.path.abspath(entry or ".") != folder
+    ]
 
     def say(message: dict[str, Any]) -> None:
         out.write(json.dumps(message, default=plain, allow_nan=False) + "\n")
@@ -143,7 +157,9 @@ def serve() -> None:
         if "hello" in message:
             try:
                 if message["hello"] != PROTOCOL:
-                    raise ValueError(f"speaks protocol {PROTOCOL}, was greeted with {message['hello']}")
+                    raise ValueError(
+                        f"speaks protocol {PROTOCOL}, was greeted with {message['hello']}"
+                    )
                 limit_memory(message.get("memory"))
                 worker = load(message["file"], message["class"])(**message["options"])
                 say({"hello": PROTOCOL, "ready": True})
@@ -159,8 +175,15 @@ def serve() -> None:
                 say({"id": message["id"], "answer": worker.answer(Request(message))})
             except Exception as error:  # noqa: BLE001 - the failure of this request alone
                 traceback.print_exc()
-                words = ("out of memory", "bad_alloc", "bad allocation", "failed to allocate")
-                out_of_memory = isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
+                words = (
+                    "out of memory",
+                    "bad_alloc",
+                    "bad allocation",
+                    "failed to allocate",
+                )
+                out_of_memory = isinstance(error, MemoryError) or any(
+                    word in str(error).lower() for word in words
+                )
                 kind = "oom" if out_of_memory else "exception"
                 say({"id": message["id"], "error": described(error), "kind": kind})
 

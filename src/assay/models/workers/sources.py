@@ -39,12 +39,17 @@ class WorkerSource:
         check_settings(options, self.known, f"worker {name!r}")
         for option in self.required:
             if option not in options:
-                raise UsageError(f"worker {name!r} needs the option {option!r}", fix=f"--judge_args {option}=…")
+                raise UsageError(
+                    f"worker {name!r} needs the option {option!r}",
+                    fix=f"--judge_args {option}=…",
+                )
 
 
 def shipped_names() -> list[str]:
     """The workers that ship."""
-    return sorted(path.stem for path in SHIPPED.glob("*.py") if not path.stem.startswith("_"))
+    return sorted(
+        path.stem for path in SHIPPED.glob("*.py") if not path.stem.startswith("_")
+    )
 
 
 def find_worker(name: str) -> WorkerSource:
@@ -69,25 +74,50 @@ def read_source(file: Path, kind: str | None) -> WorkerSource:
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"not valid Python: {error}", where=str(file)) from error
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    answering = [name for name, node in classes.items() if _method(node, "answer") is not None]
+    answering = [
+        name for name, node in classes.items() if _method(node, "answer") is not None
+    ]
     if kind is None:
         if len(answering) != 1:
             listed = ", ".join(answering) or "none"
-            raise UsageError(f"{len(answering)} classes with `answer`: {listed}", where=str(file), fix="FILE.py:Class")
+            raise UsageError(
+                f"{len(answering)} classes with `answer`: {listed}",
+                where=str(file),
+                fix="FILE.py:Class",
+            )
         kind = answering[0]
     if kind not in classes:
-        raise UsageError(f"no class {kind!r}", where=str(file), fix=f"one of {', '.join(answering) or 'none'}")
+        raise UsageError(
+            f"no class {kind!r}",
+            where=str(file),
+            fix=f"one of {', '.join(answering) or 'none'}",
+        )
     node = classes[kind]
     if kind not in answering and not node.bases:
-        raise UsageError(f"class {kind!r} has no `answer`", where=str(file), fix="def answer(self, request): …")
+        raise UsageError(
+            f"class {kind!r} has no `answer`",
+            where=str(file),
+            fix="def answer(self, request): …",
+        )
     options, required = _options(node)
     sets = {name: _literal(node, name) for name in ("accepts", "produces")}
-    kinds = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
+    kinds = {
+        name: frozenset(str(one) for one in value)
+        for name, value in sets.items()
+        if value
+    }
     return WorkerSource(file, kind, options, required, **kinds)
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+    return next(
+        (
+            one
+            for one in node.body
+            if isinstance(one, ast.FunctionDef) and one.name == name
+        ),
+        None,
+    )
 
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
@@ -99,15 +129,25 @@ def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]
         named = constructor.args.args[1:]
         defaulted = len(constructor.args.defaults)
         without = [one.arg for one in named[: len(named) - defaulted]]
-        keywords = zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True)
+        keywords = zip(
+            constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True
+        )
         without += [one.arg for one, default in keywords if default is None]
-        return frozenset(one.arg for one in (*named, *constructor.args.kwonlyargs)), tuple(without)
+        return frozenset(
+            one.arg for one in (*named, *constructor.args.kwonlyargs)
+        ), tuple(without)
     if node.bases:
         return None, ()
-    fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    fields = [
+        one
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    ]
     fields = [one for one in fields if "ClassVar" not in ast.unparse(one.annotation)]
     names = [one.target.id for one in fields if isinstance(one.target, ast.Name)]
-    return frozenset(names), tuple(name for name, one in zip(names, fields, strict=True) if one.value is None)
+    return frozenset(names), tuple(
+        name for name, one in zip(names, fields, strict=True) if one.value is None
+    )
 
 
 def _literal(node: ast.ClassDef, name: str) -> Any:
@@ -118,7 +158,9 @@ def _literal(node: ast.ClassDef, name: str) -> Any:
             targets = [one.target]
         else:
             continue
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+        if any(
+            isinstance(target, ast.Name) and target.id == name for target in targets
+        ):
             try:
                 return ast.literal_eval(one.value or ast.Constant(None))
             except ValueError:
@@ -129,7 +171,15 @@ def _literal(node: ast.ClassDef, name: str) -> Any:
 def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str]:
     """The libraries a file imports and its interpreter does not have; none where the interpreter cannot be asked."""
     wanted = imported(file.read_text(encoding="utf-8"))
-    return list(_missing(tuple(wanted), python or sys.executable, tuple(sorted(env.items())))) if wanted else []
+    return (
+        list(
+            _missing(
+                tuple(wanted), python or sys.executable, tuple(sorted(env.items()))
+            )
+        )
+        if wanted
+        else []
+    )
 
 
 def imported(source: str) -> list[str]:
@@ -152,10 +202,16 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 @lru_cache(maxsize=64)
-def _missing(names: tuple[str, ...], python: str, env: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+def _missing(
+    names: tuple[str, ...], python: str, env: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
     try:
         done = subprocess.run(
-            [python, "-c", _LOOK, *names], capture_output=True, timeout=LOOK_SECONDS, env=dict(env), check=True
+            [python, "-c", _LOOK, *names],
+            capture_output=True,
+            timeout=LOOK_SECONDS,
+            env=dict(env),
+            check=True,
         )
         return tuple(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -54,7 +54,9 @@ class Asking:
     """Requests that this run really put to the model, whatever came of them."""
 
     def __post_init__(self) -> None:
-        self.key_of = KeyMaker(getattr(self.model, "key_identity", None) or self.model.identity).key_of
+        self.key_of = KeyMaker(
+            getattr(self.model, "key_identity", None) or self.model.identity
+        ).key_of
         self.is_new = self.writer.index.is_empty
         """Whether nothing was answered before this run."""
         self.index = self.writer.cell(self.task, self.name)
@@ -64,7 +66,9 @@ class Asking:
         found: Stored = () if self.is_new else self.index.answers.get((id, epoch), ())
         return found
 
-    def known(self, job: Job, stored: Stored | None = None, *, moves: bool = False) -> Answered | None:
+    def known(
+        self, job: Job, stored: Stored | None = None, *, moves: bool = False
+    ) -> Answered | None:
         """The answer the journal has to a request: in its place, else wherever the same was asked, as before rows moved
         or the model got another name. With `moves` it is then written in its place too."""
         if self.is_new:
@@ -104,7 +108,9 @@ class Asking:
             self._write(job, output)
             self.asked += 1
             count_usage(self.tokens, output.usage)
-            if self.spending is not None and (output.error is None or output.usage is not None):
+            if self.spending is not None and (
+                output.error is None or output.usage is not None
+            ):
                 self.spending.add(output.usage, self.prices, self.name)
             if self.cache is not None and output.error is None:
                 self.cache.put(job.request.key, output)
@@ -112,7 +118,9 @@ class Asking:
                 if self.budget is not None:
                     self.budget.note(output.error, self.role, job.judged)
             except ErrorBudgetExceeded as error:
-                refused = refused or error  # raised once the rest of the batch is written
+                refused = (
+                    refused or error
+                )  # raised once the rest of the batch is written
         self.writer.journal.flush()
         if refused is not None:
             raise refused
@@ -127,7 +135,9 @@ class Asking:
         if self.budget is not None:
             self.budget.check(self.progress.done, self.progress.expected)
 
-    def _write(self, job: Job, output: Output, details: dict[str, Any] | None = None) -> None:
+    def _write(
+        self, job: Job, output: Output, details: dict[str, Any] | None = None
+    ) -> None:
         request, sample = job.request, job.sample
         prompt = request.prompt
         plain = self.writer.plain_output(output)
@@ -176,4 +186,8 @@ class Asking:
     def _failures(self) -> dict[str, Answered]:
         """By key, the requests that failed in an earlier run: the model may not be asked for them now."""
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
-        return {answer.key: answer for answer in rounds if answer is not None and answer.failed}
+        return {
+            answer.key: answer
+            for answer in rounds
+            if answer is not None and answer.failed
+        }

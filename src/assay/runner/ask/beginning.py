@@ -44,7 +44,9 @@ class Beginning:
         """A request is no longer on its way."""
         self._sent.pop(whose, None)
 
-    def is_hopeless(self, error: ErrorInfo | None, started: float, now: float, asked_wait: float) -> bool:
+    def is_hopeless(
+        self, error: ErrorInfo | None, started: float, now: float, asked_wait: float
+    ) -> bool:
         """Whether the server is given up after this reply."""
         if self.is_over:
             return False

@@ -12,7 +12,18 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...core import AssayError, DataError, Media, Model, ModelError, Output, Request, Text, UsageError, blamed
+from ...core import (
+    AssayError,
+    DataError,
+    Media,
+    Model,
+    ModelError,
+    Output,
+    Request,
+    Text,
+    UsageError,
+    blamed,
+)
 from ...core.secrets import scrub
 from ...models.answers import is_out_of_memory
 from ...models.declared import models_that
@@ -24,18 +35,30 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
     return call_in_halves(model, requests)[0]
 
 
-def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Output], int]:
+def call_in_halves(
+    model: Model, requests: Sequence[Request]
+) -> tuple[list[Output], int]:
     """The outputs; and, where memory had room for each but not for all, how many of them it had, else 0."""
     if refused := not_accepted(model, requests):
-        accepted = [request for place, request in enumerate(requests) if place not in refused]
+        accepted = [
+            request for place, request in enumerate(requests) if place not in refused
+        ]
         outputs, fits = call_in_halves(model, accepted) if accepted else ([], 0)
         answers = iter(outputs)
-        return [refused[place] if place in refused else next(answers) for place in range(len(requests))], fits
+        return [
+            refused[place] if place in refused else next(answers)
+            for place in range(len(requests))
+        ], fits
     weighed = [_weighs(request) for request in requests]
     if len(requests) > 1 and any(weighed) and not all(weighed):
         # One call of a model is of one kind, whatever rows or callers come together in a batch.
-        kinds = [[r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind] for kind in (False, True)]
-        (texts, fits), (likely, fits_weighed) = (call_in_halves(model, alike) for alike in kinds)
+        kinds = [
+            [r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind]
+            for kind in (False, True)
+        ]
+        (texts, fits), (likely, fits_weighed) = (
+            call_in_halves(model, alike) for alike in kinds
+        )
         turns = iter(texts), iter(likely)
         return [next(turns[weighs]) for weighs in weighed], max(fits, fits_weighed)
     try:
@@ -46,14 +69,23 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         if len(requests) == 1:
             return [_failure(error)], 0
         half = len(requests) // 2
-        parts = [call_in_halves(model, part) for part in (requests[:half], requests[half:])]
+        parts = [
+            call_in_halves(model, part) for part in (requests[:half], requests[half:])
+        ]
         outputs = parts[0][0] + parts[1][0]
-        if not is_out_of_memory(error) or any(o.error is not None and o.error.kind == "oom" for o in outputs):
-            return outputs, 0  # a sample for which there is no room even alone says nothing of the others
+        if not is_out_of_memory(error) or any(
+            o.error is not None and o.error.kind == "oom" for o in outputs
+        ):
+            return (
+                outputs,
+                0,
+            )  # a sample for which there is no room even alone says nothing of the others
         return outputs, max(more or half for _, more in parts)
 
 
-async def load_model(model: Model, what: str, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
+async def load_model(
+    model: Model, what: str, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]
+) -> None:
     """Lets a model get ready, if it has to; anything it raises is said of `what`."""
     load = getattr(model, "load", None)
     if load is None:
@@ -85,7 +117,10 @@ def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
     except WrongShape as error:
         # Asking again in halves would give as little: which answer belongs to whom is not known.
         return [Output.failed("exception", str(error), retryable=False)] * len(requests)
-    outputs = [checked(value, request, name) for value, request in zip(values, requests, strict=True)]
+    outputs = [
+        checked(value, request, name)
+        for value, request in zip(values, requests, strict=True)
+    ]
     seconds = (time.perf_counter() - started) / len(requests)
     for place, output in enumerate(outputs):
         if output.seconds is None:
@@ -134,7 +169,9 @@ def _failure(error: BaseException) -> Output:
         kind, passes = "timeout", True
     elif isinstance(error, ConnectionError):
         kind, passes = "connection", True
-    return Output.failed(kind, scrub(f"{type(error).__name__}: {error}"), retryable=passes)
+    return Output.failed(
+        kind, scrub(f"{type(error).__name__}: {error}"), retryable=passes
+    )
 
 
 def _scrubbed(output: Output) -> Output:
@@ -157,7 +194,11 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
         for message in request.prompt.messages:
             for part in message.parts or ():
                 # Text is by far the most common, and tells nothing that would need the model's abilities.
-                if type(part) is Text or not isinstance(part, Media) or part.kind in model.abilities.accepts:
+                if (
+                    type(part) is Text
+                    or not isinstance(part, Media)
+                    or part.kind in model.abilities.accepts
+                ):
                     continue
                 line = _line(part.kind, frozenset(model.abilities.accepts))
                 refused[place] = Output.failed("data", line, retryable=False)

@@ -34,7 +34,9 @@ class LoadedModels:
         if any(loaded is model for loaded in self._models):
             return
         self._models.append(model)
-        await load_model(model, f"model {cell.model_name!r} could not be loaded", in_thread)
+        await load_model(
+            model, f"model {cell.model_name!r} could not be loaded", in_thread
+        )
 
     async def replicas(self, cell: Cell, progress: CellProgress) -> Spread:
         """The replicas of a cell's model; those of another model make room first."""

@@ -23,7 +23,11 @@ POLITENESS = 0.5
 def asked_wait(error: ErrorInfo) -> float:
     """Seconds the server asked to wait; 0 where it did not, or said what makes no sense."""
     seconds = error.retry_after
-    return seconds if seconds is not None and math.isfinite(seconds) and seconds > 0 else 0.0
+    return (
+        seconds
+        if seconds is not None and math.isfinite(seconds) and seconds > 0
+        else 0.0
+    )
 
 
 @dataclass(slots=True)
@@ -65,7 +69,13 @@ class Outage:
         """Whether it has been gone for too long."""
         return self.is_on and now - self.began >= LONGEST_OUTAGE
 
-    def note(self, error: ErrorInfo | None, now: float, whose: object = None, longest_wait: float = math.inf) -> None:
+    def note(
+        self,
+        error: ErrorInfo | None,
+        now: float,
+        whose: object = None,
+        longest_wait: float = math.inf,
+    ) -> None:
         """An answer, or a failure of `whose` request; one that came too late is neither."""
         if error is not None and error.kind == "timeout":
             return
@@ -76,22 +86,35 @@ class Outage:
                 self._over.set()
             return
         if not self.lost:
-            self.began, self.not_before, self.is_certain, self.loser = now, now, False, whose
+            self.began, self.not_before, self.is_certain, self.loser = (
+                now,
+                now,
+                False,
+                whose,
+            )
             self._over.clear()
-        self.is_certain = self.is_certain or error.kind in ABOUT_THE_SERVER or whose is not self.loser
+        self.is_certain = (
+            self.is_certain or error.kind in ABOUT_THE_SERVER or whose is not self.loser
+        )
         self.lost, self.loser = self.lost + 1, whose
         # Half of what it has lasted so far: looked for often at first, then four times a minute.
         pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
-        self.not_before = max(self.not_before, now + min(asked_wait(error), longest_wait))
+        self.not_before = max(
+            self.not_before, now + min(asked_wait(error), longest_wait)
+        )
         self.look_at = max(now + pause, self.not_before)
 
     async def pass_by(self, whose: object = None) -> bool:
         """Waits while the server is gone; true for whoever is to look for it, false for all once it is back."""
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
-            seconds = self.look_at + (POLITENESS if whose is self.loser else 0.0) - clock()
+            seconds = (
+                self.look_at + (POLITENESS if whose is self.loser else 0.0) - clock()
+            )
             if seconds <= MOMENT:
-                self.look_at = clock() + LONGEST_PAUSE  # this one looks, the others wait for what it finds
+                self.look_at = (
+                    clock() + LONGEST_PAUSE
+                )  # this one looks, the others wait for what it finds
                 return True
             try:
                 await asyncio.wait_for(self._over.wait(), seconds)

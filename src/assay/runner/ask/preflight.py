@@ -19,7 +19,9 @@ def _faults(cell: Cell, request: Request) -> tuple[str, ...]:
     preflight = getattr(cell.model, "preflight", None)
     if preflight is None:
         return ()
-    return tuple(str(fault) for fault in preflight(request.prompt, request.options.stop))
+    return tuple(
+        str(fault) for fault in preflight(request.prompt, request.options.stop)
+    )
 
 
 class Preflight:
@@ -61,9 +63,15 @@ class Preflight:
             self._not_looked_at(error)
             return
         # A dry run does not know what a driver will ask.
-        hint = "" if self._cell.task.driver is not None else " (--dry_run shows the first prompt)"
+        hint = (
+            ""
+            if self._cell.task.driver is not None
+            else " (--dry_run shows the first prompt)"
+        )
         for fault in faults:
             self._say(f"warning: {self._cell.model_name}: {fault}{hint}")
 
     def _not_looked_at(self, error: Exception) -> None:
-        self._whisper(f"{self._cell.model_name}: the prompts of {self._cell.task.name} were not looked at: {error}")
+        self._whisper(
+            f"{self._cell.model_name}: the prompts of {self._cell.task.name} were not looked at: {error}"
+        )

@@ -19,7 +19,17 @@ from .limiter import Limiter
 from .outage import LONGEST_OUTAGE, Outage, asked_wait
 from .work import Job, Work
 
-PASSING = frozenset({"rate_limit", "timeout", "connection", "broken_reply", "http", "unavailable", "bad_response"})
+PASSING = frozenset(
+    {
+        "rate_limit",
+        "timeout",
+        "connection",
+        "broken_reply",
+        "http",
+        "unavailable",
+        "bad_response",
+    }
+)
 """Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
 
@@ -38,7 +48,9 @@ class RetryPolicy:
 
     def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
         """Whether a request that failed so often, over so many seconds, is worth another try."""
-        return error.retryable and attempts < self.tries and seconds < self.total_seconds
+        return (
+            error.retryable and attempts < self.tries and seconds < self.total_seconds
+        )
 
     def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
         """Seconds to wait before attempt number `attempt + 1`; never less than the server asked for."""
@@ -93,7 +105,10 @@ class Patience:
         spent, attempts = 0.0, 0
         outage, limiter = self.outage, self.limiter
         whose = object()
-        answers, is_alone = -1, False  # how many others had when this one failed; whether it fails where others do not
+        answers, is_alone = (
+            -1,
+            False,
+        )  # how many others had when this one failed; whether it fails where others do not
         while True:
             if self._over.is_set():
                 return self._last_word()
@@ -103,7 +118,9 @@ class Patience:
             if is_gone or self._over.is_set():
                 limiter.release()  # gone, or given up, while this one waited for its place
                 continue
-            started = clock()  # what a request waits for its turn is none of its own time
+            started = (
+                clock()
+            )  # what a request waits for its turn is none of its own time
             self.beginning.sent(whose, started)
             try:
                 output = await once()
@@ -133,15 +150,23 @@ class Patience:
                 limiter.hold(clock())
             spent += clock() - started
             attempts += not outage.is_on
-            if outage.is_hopeless(clock()) or not self.policy.allows(error, attempts, spent):
+            if outage.is_hopeless(clock()) or not self.policy.allows(
+                error, attempts, spent
+            ):
                 return output
-            if error.kind == "timeout" and self.beginning.is_silent and attempts >= SILENT_TRIES:
+            if (
+                error.kind == "timeout"
+                and self.beginning.is_silent
+                and attempts >= SILENT_TRIES
+            ):
                 return output
             self._tell(error)
             remaining = self.beginning.left_of(error, clock(), told_wait)
             outage.look_at = min(outage.look_at, clock() + max(remaining, 1.0))
             if not outage.is_on:
-                delay = min(self.policy.delay(error, attempts - 1, self._rng), remaining)
+                delay = min(
+                    self.policy.delay(error, attempts - 1, self._rng), remaining
+                )
                 spent += delay
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), delay)
@@ -172,17 +197,25 @@ class Patience:
         if reason == "outage":
             # How long one that never answered is waited for, its connection knows.
             gone = f"seems to be gone, waiting up to {LONGEST_OUTAGE / 60:g} min for it"
-            self._say(f"the server {gone if self.outage.answers else 'has not answered yet'}: {error.message}")
+            self._say(
+                f"the server {gone if self.outage.answers else 'has not answered yet'}: {error.message}"
+            )
         else:
             self._say(f"trying again after {error.kind}: {error.message}")
 
 
 def may_pass(output: Output) -> bool:
     """Whether what came of a job of a batch is a failure that may pass."""
-    return output.error is not None and output.error.retryable and output.error.kind in PASSING
+    return (
+        output.error is not None
+        and output.error.retryable
+        and output.error.kind in PASSING
+    )
 
 
-def tries_again(work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random) -> bool:
+def tries_again(
+    work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random
+) -> bool:
     """Whether a job of a batch failed in a way that may pass; it is then handed out again after its delay."""
     error = output.error
     if error is None or not may_pass(output):
@@ -190,7 +223,9 @@ def tries_again(work: Work, job: Job, output: Output, policy: RetryPolicy, rng: 
     loop = asyncio.get_running_loop()
     job.failed_at = job.failed_at or loop.time()
     job.attempts += 1
-    if work.stopped or not policy.allows(error, job.attempts, loop.time() - job.failed_at):
+    if work.stopped or not policy.allows(
+        error, job.attempts, loop.time() - job.failed_at
+    ):
         return False
     loop.call_later(policy.delay(error, job.attempts - 1, rng), work.again, job)
     return True

@@ -53,7 +53,10 @@ class Scheduler:
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
         threads = None if self.is_async else Threads(self.window, "model")
         work.when_stopped(self.patience.stop)
-        workers = [asyncio.ensure_future(worker(work, desk, threads)) for _ in range(self._workers(work))]
+        workers = [
+            asyncio.ensure_future(worker(work, desk, threads))
+            for _ in range(self._workers(work))
+        ]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -66,20 +69,32 @@ class Scheduler:
     def _workers(self, work: Work) -> int:
         """As many as are asked at once, and never one alone: while its request waits for another try, the next one
         shows whether the server answers others."""
-        count = max(2, self.window) if self.is_async and not work.whole_dialogues else self.window
+        count = (
+            max(2, self.window)
+            if self.is_async and not work.whole_dialogues
+            else self.window
+        )
         return count if work.most is None else min(count, work.most)
 
-    def ask_here(self, jobs: Sequence[Job]) -> tuple[list[tuple[Job, Output]], list[Job]]:
+    def ask_here(
+        self, jobs: Sequence[Job]
+    ) -> tuple[list[tuple[Job, Output]], list[Job]]:
         """The first of these jobs, as many as one hand-over takes, asked in the caller's thread: those that are settled
         with their answers, and those whose failure may pass, which `run` tries again."""
         some = jobs[: self.sizes.size()]
-        pairs = list(zip(some, self._timed_call([job.request for job in some]), strict=True))
+        pairs = list(
+            zip(some, self._timed_call([job.request for job in some]), strict=True)
+        )
         passing = {id(job) for job, output in pairs if may_pass(output)}
         for job in some if passing else ():
             job.attempts, job.failed_at = 1, time.monotonic()
-        return [pair for pair in pairs if id(pair[0]) not in passing], [job for job in some if id(job) in passing]
+        return [pair for pair in pairs if id(pair[0]) not in passing], [
+            job for job in some if id(job) in passing
+        ]
 
-    async def _ask_one_by_one(self, work: Work, desk: Desk, threads: Threads | None) -> None:
+    async def _ask_one_by_one(
+        self, work: Work, desk: Desk, threads: Threads | None
+    ) -> None:
         while True:
             jobs = work.take(1)
             if not jobs:
@@ -102,7 +117,9 @@ class Scheduler:
         self.meter.begun += 1
         return await self.patience.ask(lambda: call_async(self.model, request))
 
-    async def _ask_in_batches(self, work: Work, desk: Desk, threads: Threads | None) -> None:
+    async def _ask_in_batches(
+        self, work: Work, desk: Desk, threads: Threads | None
+    ) -> None:
         assert threads is not None
         sizes = self.sizes
 
@@ -110,7 +127,9 @@ class Scheduler:
             requests = [job.request for job in jobs]
             if not self._is_instant:
                 return threads.submit(self._timed_call, requests)
-            answered: asyncio.Future[list[Output]] = asyncio.get_running_loop().create_future()
+            answered: asyncio.Future[list[Output]] = (
+                asyncio.get_running_loop().create_future()
+            )
             answered.set_result(self._timed_call(requests))
             return answered
 
@@ -126,7 +145,11 @@ class Scheduler:
                 retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))
-                    settled = [pair for pair in answers if not tries_again(work, *pair, self.policy, self._rng)]
+                    settled = [
+                        pair
+                        for pair in answers
+                        if not tries_again(work, *pair, self.policy, self._rng)
+                    ]
                     retried = len(answers) - len(settled)
                     answers = settled
                     desk.keep(answers)
@@ -140,12 +163,16 @@ class Scheduler:
                     upcoming = []
                 jobs = upcoming
                 if self._is_instant:
-                    await asyncio.sleep(0)  # signals, progress and judges get their turn
+                    await asyncio.sleep(
+                        0
+                    )  # signals, progress and judges get their turn
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
         if not self._is_metered:
             self._is_metered = True
-            if isinstance(self.model, Reporting):  # only now: a class that is asked nothing is not built
+            if isinstance(
+                self.model, Reporting
+            ):  # only now: a class that is asked nothing is not built
                 self.model.report_to(self.meter)
         self.meter.begun += len(requests)
         started, worked = time.perf_counter(), time.thread_time()
@@ -154,6 +181,7 @@ class Scheduler:
         self.sizes.learn(len(requests), fits, seconds)
         if self.batch_size is None:
             # A model that answers at once only loses time by changing threads; it is watched like any other.
-            self._is_instant = self.window == 1 and self.sizes.is_instant(len(requests), seconds, worked)
+            self._is_instant = self.window == 1 and self.sizes.is_instant(
+                len(requests), seconds, worked
+            )
         return outputs
-

@@ -53,11 +53,19 @@ class BatchSize:
         if self.handover == LARGEST_HANDOVER:
             return True
         is_quick = worked * LARGEST_HANDOVER <= count * HANDOVER_SECONDS
-        return is_quick and count >= ENOUGH_TIMED and worked >= (1 - MOST_WAITING) * seconds
+        return (
+            is_quick
+            and count >= ENOUGH_TIMED
+            and worked >= (1 - MOST_WAITING) * seconds
+        )
 
     def _learn_room(self, count: int, fits: int) -> None:
         if fits:
-            self._fits, self._too_large, self._clean = fits, min(count, self._too_large or count), 0
+            self._fits, self._too_large, self._clean = (
+                fits,
+                min(count, self._too_large or count),
+                0,
+            )
             return
         if self._fits is None:
             return

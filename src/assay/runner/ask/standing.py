@@ -107,7 +107,9 @@ class Standing:
             self._running.add_done_callback(_heard)
         return self._running, self._work
 
-    def _by_call(self, answers: Answers) -> "list[tuple[_Call, list[tuple[Job, Output]]]]":
+    def _by_call(
+        self, answers: Answers
+    ) -> "list[tuple[_Call, list[tuple[Job, Output]]]]":
         found: dict[int, tuple[_Call, list[tuple[Job, Output]]]] = {}
         for job, output in answers:
             call = self._calls[id(job)]

@@ -19,7 +19,10 @@ class Threads:
 
     def __init__(self, count: int, name: str) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._threads = [threading.Thread(target=self._serve, name=f"{name}-{n}", daemon=True) for n in range(count)]
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"{name}-{n}", daemon=True)
+            for n in range(count)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -59,7 +62,10 @@ async def in_thread(function: Callable[..., T], *values: Any) -> T:
 
 
 def _hand_back(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", settle: Callable[[Any], None], value: Any
+    loop: asyncio.AbstractEventLoop,
+    future: "asyncio.Future[Any]",
+    settle: Callable[[Any], None],
+    value: Any,
 ) -> None:
     def deliver() -> None:
         if not future.done():

@@ -44,7 +44,8 @@ class ErrorBudget:
             number = -1.0
         if not 0 <= number < math.inf:
             raise UsageError(
-                f"--on_error takes stop, continue, a fraction or a count, got {policy!r}", fix="--on_error 0.05"
+                f"--on_error takes stop, continue, a fraction or a count, got {policy!r}",
+                fix="--on_error 0.05",
             )
         if number >= 1 and number != int(number):
             raise UsageError(
@@ -56,12 +57,19 @@ class ErrorBudget:
         else:
             self._most = int(number)
 
-    def note(self, error: ErrorInfo | None, whose: str = "", sample: tuple[str, int] | None = None) -> None:
+    def note(
+        self,
+        error: ErrorInfo | None,
+        whose: str = "",
+        sample: tuple[str, int] | None = None,
+    ) -> None:
         """Counts what came of one request to the model, or to the helper that `whose` names; `error` is `None` for an
         answer. A `sample` that its helpers fail is one error, however often they do. Raises where the run must stop."""
         if error is None:
             self._auth_in_a_row[whose] = 0  # the key is not refused after all
-        elif error.kind not in NOT_COUNTED and (sample not in self._failed or error.kind == "auth"):
+        elif error.kind not in NOT_COUNTED and (
+            sample not in self._failed or error.kind == "auth"
+        ):
             if sample is not None:
                 self._failed.add(sample)
             self._count(error, whose)
@@ -70,13 +78,20 @@ class ErrorBudget:
         self.errors += 1
         what, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
-            self._first, self._own_fix = f"{whose} {error.kind}: {what}".lstrip(), own_fix
+            self._first, self._own_fix = (
+                f"{whose} {error.kind}: {what}".lstrip(),
+                own_fix,
+            )
         if error.kind == GIVEN_UP:
             self._stop(
-                f"stopped: {what}" if not whose else f"stopped: {what} (the server of the {whose})",
+                f"stopped: {what}"
+                if not whose
+                else f"stopped: {what} (the server of the {whose})",
                 fix=f"{own_fix}, then run the same command again: what was answered is kept",
             )
-        self._auth_in_a_row[whose] = self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
+        self._auth_in_a_row[whose] = (
+            self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
+        )
         if self._auth_in_a_row[whose] >= AUTH_ERRORS:
             server = f"the server of the {whose}" if whose else "the server"
             self._stop(

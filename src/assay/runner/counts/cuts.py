@@ -24,7 +24,11 @@ class Cuts:
     def count(self, place: Place, output: Output) -> None:
         """Notes an answer that has just come."""
         if output.details:
-            self._note(place, output.details.get("truncated_tokens"), output.details.get("answer_room"))
+            self._note(
+                place,
+                output.details.get("truncated_tokens"),
+                output.details.get("answer_room"),
+            )
 
     def count_stored(self, id: str, epoch: int, round: int, answer: Answered) -> None:
         """Notes an answer in the journal."""
@@ -32,7 +36,9 @@ class Cuts:
             self._note((id, epoch, round), answer.truncated_tokens, answer.answer_room)
 
     def _note(self, place: Place, tokens: Any, room: Any) -> None:
-        if isinstance(tokens, int) and tokens > 0:  # a user's model may put anything there
+        if (
+            isinstance(tokens, int) and tokens > 0
+        ):  # a user's model may put anything there
             self._prompts[place] = tokens
         if isinstance(room, int):
             self._answers.add(place)

@@ -20,8 +20,12 @@ LONG_HAN = 8
 class Leaks:
     """Counts the samples of a cell whose prompt tells their target."""
 
-    def __init__(self, scorings: Sequence[Scoring] = (), produces: Sequence[str] = ("text",)) -> None:
-        self._for_transcripts = any(getattr(one.scorer, "measures_transcripts", False) for one in scorings)
+    def __init__(
+        self, scorings: Sequence[Scoring] = (), produces: Sequence[str] = ("text",)
+    ) -> None:
+        self._for_transcripts = any(
+            getattr(one.scorer, "measures_transcripts", False) for one in scorings
+        )
         # What is to be spoken or drawn stands in the prompt by right.
         self._looks = set(produces) <= {"text"}
         self._ids: dict[str, None] = {}
@@ -39,7 +43,11 @@ class Leaks:
 
     def is_transcript(self, prompt: Prompt) -> bool:
         """Whether what is asked for is what is said in a recording."""
-        return self._for_transcripts and self._looks and any(medium.kind == "audio" for medium in prompt.media)
+        return (
+            self._for_transcripts
+            and self._looks
+            and any(medium.kind == "audio" for medium in prompt.media)
+        )
 
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is none."""
@@ -49,7 +57,11 @@ class Leaks:
         """For people."""
         if self._ids:
             count = len(self._ids)
-            whose = "1 sample stands in its" if count == 1 else f"{count} samples stands in their own"
+            whose = (
+                "1 sample stands in its"
+                if count == 1
+                else f"{count} samples stands in their own"
+            )
             yield (
                 f"warning: {task}: the target of {whose} prompt, word for word (the first:"
                 f" {next(iter(self._ids))!r}): look at it with --dry_run before trusting the number"
@@ -67,11 +79,18 @@ def told_transcript(sample: Sample) -> DataError:
 def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
     """Whether a target stands in its prompt where it has no business; with `fold`, in whatever case."""
     target = sample.target
-    if target is None or sample.choices or prompt.continuations is not None or prompt.rolling:
+    if (
+        target is None
+        or sample.choices
+        or prompt.continuations is not None
+        or prompt.rolling
+    ):
         return False
     if type(target) is str:
         return _tells(target, prompt, fold)
-    return type(target) is tuple and any(type(one) is str and _tells(one, prompt, fold) for one in target)
+    return type(target) is tuple and any(
+        type(one) is str and _tells(one, prompt, fold) for one in target
+    )
 
 
 def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
@@ -91,7 +110,9 @@ def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
             if is_long and wanted in text:
                 if is_whole(wanted, text):
                     return True
-            elif len(wanted) == len(text) > 1 and wanted == text and not wanted.isdigit():
+            elif (
+                len(wanted) == len(text) > 1 and wanted == text and not wanted.isdigit()
+            ):
                 return True
     return False
 
@@ -100,7 +121,10 @@ def is_whole(wanted: str, text: str) -> bool:
     """Whether the words stand apart from what is before and after them somewhere."""
     at = text.find(wanted)
     while at >= 0:
-        before, after = text[at - 1 : at] if at else "", text[at + len(wanted) : at + len(wanted) + 1]
+        before, after = (
+            text[at - 1 : at] if at else "",
+            text[at + len(wanted) : at + len(wanted) + 1],
+        )
         joined = (before + wanted[0]).isalnum() and before != "" and before < "\u2e80"
         joins = (wanted[-1] + after).isalnum() and after != "" and after < "\u2e80"
         if not joined and not joins:

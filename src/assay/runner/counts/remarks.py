@@ -17,7 +17,9 @@ class MissingKinds:
     """Counts, by kind, the answers of a cell that lack it, as of a model that never speaks or draws."""
 
     def __init__(self, produces: Sequence[str] = ("text",)) -> None:
-        self._wanted = tuple(kind for kind in produces if kind in ("image", "audio", "video"))
+        self._wanted = tuple(
+            kind for kind in produces if kind in ("image", "audio", "video")
+        )
         self._counts: dict[str, int] = {}
         self._answers = 0
 
@@ -27,12 +29,17 @@ class MissingKinds:
             return
         self._answers += 1
         for kind in self._wanted:
-            if any(all(medium.kind != kind for medium in candidate.media) for candidate in output.candidates):
+            if any(
+                all(medium.kind != kind for medium in candidate.media)
+                for candidate in output.candidates
+            ):
                 self._counts[kind] = self._counts.get(kind, 0) + 1
 
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where every answer has all kinds."""
-        return {f"answers_without_{kind}": count for kind, count in self._counts.items()}
+        return {
+            f"answers_without_{kind}": count for kind, count in self._counts.items()
+        }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """For people."""
@@ -44,7 +51,9 @@ class MissingKinds:
 class Remarks:
     """What was cut in one cell, which prompts tell their target, what answers lack, whether all are one."""
 
-    def __init__(self, leaks: Leaks | None = None, missing: MissingKinds | None = None) -> None:
+    def __init__(
+        self, leaks: Leaks | None = None, missing: MissingKinds | None = None
+    ) -> None:
         self.leaks = leaks or Leaks()
         self._missing = missing or MissingKinds()
         self._cuts = Cuts()
@@ -65,7 +74,12 @@ class Remarks:
             self._targets.count(sample)
 
     def count_stored(
-        self, sample: Sample, epoch: int, round: int, answer: Answered, read: Callable[[Answered], Output]
+        self,
+        sample: Sample,
+        epoch: int,
+        round: int,
+        answer: Answered,
+        read: Callable[[Answered], Output],
     ) -> None:
         """Notes an answer in the journal; it is read only as long as what it says matters."""
         self._cuts.count_stored(sample.id, epoch, round, answer)
@@ -82,7 +96,9 @@ class Remarks:
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is nothing to remark."""
         counted = (self._cuts, self._sameness, self.leaks, self._missing)
-        return {name: count for one in counted for name, count in one.to_plain().items()}
+        return {
+            name: count for one in counted for name, count in one.to_plain().items()
+        }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """For people."""

@@ -41,7 +41,11 @@ class SameTargets:
         """For people."""
         if not self.may_be or self._samples < LEAST_TARGETS:
             return
-        shuffle = "; --shuffle_choices draws another order of the options" if self._has_choices else ""
+        shuffle = (
+            "; --shuffle_choices draws another order of the options"
+            if self._has_choices
+            else ""
+        )
         yield (
             f"{task}: all {self._samples} samples have the target {shorten(self._target)}: one answer to everything"
             f" scores 1{shuffle}"
@@ -69,13 +73,29 @@ class Sameness:
             return  # counted as a refusal
         for candidate in output.candidates:
             content = candidate.parts
-            if len(content) == 1 and type(content[0]) is Text and content[0].text == self._text:
+            if (
+                len(content) == 1
+                and type(content[0]) is Text
+                and content[0].text == self._text
+            ):
                 continue  # word for word the first answer: nothing to work out
-            parts = tuple(_content(part) for part in candidate.parts if isinstance(part, (Text, Json, Media)))
-            answer = () if all(part.strip("\"'` .").lower() in NOTHING for part in parts) else parts
+            parts = tuple(
+                _content(part)
+                for part in candidate.parts
+                if isinstance(part, (Text, Json, Media))
+            )
+            answer = (
+                ()
+                if all(part.strip("\"'` .").lower() in NOTHING for part in parts)
+                else parts
+            )
             if self._answer is None:
                 self._answer, self._shown = answer, _shown(output)
-                self._text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else None
+                self._text = (
+                    content[0].text
+                    if len(content) == 1 and isinstance(content[0], Text)
+                    else None
+                )
             elif answer != self._answer:
                 self.may_be = False
                 self._targets.clear()
@@ -128,4 +148,8 @@ def _content(part: Any) -> str:
 
 def _shown(output: Output) -> str:
     first = output.candidates[0]
-    return f"one {first.media[0].kind}" if first.media and not first.text else shorten(first.text)
+    return (
+        f"one {first.media[0].kind}"
+        if first.media and not first.text
+        else shorten(first.text)
+    )

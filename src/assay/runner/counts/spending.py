@@ -42,8 +42,11 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
         for name in COUNTED
         if any(cell.get(name) is not None for cell in usage.values())
     }
-    words = [f"{totals[name]:,.0f} tokens {way}" for name, way in (("input_tokens", "in"), ("output_tokens", "out"))
-             if name in totals]  # fmt: skip
+    words = [
+        f"{totals[name]:,.0f} tokens {way}"
+        for name, way in (("input_tokens", "in"), ("output_tokens", "out"))
+        if name in totals
+    ]
     if "cost" in totals:
         words.append(f"cost {totals['cost']:.4f}")
     return ", ".join(words)
@@ -54,7 +57,10 @@ def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
     for name in PRICES:
         price = args.get(name, 0)
         if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
-            raise UsageError(f"{name} is {shorten(price)}", fix="the price of a million tokens, a number from 0 on")
+            raise UsageError(
+                f"{name} is {shorten(price)}",
+                fix="the price of a million tokens, a number from 0 on",
+            )
     return {option: value for option, value in args.items() if option not in PRICES}
 
 

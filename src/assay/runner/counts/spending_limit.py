@@ -15,13 +15,21 @@ from .spending import PRICES, cost_of
 
 Unit = Literal["usd", "seconds", "tokens"]
 _AMOUNT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(k|m)?[\s_]*(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)", re.IGNORECASE
+    r"(\d+(?:\.\d+)?)\s*(k|m)?[\s_]*(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)",
+    re.IGNORECASE,
 )
 _UNITS: Mapping[str, tuple[Unit, float]] = {
-    "usd": ("usd", 1), "s": ("seconds", 1), "sec": ("seconds", 1), "seconds": ("seconds", 1), "min": ("seconds", 60),
-    "minutes": ("seconds", 60), "h": ("seconds", 3600), "hours": ("seconds", 3600), "tokens": ("tokens", 1),
+    "usd": ("usd", 1),
+    "s": ("seconds", 1),
+    "sec": ("seconds", 1),
+    "seconds": ("seconds", 1),
+    "min": ("seconds", 60),
+    "minutes": ("seconds", 60),
+    "h": ("seconds", 3600),
+    "hours": ("seconds", 3600),
+    "tokens": ("tokens", 1),
     "token": ("tokens", 1),
-}  # fmt: skip
+}
 _THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
 EXAMPLES = "5usd, 10min or 200k_tokens; several between commas"
 
@@ -43,9 +51,20 @@ def parse_budget(text: str) -> tuple[Allowance, ...]:
         matched = _AMOUNT.fullmatch(piece.strip())
         unit = None if matched is None else _UNITS[matched[3].lower()]
         amount = 0.0 if matched is None or unit is None else float(matched[1]) * unit[1]
-        if matched is None or unit is None or not amount or (matched[2] and unit[0] != "tokens"):
-            raise UsageError(f"--budget {shorten(piece.strip())} is not an amount", fix=EXAMPLES)
-        found.append(Allowance(piece.strip(), unit[0], amount * _THOUSANDS[(matched[2] or "").lower()]))
+        if (
+            matched is None
+            or unit is None
+            or not amount
+            or (matched[2] and unit[0] != "tokens")
+        ):
+            raise UsageError(
+                f"--budget {shorten(piece.strip())} is not an amount", fix=EXAMPLES
+            )
+        found.append(
+            Allowance(
+                piece.strip(), unit[0], amount * _THOUSANDS[(matched[2] or "").lower()]
+            )
+        )
     return tuple(found)
 
 
@@ -97,18 +116,32 @@ class SpendingLimit:
         for allowance in self._allowances:
             if allowance.unit != "seconds" and self._unknown:
                 return f"--budget {allowance.text}: {self._unknown}"
-            spent = self.seconds() if allowance.unit == "seconds" else self._spent[allowance.unit]
+            spent = (
+                self.seconds()
+                if allowance.unit == "seconds"
+                else self._spent[allowance.unit]
+            )
             if spent >= allowance.amount:
                 return f"--budget {allowance.text} is spent ({_shown(allowance.unit, spent)})"
         return ""
 
 
-def spent_of(usage: Usage | None, prices: Mapping[str, Any]) -> tuple[float | None, float | None]:
+def spent_of(
+    usage: Usage | None, prices: Mapping[str, Any]
+) -> tuple[float | None, float | None]:
     """Tokens and cost of one answer; `None` for what is not known."""
     if usage is None:
         return None, None
-    counts = [count for count in (usage.input_tokens, usage.output_tokens) if isinstance(count, (int, float))]
-    plain = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost": usage.cost}
+    counts = [
+        count
+        for count in (usage.input_tokens, usage.output_tokens)
+        if isinstance(count, (int, float))
+    ]
+    plain = {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": usage.cost,
+    }
     return float(sum(counts)) if counts else None, cost_of(plain, prices)
 
 

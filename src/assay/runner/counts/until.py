@@ -44,7 +44,11 @@ class Until:
             return ""
         if now.low > 0 or now.high < 0:
             return "higher" if now.low > 0 else "lower"
-        return "alike" if self.margin and -self.margin <= now.low and now.high <= self.margin else ""
+        return (
+            "alike"
+            if self.margin and -self.margin <= now.low and now.high <= self.margin
+            else ""
+        )
 
 
 def parse_until(text: str) -> Until:
@@ -61,5 +65,12 @@ def parse_until(text: str) -> Until:
     except ValueError:
         number = -1.0
     if not NARROWEST <= number < 0.5:
-        raise UsageError(f"--until {text}: {shorten(value)} is not a number from {NARROWEST:g} to 0.5", fix=FIX)
-    return Until(f"{name}={value}", number) if name == CI else Until(f"{name}={value}", None, number)
+        raise UsageError(
+            f"--until {text}: {shorten(value)} is not a number from {NARROWEST:g} to 0.5",
+            fix=FIX,
+        )
+    return (
+        Until(f"{name}={value}", number)
+        if name == CI
+        else Until(f"{name}={value}", None, number)
+    )

@@ -119,7 +119,11 @@ class RecordingEngine:
         if (id, 0) not in self.asking.index.scores.get(name, {}):
             more = {"error": message, **details}
             outcome = Outcome.DATA_ERROR.value
-            self.asking.writer.write(ScoreLine(name, model, id, name, "", {}, outcome, details=more, order=order))
+            self.asking.writer.write(
+                ScoreLine(
+                    name, model, id, name, "", {}, outcome, details=more, order=order
+                )
+            )
         self._count(Outcome.DATA_ERROR, id, message)
 
     def stop(self) -> None:
@@ -136,10 +140,18 @@ class RecordingEngine:
         """A batch size is first of all the driver's own loop: only a model that works in batches is given it, any
         other gets hand-overs so small that a kill costs little."""
         declared = getattr(self.model, "batch_size", None)
-        return as_number(self.options.batch_size) if declared is not None and declared > 1 else None
+        return (
+            as_number(self.options.batch_size)
+            if declared is not None and declared > 1
+            else None
+        )
 
     def _jobs(
-        self, prompts: Sequence[Prompt], options: GenerateOptions, ids: Sequence[str], targets: Sequence[Any]
+        self,
+        prompts: Sequence[Prompt],
+        options: GenerateOptions,
+        ids: Sequence[str],
+        targets: Sequence[Any],
     ) -> list[Job]:
         hints, key_of = self.cell.task.hints, self.asking.key_of
         with self._lock:
@@ -159,7 +171,9 @@ class RecordingEngine:
                 self.calls += 1
                 request = Request(prompt, chosen, seed, repeat, None, hints, key, name)
                 sample = Sample(name, target=targets[place] if targets else None)
-                jobs.append(Job(sample, request, repeat, self._round(name, repeat, key), place))
+                jobs.append(
+                    Job(sample, request, repeat, self._round(name, repeat, key), place)
+                )
             return jobs
 
     def _round(self, name: str, repeat: int, key: str) -> int:
@@ -167,7 +181,9 @@ class RecordingEngine:
         keys = self._rounds.get((name, repeat))
         if keys is None:
             stored = self.asking.stored(name, repeat)
-            keys = self._rounds[name, repeat] = [answer.key if answer else "" for answer in stored]
+            keys = self._rounds[name, repeat] = [
+                answer.key if answer else "" for answer in stored
+            ]
         if key not in keys:
             keys.append(key)
         return keys.index(key)
@@ -186,7 +202,9 @@ class RecordingEngine:
                 self.judge(answers)
                 outputs.update((job.order, output) for job, output in answers)
                 if failed:
-                    outputs.update(self._on_loop(self._asked(failed)))  # where there is a clock to wait by
+                    outputs.update(
+                        self._on_loop(self._asked(failed))
+                    )  # where there is a clock to wait by
                 unanswered = unanswered[len(answers) + len(failed) :]
         return [outputs[place] for place in range(len(jobs))]
 
@@ -222,7 +240,9 @@ class RecordingEngine:
     def _recall(self, job: Job) -> Output | None:
         """The answer, if it is known: from this run's journal, or from the cache shared between runs."""
         stored = self.asking.known(job)
-        output = self.asking.cached(job) if stored is None else self.asking.output(stored)
+        output = (
+            self.asking.cached(job) if stored is None else self.asking.output(stored)
+        )
         if output is None:
             return None
         if stored is not None:
@@ -265,7 +285,9 @@ class RecordingEngine:
     def _note(self, job: Job, output: Output) -> None:
         self._progress.done += 1
         if output.error is not None:
-            self._count(failure_score(output.error).outcome, job.sample.id, output.error.message)
+            self._count(
+                failure_score(output.error).outcome, job.sample.id, output.error.message
+            )
 
     def _count(self, outcome: Outcome, id: str, message: str) -> None:
         self._progress.count(outcome)
@@ -284,7 +306,9 @@ async def drive(engine: RecordingEngine) -> list[Result]:
     except AssayError:
         raise
     except Exception as error:
-        raise engine.failure or blamed(ScorerError, error, f"driver of task {cell.task.name!r}") from error
+        raise engine.failure or blamed(
+            ScorerError, error, f"driver of task {cell.task.name!r}"
+        ) from error
     finally:
         # Also when this coroutine is cancelled: the thread then ends at its next question.
         await engine.close()
@@ -297,7 +321,9 @@ async def drive(engine: RecordingEngine) -> list[Result]:
 def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
     """What a driver returns; one that is a coroutine gets a loop of its own, since its calls block."""
     returned = driver(engine)
-    return asyncio.run(_awaited(returned)) if inspect.isawaitable(returned) else returned
+    return (
+        asyncio.run(_awaited(returned)) if inspect.isawaitable(returned) else returned
+    )
 
 
 async def _awaited(returned: Awaitable[Any]) -> Any:

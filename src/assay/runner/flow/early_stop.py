@@ -21,7 +21,9 @@ from .verdicts import Tally
 class EarlyStop:
     """The rule of one cell, and how far it has looked."""
 
-    def __init__(self, rule: Until, cell: Cell, scoring: Scoring, tally: Tally, writer: RunWriter) -> None:
+    def __init__(
+        self, rule: Until, cell: Cell, scoring: Scoring, tally: Tally, writer: RunWriter
+    ) -> None:
         self._rule, self._cell, self._scoring = rule, cell, scoring
         self._tally, self._writer = tally, writer
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
@@ -56,7 +58,9 @@ class EarlyStop:
         while self._is_complete(self._next, epochs):
             places = range(self._next * epochs, (self._next + 1) * epochs)
             self._next += 1
-            self._ready += [self._pending.pop(place) for place in places if place in self._pending]
+            self._ready += [
+                self._pending.pop(place) for place in places if place in self._pending
+            ]
             self._count += 1
             if self._rule.schedule.looks_at(self._count) and self._look():
                 self._is_reached = True
@@ -89,8 +93,13 @@ class EarlyStop:
             return False
         candidates = 1 if self._scoring.whole_output else self._cell.options.n
         try:
-            attempts, reader = Attempts(records, candidates), reads(self._scoring, self._metric)
-            for id, value in values_by_sample(attempts, reader, self._cell.task.reducer)[0].items():
+            attempts, reader = (
+                Attempts(records, candidates),
+                reads(self._scoring, self._metric),
+            )
+            for id, value in values_by_sample(
+                attempts, reader, self._cell.task.reducer
+            )[0].items():
                 if not self._rule.is_paired:
                     self._sequence.add(value)
                 elif (before := (self._cell.earlier_values or {}).get(id)) is not None:
@@ -103,12 +112,16 @@ class EarlyStop:
         return self._rule.ends(now, self._count, self._seed)
 
 
-def early_stop(cell: Cell, tallies: Mapping[str, Tally], writer: RunWriter) -> EarlyStop | None:
+def early_stop(
+    cell: Cell, tallies: Mapping[str, Tally], writer: RunWriter
+) -> EarlyStop | None:
     """The rule of a cell at work, where the run has one."""
     scoring = watched_scoring(cell)
     if cell.run.until is None or scoring is None:
         return None
-    return EarlyStop(parse_until(cell.run.until), cell, scoring, tallies[scoring.name], writer)
+    return EarlyStop(
+        parse_until(cell.run.until), cell, scoring, tallies[scoring.name], writer
+    )
 
 
 def _metric_of(records: list[ScoreRecord], scoring: Scoring) -> str:

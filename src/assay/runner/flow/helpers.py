@@ -37,7 +37,12 @@ CANARY = "canary"
 class Helper:
     """One helper model, as a scorer sees it: `await helper.ask(prompt)`."""
 
-    def __init__(self, asking: Asking, concurrency: int | None = None, policy: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        asking: Asking,
+        concurrency: int | None = None,
+        policy: RetryPolicy | None = None,
+    ) -> None:
         self.role = asking.role
         self.name = asking.name
         self.model = asking.model
@@ -59,7 +64,9 @@ class Helper:
         """Questions this run really asked, with tokens and cost as the backend counted them."""
         return {"asked": self._asking.asked, **self._asking.tokens}
 
-    async def ask(self, prompt: Prompt, options: GenerateOptions | None = None) -> Output:
+    async def ask(
+        self, prompt: Prompt, options: GenerateOptions | None = None
+    ) -> Output:
         """The answer; from the journal if it was given before. Media are shown without their metadata."""
         job = self._job(*without_metadata(prompt), options)
         key = job.request.key
@@ -75,13 +82,17 @@ class Helper:
             underway.add_done_callback(lambda done: self._came(key, done))
         return await asyncio.shield(self._underway[key])
 
-    def _job(self, prompt: Prompt, removed: Sequence[str], options: GenerateOptions | None) -> Job:
+    def _job(
+        self, prompt: Prompt, removed: Sequence[str], options: GenerateOptions | None
+    ) -> Job:
         """A question; the same one is one request however often it is asked, so its key is its place too."""
         chosen = options or prompt.options or DEFAULT_OPTIONS
         key = self._asking.key_of(prompt, chosen, chosen.seed)
         request = Request(prompt, chosen, chosen.seed, key=key)
         notes = {"metadata_removed": list(removed)} if removed else None
-        return Job(Sample(key, media=prompt.media), request, judged=judged.get(), notes=notes)
+        return Job(
+            Sample(key, media=prompt.media), request, judged=judged.get(), notes=notes
+        )
 
     async def _ask(self, job: Job) -> Output:
         output = self._asking.cached(job)
@@ -133,7 +144,9 @@ class Helpers:
             if role not in self._built:
                 name = self.options.helper_of(role) or role
                 if role not in self.built_models:
-                    self.built_models[role] = build_model(name, without_prices(self.options.judge_args_of(role)))
+                    self.built_models[role] = build_model(
+                        name, without_prices(self.options.judge_args_of(role))
+                    )
                 self._built[role] = self._helper(role, name, self.built_models[role])
         return {role: self._built[role] for role in roles}
 
@@ -145,7 +158,9 @@ class Helpers:
             if not helper.is_served
         ]
 
-    async def canaries(self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None) -> list[str]:
+    async def canaries(
+        self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None
+    ) -> list[str]:
         """How each judge took answers that demand the best mark, a line each; its calls are kept as `TASK#canary`."""
         lines = []
         for scoring in scorings:
@@ -155,18 +170,27 @@ class Helpers:
             judge = self._built["judge"]
             canary = self._helper(CANARY, judge.name, judge.model)
             if say is not None:
-                say(f"{self.cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
+                say(
+                    f"{self.cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
+                )
             first = self.cell.first_sample()
             row = EMPTY if first is None else first.fields
-            report = await try_canaries(replace(scoring.scorer, models={"judge": canary}), best, row)
-            lines.append(f"{self.cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
+            report = await try_canaries(
+                replace(scoring.scorer, models={"judge": canary}), best, row
+            )
+            lines.append(
+                f"{self.cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
+            )
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
         task = self.cell.task.name
         helpers = [helper for helper in self._all if helper.spent["asked"]]
-        return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in helpers}
+        return {
+            f"{task}#{helper.role}/{helper.name}": self._priced(helper)
+            for helper in helpers
+        }
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
         """With its cost, where the backend or the run says what tokens cost; canaries have the judge's prices."""
@@ -179,12 +203,26 @@ class Helpers:
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         task = f"{self.cell.task.name}#{role}"
-        budget = None if role == CANARY else self.budget  # no sample is lost by a canary that is not judged
+        budget = (
+            None if role == CANARY else self.budget
+        )  # no sample is lost by a canary that is not judged
         asking = Asking(
-            task, name, model, self.writer, self.progress, self.cache, budget, role, spending=self.spending,
+            task,
+            name,
+            model,
+            self.writer,
+            self.progress,
+            self.cache,
+            budget,
+            role,
+            spending=self.spending,
             prices=self._prices(role),
-        )  # fmt: skip
-        helper = Helper(asking, self.options.concurrency, RetryPolicy(wrong_seconds=self.options.give_up_after))
+        )
+        helper = Helper(
+            asking,
+            self.options.concurrency,
+            RetryPolicy(wrong_seconds=self.options.give_up_after),
+        )
         self._all.append(helper)
         return helper
 

@@ -9,7 +9,9 @@ from ..ask.schedule import DRAIN_SECONDS
 
 
 @contextlib.contextmanager
-def interruptible(stop: Callable[[], None], stop_at_once: Callable[[], None]) -> Iterator[None]:
+def interruptible(
+    stop: Callable[[], None], stop_at_once: Callable[[], None]
+) -> Iterator[None]:
     """First Ctrl-C: no new requests, what is in flight comes back; second, or ten seconds later: out at once."""
     loop = asyncio.get_running_loop()
     current = asyncio.current_task()

@@ -56,7 +56,9 @@ class CellRun:
         self.early: EarlyStop | None = None
         """The rule of `--until`, where there is one."""
         self._known_by_id = known_by_id
-        self._may_be_settled = known_by_id and asking.may_ask and cell.template.next_turn is None
+        self._may_be_settled = (
+            known_by_id and asking.may_ask and cell.template.next_turn is None
+        )
         self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
@@ -64,7 +66,11 @@ class CellRun:
         self._hints_of = getattr(cell.model, "hints_of", None)
         self._epochs = cell.task.epochs
         self.verdicts = Verdicts(
-            cell.scorings, self.writer, self.progress, self._index.scores, when_one_came=self._look_again
+            cell.scorings,
+            self.writer,
+            self.progress,
+            self._index.scores,
+            when_one_came=self._look_again,
         )
 
     async def has_jobs(self, work: Work) -> bool:
@@ -133,7 +139,11 @@ class CellRun:
 
     def _has_enough(self, order: int) -> bool:
         """Whether `--until` ends the run before this row: now, or when its answers were asked for."""
-        if self.early is not None and self.cell.taken is None and self.early.is_reached():
+        if (
+            self.early is not None
+            and self.cell.taken is None
+            and self.early.is_reached()
+        ):
             self.cell.taken = order
         return self.cell.taken is not None and order >= self.cell.taken
 
@@ -141,7 +151,9 @@ class CellRun:
         """Whether a sample is done: the short way for the many of a run that goes on, as `_reuse` has it."""
         if not self._may_be_settled or sample.turns or self.remarks.reads_answers:
             return False
-        if not self._index.answers.is_settled(number) or not self.verdicts.take_settled(sample, order, number):
+        if not self._index.answers.is_settled(number) or not self.verdicts.take_settled(
+            sample, order, number
+        ):
             return False
         self.progress.reused += 1
         self.progress.done += 1
@@ -149,12 +161,18 @@ class CellRun:
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
         stored = self.asking.stored(sample.id, epoch)
-        if stored and self._known_by_id and (finished := self._finished(stored, sample)):
+        if (
+            stored
+            and self._known_by_id
+            and (finished := self._finished(stored, sample))
+        ):
             self._reuse(sample, epoch, order, finished, stored)
             return None
         try:
             prompt = self._prompt(sample)
-            request = self._request(sample, prompt, epoch)  # opens the media: their digests are part of the key
+            request = self._request(
+                sample, prompt, epoch
+            )  # opens the media: their digests are part of the key
         except StoreError:
             raise
         except AssayError as error:
@@ -178,7 +196,12 @@ class CellRun:
         return job
 
     def _pass_over(
-        self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None], round: int = 0
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+        stored: Sequence[Answered | None],
+        round: int = 0,
     ) -> None:
         """A sample the model may not be asked: a request that failed is counted as it was."""
         answers = stored[: round + 1]
@@ -201,13 +224,24 @@ class CellRun:
             try:
                 built: Prompt | None = self._builds_prompt(sample, prompt)
             except Exception as error:
-                raise blamed(TemplateError, error, f"prompt of model {self.cell.model_name!r}", sample.id) from error
+                raise blamed(
+                    TemplateError,
+                    error,
+                    f"prompt of model {self.cell.model_name!r}",
+                    sample.id,
+                ) from error
             if built is not None and built is not prompt:
                 return replace(built, details={**built.details, "built_by": "model"})
         return prompt
 
     def _request(
-        self, sample: Sample, prompt: Prompt, epoch: int, round: int = 0, previous: str = "", state: Any = None
+        self,
+        sample: Sample,
+        prompt: Prompt,
+        epoch: int,
+        round: int = 0,
+        previous: str = "",
+        state: Any = None,
     ) -> Request:
         options = self.cell.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
@@ -217,12 +251,16 @@ class CellRun:
         key = self.asking.key_of(prompt, options, seed, epoch, hints, previous, draw)
         return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 
-    def _finished(self, stored: Sequence[Answered | None], sample: Sample) -> Sequence[Answered | None]:
+    def _finished(
+        self, stored: Sequence[Answered | None], sample: Sample
+    ) -> Sequence[Answered | None]:
         """The rounds of a sample that was answered to its end, without those that it no longer has; else none."""
         if self.cell.template.next_turn is not None:
             return ()  # only the template knows whether its dialogue was over
         answers = stored[: 1 + len(sample.turns)]
-        if len(answers) <= len(sample.turns) or any(answer is None or answer.failed for answer in answers):
+        if len(answers) <= len(sample.turns) or any(
+            answer is None or answer.failed for answer in answers
+        ):
             return ()
         return answers
 
@@ -244,13 +282,24 @@ class CellRun:
         self._remark_on(sample, epoch, answers)
         is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
         is_current = self.asking.may_ask and is_in_place
-        stale = self.verdicts.take_known(sample, epoch, order) if is_current else self.cell.scorings
+        stale = (
+            self.verdicts.take_known(sample, epoch, order)
+            if is_current
+            else self.cell.scorings
+        )
         if stale:
-            records = [self.asking.read(answer) for answer in answers if answer is not None]
+            records = [
+                self.asking.read(answer) for answer in answers if answer is not None
+            ]
             self.redacted += any(record.details.get("redacted") for record in records)
-            outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
+            outputs = [
+                output_from_plain(record.output, self.writer.blobs)
+                for record in records
+            ]
             prompts = [record.prompt for record in records]
-            self.verdicts.score(sample, with_rounds(outputs, prompts), epoch, order, stale)
+            self.verdicts.score(
+                sample, with_rounds(outputs, prompts), epoch, order, stale
+            )
         else:
             self.progress.done += 1
 
@@ -259,16 +308,24 @@ class CellRun:
         if len(self.asking.stored(id, epoch)) > count:
             self.cell.rounds[id, epoch] = count
 
-    def _remark_on(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
+    def _remark_on(
+        self, sample: Sample, epoch: int, stored: Sequence[Answered | None]
+    ) -> None:
         for round, answer in enumerate(stored):
             if answer is not None:
-                self.remarks.count_stored(sample, epoch, round, answer, self.asking.output)
+                self.remarks.count_stored(
+                    sample, epoch, round, answer, self.asking.output
+                )
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
-        for scoring in self.verdicts.take_known(bad, epoch, order) if is_new else self.cell.scorings:
+        for scoring in (
+            self.verdicts.take_known(bad, epoch, order)
+            if is_new
+            else self.cell.scorings
+        ):
             score = Score(None, Outcome.DATA_ERROR, details={"error": message})
             self.verdicts.write(scoring, bad, score, epoch, order)
         self.progress.done += 1
@@ -289,7 +346,9 @@ class CellRun:
                 rounds = (*job.history, (job.request, output))
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
                 output = with_rounds([answer for _, answer in rounds], prompts)
-            self.verdicts.score(job.sample, output, job.epoch, job.order, self.cell.scorings)
+            self.verdicts.score(
+                job.sample, output, job.epoch, job.order, self.cell.scorings
+            )
             failed = failed or output.error is not None
         if failed:
             self.asking.check()
@@ -319,12 +378,19 @@ class CellRun:
             return None
         for medium in prompt.media:
             check_media(medium)
-        request = self._request(job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state)
+        request = self._request(
+            job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state
+        )
         history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
 
     def _resume_dialogue(
-        self, sample: Sample, request: Request, epoch: int, order: int, stored: Sequence[Answered | None]
+        self,
+        sample: Sample,
+        request: Request,
+        epoch: int,
+        order: int,
+        stored: Sequence[Answered | None],
     ) -> Job | None:
         """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
@@ -340,7 +406,9 @@ class CellRun:
             job = following
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
-            self._pass_over(sample, epoch, order, [*answers, *stored[job.round :]], job.round)
+            self._pass_over(
+                sample, epoch, order, [*answers, *stored[job.round :]], job.round
+            )
             return None
         self._remark_on(sample, epoch, answers)
         if job is not first and self.cell.model.abilities.history != "given":
@@ -356,7 +424,9 @@ class CellRun:
         return Job(job.sample, first, job.epoch, order=job.order)
 
     def _begin_dialogue(self, sample: Sample, prompt: Prompt, epoch: int) -> Dialogue:
-        dialogue = rounds(sample, prompt, template=self.cell.template, history=self.cell.task.history)
+        dialogue = rounds(
+            sample, prompt, template=self.cell.template, history=self.cell.task.history
+        )
         self._dialogues[sample.id, epoch] = dialogue
         return dialogue
 

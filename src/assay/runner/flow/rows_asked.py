@@ -34,7 +34,9 @@ async def ask_rows(
         return
     cell, progress = rows.cell, rows.progress
     is_whole = getattr(cell.model, "whole_dialogues", False)
-    work = Work(rows.jobs(), whole_dialogues=is_whole, is_behind=rows.verdicts.is_behind)
+    work = Work(
+        rows.jobs(), whole_dialogues=is_whole, is_behind=rows.verdicts.is_behind
+    )
     hold(work)
     if work.stopped:
         await rows.run(work, None)
@@ -59,7 +61,10 @@ async def ask_rows(
 
 
 async def _ask_replicas(
-    rows: CellRun, models: LoadedModels, preflight: Preflight, hold: Callable[[Work], None]
+    rows: CellRun,
+    models: LoadedModels,
+    preflight: Preflight,
+    hold: Callable[[Work], None],
 ) -> None:
     """The model is loaded by its replicas only."""
     cell, progress = rows.cell, rows.progress

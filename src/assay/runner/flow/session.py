@@ -27,7 +27,13 @@ from ..resume.manifest import make_manifest
 from ..resume.spent import SECONDS, seconds_before, spent_before
 from ..scoring.guard import GUARD
 from ..summary.anytime import decided_lines
-from ..summary.ending import cell_results, close_manifest, counted_samples, first_errors, status_of
+from ..summary.ending import (
+    cell_results,
+    close_manifest,
+    counted_samples,
+    first_errors,
+    status_of,
+)
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
 from .helpers import Helpers
@@ -55,7 +61,9 @@ class Session:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.progress = [CellProgress(cell.task.name, cell.model_name) for cell in self.cells]
+        self.progress = [
+            CellProgress(cell.task.name, cell.model_name) for cell in self.cells
+        ]
         self.results: list[Result] = []
         self.usage: dict[str, Any] = {}
         self.stopped = False
@@ -72,11 +80,16 @@ class Session:
     async def run(self) -> RunResult:
         """All cells, one after another; the summary is written whatever happens."""
         earlier = EarlierRun(self.writer)
-        if self.ask_model and (found := earlier.results(self.cells, self._whisper)) is not None:
+        if (
+            self.ask_model
+            and (found := earlier.results(self.cells, self._whisper)) is not None
+        ):
             return found
         earlier.mark_unchecked(self.cells)
         manifest = make_manifest(self.options, self.cells, "running")
-        self._seconds_before = manifest[SECONDS] = seconds_before(self.writer, earlier.manifest)
+        self._seconds_before = manifest[SECONDS] = seconds_before(
+            self.writer, earlier.manifest
+        )
         self._started = time.monotonic()
         if not self.ask_model:
             manifest["config"] = earlier.manifest.get("config", manifest["config"])
@@ -97,18 +110,35 @@ class Session:
             self._whisper(note)
         ticking = asyncio.ensure_future(self._tick())
         try:
-            with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
-                for cell, progress, described in zip(self.cells, self.progress, manifest["cells"], strict=True):
-                    if self._failure or (self.stopped and not (self._spent and earlier.has_answers(cell))):
+            with (
+                GUARD.watching(self.options.scorer_seconds),
+                interruptible(self._stop, self._stop_at_once),
+            ):
+                for cell, progress, described in zip(
+                    self.cells, self.progress, manifest["cells"], strict=True
+                ):
+                    if self._failure or (
+                        self.stopped and not (self._spent and earlier.has_answers(cell))
+                    ):
                         self._is_incomplete = True
                         continue
-                    progress.expected = described["n_expected"] = earlier.expected(cell) or expected_requests(cell)
-                    self.writer.write_manifest(manifest)  # a viewer of the run can tell how far it is
+                    progress.expected = described["n_expected"] = earlier.expected(
+                        cell
+                    ) or expected_requests(cell)
+                    self.writer.write_manifest(
+                        manifest
+                    )  # a viewer of the run can tell how far it is
                     await self._run_cell(cell, progress, earlier)
         except AssayError:
             # A run that only scored, and wrote no verdict yet, is what it was before.
-            is_untouched = not self.ask_model and bool(earlier.manifest) and self.writer.journal.end == end
-            self.writer.write_manifest(earlier.manifest if is_untouched else {**manifest, "status": "failed"})
+            is_untouched = (
+                not self.ask_model
+                and bool(earlier.manifest)
+                and self.writer.journal.end == end
+            )
+            self.writer.write_manifest(
+                earlier.manifest if is_untouched else {**manifest, "status": "failed"}
+            )
             raise
         finally:
             ticking.cancel()
@@ -126,15 +156,31 @@ class Session:
                     f"{cell.task.name}: asks {cell.model_name}, as its files say; --model takes another: {listed}"
                 )
 
-    async def _run_cell(self, cell: Cell, progress: CellProgress, earlier: EarlierRun) -> None:
+    async def _run_cell(
+        self, cell: Cell, progress: CellProgress, earlier: EarlierRun
+    ) -> None:
         task, name = cell.task.name, cell.model_name
-        if self.ask_model and (changed := earlier.changes(cell)) and earlier.has_answers(cell):
-            self._say(f"{task}: {', '.join(changed)} changed since the last run, so every key is checked")
+        if (
+            self.ask_model
+            and (changed := earlier.changes(cell))
+            and earlier.has_answers(cell)
+        ):
+            self._say(
+                f"{task}: {', '.join(changed)} changed since the last run, so every key is checked"
+            )
         asking = Asking(
-            task, name, cell.model, self.writer, progress, self.cache, ErrorBudget(self.options.on_error),
-            may_ask=self.ask_model, spending=self._spending, prices=cell.run.model_args,
+            task,
+            name,
+            cell.model,
+            self.writer,
+            progress,
+            self.cache,
+            ErrorBudget(self.options.on_error),
+            may_ask=self.ask_model,
+            spending=self._spending,
+            prices=cell.run.model_args,
             remarks=Remarks.of(cell.scorings, cell.task.produces),
-        )  # fmt: skip
+        )
         progress.tokens = asking.tokens
         meter = UsageMeter()
         helpers = self._helpers(cell, asking)
@@ -167,7 +213,9 @@ class Session:
         if self.ask_model and not self.stopped and not self._failure:
             cell.unchecked = False
         self.writer.journal.flush()
-        usage = meter.read(progress, asking.tokens, asking.remarks.to_plain(), cell.run.model_args)
+        usage = meter.read(
+            progress, asking.tokens, asking.remarks.to_plain(), cell.run.model_args
+        )
         self.usage.update({f"{task}/{name}": usage, **helpers.spent()})
         self.notes += [*asking.remarks.lines(task, name), *cell.notes()]
         if rows is not None:
@@ -177,10 +225,19 @@ class Session:
         """The judges of a cell, given to its scorers."""
         models = self._models.helpers
         helpers = Helpers(
-            self.options, self.writer, cell, self.cache, asking.budget, asking.progress, models, self._spending
+            self.options,
+            self.writer,
+            cell,
+            self.cache,
+            asking.budget,
+            asking.progress,
+            models,
+            self._spending,
         )
         self._under_way.append(helpers)
-        cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
+        cell.scorings = [
+            scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings
+        ]
         if self.ask_model and is_spread(self.options):
             for line in helpers.single():
                 self._whisper(line)
@@ -191,7 +248,12 @@ class Session:
         if self.stopped or self._failure:
             return set()
         place = next(at for at, other in enumerate(self.cells) if other is cell)
-        return {role for later in self.cells[place + 1 :] for scoring in later.scorings for role in scoring.roles}
+        return {
+            role
+            for later in self.cells[place + 1 :]
+            for scoring in later.scorings
+            for role in scoring.roles
+        }
 
     async def _drive(self, cell: Cell, asking: Asking) -> list[Result]:
         engine = RecordingEngine(
@@ -200,14 +262,23 @@ class Session:
             self.options,
             self._preflight(cell),
             load=(lambda: self._models.load(cell)) if self.ask_model else None,
-            spread=(lambda: self._models.replicas(cell, asking.progress)) if is_spread(self.options) else None,
+            spread=(lambda: self._models.replicas(cell, asking.progress))
+            if is_spread(self.options)
+            else None,
         )
         self._hold(engine)
         return await drive(engine)
 
     async def _ask(self, cell: Cell, rows: CellRun) -> None:
         if self.ask_model:
-            await ask_rows(rows, self.options, self._models, self._preflight(cell), self._hold, self._whisper)
+            await ask_rows(
+                rows,
+                self.options,
+                self._models,
+                self._preflight(cell),
+                self._hold,
+                self._whisper,
+            )
         else:
             await rows.score_only()
 
@@ -219,7 +290,11 @@ class Session:
 
     def _preflight(self, cell: Cell) -> Preflight:
         """Says once what is wrong with how the model renders prompts."""
-        return Preflight(cell, lambda line: None if line in self.notes else self._say(line), self._whisper)
+        return Preflight(
+            cell,
+            lambda line: None if line in self.notes else self._say(line),
+            self._whisper,
+        )
 
     async def _summarize(self, cell: Cell, rows: CellRun) -> None:
         task = cell.task.name
@@ -233,23 +308,36 @@ class Session:
         whole = not self.stopped and not self._failure
         asked_for = (rows.progress.expected or 0) // cell.task.epochs
         expected = rows.expected if whole else max(asked_for, rows.expected)
-        offsets = {name: tally.offsets() for name, tally in rows.verdicts.tallies.items()}
-        results = await cell_results(cell, self.writer, offsets, expected, self.results, self._say_fault)
+        offsets = {
+            name: tally.offsets() for name, tally in rows.verdicts.tallies.items()
+        }
+        results = await cell_results(
+            cell, self.writer, offsets, expected, self.results, self._say_fault
+        )
         self.results += results
         if rows.early is not None:
-            self.notes += [*rows.early.notes(rows.expected, is_whole=whole), *decided_lines(results)]
+            self.notes += [
+                *rows.early.notes(rows.expected, is_whole=whole),
+                *decided_lines(results),
+            ]
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
-        manifest[SECONDS] = round(self._seconds_before + time.monotonic() - self._started, 3)
+        manifest[SECONDS] = round(
+            self._seconds_before + time.monotonic() - self._started, 3
+        )
         if self.stopped and not self._spent:
             status = "interrupted"
         elif self._failure is not None:
             status = "failed"
             self.notes.append(str(self._failure))
         else:
-            status = status_of(self.results, self.progress, is_incomplete=self._is_incomplete)
+            status = status_of(
+                self.results, self.progress, is_incomplete=self._is_incomplete
+            )
             if self._spent and status == "failed":
-                status = "partial"  # nothing went wrong: there may just be no number yet
+                status = (
+                    "partial"  # nothing went wrong: there may just be no number yet
+                )
         self.notes += first_errors(self.results, self.progress)
         if changed := self.writer.redactor.answers_changed:
             self.notes.append(
@@ -257,9 +345,19 @@ class Session:
                 " (unset the variable whose value is no secret)"
             )
         notes = tuple(self.writer.redactor.text(note) for note in self.notes)
-        result = RunResult(status, self.writer.layout.folder, tuple(self.results), notes, self.usage)
-        close_manifest(manifest, status, time.strftime("%Y-%m-%dT%H:%M:%S%z"), self.cells, self.progress)
-        self.writer.finish(manifest, {**result.to_plain(), **counted_samples(self.cells, self.writer)})
+        result = RunResult(
+            status, self.writer.layout.folder, tuple(self.results), notes, self.usage
+        )
+        close_manifest(
+            manifest,
+            status,
+            time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            self.cells,
+            self.progress,
+        )
+        self.writer.finish(
+            manifest, {**result.to_plain(), **counted_samples(self.cells, self.writer)}
+        )
         return result
 
     async def _tick(self) -> None:
@@ -285,14 +383,22 @@ class Session:
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:
-        self._spent = ""  # whoever interrupts a run that is about to end wants to see that it was
-        self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
+        self._spent = (
+            ""  # whoever interrupts a run that is about to end wants to see that it was
+        )
+        self.watcher.say(
+            "stopping: waiting for what is in flight (once more to stop at once)"
+        )
         self._halt()
 
     def _stop_spending(self, reason: str) -> None:
         """Nothing more is asked; what is in flight comes back."""
         self._spent = reason
-        self._say(f"{reason}; the same command with a larger --budget goes on" if "fix: " not in reason else reason)
+        self._say(
+            f"{reason}; the same command with a larger --budget goes on"
+            if "fix: " not in reason
+            else reason
+        )
         self._halt()
 
     def _halt(self) -> None:

@@ -28,7 +28,9 @@ SLOW_SCORERS = 6
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
 """The sample and epoch that a scorer is at work on, for the helpers it asks."""
-helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar("helper_calls", default=None)
+helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
+    "helper_calls", default=None
+)
 """Role and request key of each question that helpers are asked for the verdict in the making."""
 
 
@@ -47,7 +49,9 @@ class Tally:
     def offsets(self) -> list[int]:
         """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
         order, offset = self.order, self.offset
-        if all(map(lt, order, islice(order, 1, None))):  # as where all was known, or asked one after another
+        if all(
+            map(lt, order, islice(order, 1, None))
+        ):  # as where all was known, or asked one after another
             return offset.tolist()
         latest = dict(zip(order, offset, strict=True))
         return [latest[at] for at in sorted(latest)]
@@ -94,7 +98,11 @@ class Verdicts:
         offsets = []
         for scoring in self.scorings:
             scored = self.scores.get(scoring.name)
-            offset = -1 if scored is None else scored.offset_of(number, scoring.digest + judged)
+            offset = (
+                -1
+                if scored is None
+                else scored.offset_of(number, scoring.digest + judged)
+            )
             if offset < 0:
                 return False
             offsets.append(offset)
@@ -102,7 +110,14 @@ class Verdicts:
             self.tallies[scoring.name].add(order, offset)
         return True
 
-    def score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
+    def score(
+        self,
+        sample: Sample,
+        output: Output,
+        epoch: int,
+        order: int,
+        scorings: Sequence[Scoring],
+    ) -> None:
         """Has an answer scored, now or soon."""
         late = []
         for scoring in scorings:
@@ -115,7 +130,9 @@ class Verdicts:
                 self.write(scoring, sample, scoring.score(sample, output), epoch, order)
         self.progress.done += 1
         for scoring in late:
-            task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
+            task = asyncio.ensure_future(
+                self._score_later(scoring, sample, output, epoch, order)
+            )
             self._awaited.add(task)
             task.add_done_callback(self._came)
 
@@ -130,7 +147,10 @@ class Verdicts:
     ) -> None:
         """Writes one verdict to the journal, with the helpers' calls behind it, and counts it."""
         if calls:
-            score = replace(score, details={**score.details, "asked": [list(call) for call in calls]})
+            score = replace(
+                score,
+                details={**score.details, "asked": [list(call) for call in calls]},
+            )
         line = scoring.line(sample, score, epoch, order, self._judged(sample))
         self.tallies[scoring.name].add(order, self.writer.write(line))
         self._count(sample, score)
@@ -154,7 +174,9 @@ class Verdicts:
         if self._threads is not None:
             self._threads.close()
 
-    async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
+    async def _score_later(
+        self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int
+    ) -> None:
         judged.set((sample.id, epoch))  # the task has a context of its own
         calls: list[tuple[str, str]] = []
         helper_calls.set(calls)
@@ -184,4 +206,6 @@ class Verdicts:
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""
-            self.progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")
+            self.progress.first_errors.setdefault(
+                score.outcome.value, f"{sample.id}: {why}"
+            )

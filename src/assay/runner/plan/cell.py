@@ -61,7 +61,13 @@ class Cell:
     @property
     def summarizer_digest(self) -> str:
         """Of the code that makes the numbers."""
-        return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
+        return code_digest(
+            [
+                self.task.summarizers,
+                self.task.reducer,
+                [s.summarizers for s in self.scorings],
+            ]
+        )[:16]
 
     def options_for(self, prompt: Prompt) -> GenerateOptions:
         """The task's options under those of the prompt; what the run was told stands above both."""
@@ -72,19 +78,32 @@ class Cell:
     @property
     def makes_rows(self) -> bool:
         """Whether a user's function yields the rows: it may read anything, so they are known only by reading them."""
-        return any(isinstance(shard, Called) and shard.listed is None for shard in self.samples.shards)
+        return any(
+            isinstance(shard, Called) and shard.listed is None
+            for shard in self.samples.shards
+        )
 
     def chosen(self) -> View:
         """The samples this run is about."""
         run = self.run
         seed = (run.seed or 0) if run.shuffle else None
-        return view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard)
+        return view(
+            self.samples,
+            limit=run.limit,
+            shuffle=seed,
+            ids=run.ids or None,
+            shard=run.shard,
+        )
 
     @property
     def shows_system(self) -> bool:
         """Whether prompts begin with the run's system text; a template that brings its own keeps that."""
         prompt = self.first_prompt()
-        return prompt is None or not prompt.messages or (self.run.system or "") in prompt.messages[0].text
+        return (
+            prompt is None
+            or not prompt.messages
+            or (self.run.system or "") in prompt.messages[0].text
+        )
 
     def view(self) -> Iterator[Sample | BadSample]:
         """The samples this run is about, one after another."""
@@ -108,7 +127,9 @@ class Cell:
     def first_sample(self) -> Sample | None:
         """The first usable sample; `None` if there is none. It is looked for once: rows may come from far away."""
         if self._first is None:
-            self._first = (next((s for s in self.view() if isinstance(s, Sample)), None),)
+            self._first = (
+                next((s for s in self.view() if isinstance(s, Sample)), None),
+            )
         return self._first[0]
 
     def first_prompt(self) -> Prompt | None:
@@ -124,7 +145,10 @@ def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
     shards = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
-    digests = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in shards]
+    digests = [
+        code_digest(s.function) if s.listed is None else rows_digest(s.listed)
+        for s in shards
+    ]
     order = () if run.shuffle_choices is None else (run.shuffle_choices,)
     return {
         "data": {
@@ -132,11 +156,33 @@ def digests_of(cell: Cell) -> dict[str, Any]:
             **({"made": digests} if digests else {}),
             **({"subset": cell.samples.subset} if cell.samples.subset else {}),
         },
-        "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
-        "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
-        "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None), *order]),
+        "view": digest_of(
+            [
+                run.limit,
+                run.ids,
+                run.shuffle,
+                run.shard,
+                run.split,
+                run.seed if run.shuffle else None,
+            ]
+        ),
+        "template": code_digest(
+            [cell.template.source, cell.task.template, cell.task.system, run.system]
+        ),
+        "to_sample": code_digest(
+            [cell.task.to_sample, getattr(cell.task.dataset, "read", None), *order]
+        ),
         "shots": digest_of(None if cell.shots is None else cell.shots.to_plain()),
-        "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
+        "options": digest_of(
+            [
+                cell.options.given(),
+                cell.task.epochs if run.epochs is None else run.epochs,
+            ]
+        ),
         "model": digest_of(veiled(cell.model.identity)),
-        **({} if cell.task.driver is None else {"driver": code_digest(cell.task.driver)}),
+        **(
+            {}
+            if cell.task.driver is None
+            else {"driver": code_digest(cell.task.driver)}
+        ),
     }

@@ -25,7 +25,9 @@ def check_abilities(cell: Cell) -> None:
             f"task {task!r} weighs continuations and model {model!r} cannot",
             fix=f"{model_fix}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
         )
-    for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
+    for kind in sorted(
+        (sends | (needs & {"image", "audio", "video"})) - abilities.accepts
+    ):
         raise ModalityMismatch(
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
             fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
@@ -35,7 +37,12 @@ def check_abilities(cell: Cell) -> None:
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
             fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
         )
-    if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
+    if (
+        prompt is not None
+        and not weighs
+        and abilities.roles == "chat"
+        and not prompt.is_chat
+    ):
         raise ModalityMismatch(
             f"task {task!r} uses free roles and model {model!r} takes chat roles only",
             fix="give the task `roles`, a mapping to system/user/assistant",
@@ -47,7 +54,10 @@ def check_repeats(cell: Cell) -> None:
     for scoring in cell.scorings:
         if not scoring.is_set_level:
             continue
-        repeats = {"--epochs": cell.task.epochs, "--n": 1 if scoring.whole_output else cell.options.n}
+        repeats = {
+            "--epochs": cell.task.epochs,
+            "--n": 1 if scoring.whole_output else cell.options.n,
+        }
         several = [name for name, count in repeats.items() if count > 1]
         if several and hasattr(scoring.scorer, "in_run"):
             raise UsageError(
@@ -72,7 +82,11 @@ def check_choices(cell: Cell) -> None:
             where=f"task {cell.task.name!r}",
             fix="leave it out: every option stands at every place once",
         )
-    if cell.run.shuffle_choices is not None and sample is not None and not sample.choices:
+    if (
+        cell.run.shuffle_choices is not None
+        and sample is not None
+        and not sample.choices
+    ):
         raise UsageError(
             "--shuffle_choices: the samples have no options to shuffle",
             where=f"task {cell.task.name!r}",
@@ -82,18 +96,28 @@ def check_choices(cell: Cell) -> None:
 
 def _has_rotations(task: Task) -> bool:
     """Whether a question is right only when it is under every order of its options."""
-    specs = [Spec.of(entry) for entry in task.summarizers if isinstance(entry, (str, Mapping, Spec))]
+    specs = [
+        Spec.of(entry)
+        for entry in task.summarizers
+        if isinstance(entry, (str, Mapping, Spec))
+    ]
     return any(spec.options.get("expected_size") == "options" for spec in specs)
 
 
 def check_device(cell: Cell) -> None:
     """Refuses a device that is not here; on a Ray cluster the model is loaded elsewhere, and nothing is said."""
     model = cell.model
-    if cell.run.executor == "ray" or not isinstance(model, OnDevice) or not isinstance(model.device, str):
+    if (
+        cell.run.executor == "ray"
+        or not isinstance(model, OnDevice)
+        or not isinstance(model.device, str)
+    ):
         return
     if why := missing_device(model.device):
         fix = "--device cpu, or leave it out to take what there is"
-        raise UsageError(f"device={model.device}: {why}", where=cell.model_name, fix=fix)
+        raise UsageError(
+            f"device={model.device}: {why}", where=cell.model_name, fix=fix
+        )
 
 
 def check_reducer(cell: Cell) -> None:
@@ -102,7 +126,12 @@ def check_reducer(cell: Cell) -> None:
     if not not_reduced(cell):
         return
     where = f"task {cell.task.name!r}"
-    entries = [e for s in cell.scorings if not s.is_set_level for e in cell.task.summarizers or s.summarizers]
+    entries = [
+        e
+        for s in cell.scorings
+        if not s.is_set_level
+        for e in cell.task.summarizers or s.summarizers
+    ]
     built = [build_summarizer(entry, where) for entry in entries]
     if built and all(pools_answers(summarizer) for _, summarizer in built):
         names = " and ".join(dict.fromkeys(name for name, _ in built))
@@ -116,9 +145,16 @@ def check_reducer(cell: Cell) -> None:
 def not_reduced(cell: Cell) -> tuple[str, ...]:
     """What a number that counts every answer by itself must say, where the run asks for a reducer."""
     is_asked = cell.task.reducer != "mean" and cell.task.epochs * cell.options.n > 1
-    return (f"reducer {cell.task.reducer} not applied: every answer counts",) if is_asked else ()
+    return (
+        (f"reducer {cell.task.reducer} not applied: every answer counts",)
+        if is_asked
+        else ()
+    )
 
 
 def pools_answers(summarizer: Any) -> bool:
     """Whether a summarizer says that it counts every answer by itself; options may be bound to it."""
-    return any(getattr(thing, "pools", False) for thing in (summarizer, getattr(summarizer, "__wrapped__", None)))
+    return any(
+        getattr(thing, "pools", False)
+        for thing in (summarizer, getattr(summarizer, "__wrapped__", None))
+    )

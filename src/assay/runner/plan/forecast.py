@@ -28,7 +28,9 @@ def expected_requests(cell: Cell) -> int | None:
     """Samples times epochs, as well as it can be told without reading the data; `None` if it cannot."""
     chosen = cell.chosen()
     samples = chosen.known_length
-    if samples is None and not (cell.run.ids or cell.run.shard or cell.samples.split or cell.samples.subset):
+    if samples is None and not (
+        cell.run.ids or cell.run.shard or cell.samples.split or cell.samples.subset
+    ):
         samples = _limited(_lines(cell.samples.files), cell.run.limit)
     if samples is None and _is_quickly_counted(cell):
         samples = sum(1 for _ in chosen)
@@ -44,7 +46,12 @@ def _is_quickly_counted(cell: Cell) -> bool:
         return False
     limit = parse_limit(cell.run.limit)
     few = limit if isinstance(limit, int) else None
-    if few is not None and few <= MOST_READ and not cell.run.shuffle and not cell.run.ids:
+    if (
+        few is not None
+        and few <= MOST_READ
+        and not cell.run.shuffle
+        and not cell.run.ids
+    ):
         return True
     return sum(file.stat().st_size for file in cell.samples.files) <= LARGEST_READ
 
@@ -80,9 +87,15 @@ def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
     """One line where `--limit` leaves too few samples: to give a value, or to tell models apart; else `None`."""
     if options.limit is None or options.until is not None or not cells:
         return None
-    counts = [count // cell.task.epochs for cell in cells if (count := expected_requests(cell)) is not None]
+    counts = [
+        count // cell.task.epochs
+        for cell in cells
+        if (count := expected_requests(cell)) is not None
+    ]
     n = min(counts, default=0)
-    compares = options.baseline is not None or len({cell.model_name for cell in cells}) > 1
+    compares = (
+        options.baseline is not None or len({cell.model_name for cell in cells}) > 1
+    )
     if n < 2 or (n <= TRIAL and not compares):
         return None
     if compares:
@@ -90,7 +103,11 @@ def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
         if smallest is not None and smallest <= WIDEST:
             return None
         likely = "no difference that is likely"
-        difference = likely if smallest is None else f"a difference of {smallest * 100:.0f} points"
+        difference = (
+            likely
+            if smallest is None
+            else f"a difference of {smallest * 100:.0f} points"
+        )
         enough = ENOUGH["difference"]
         return f"--limit {options.limit}: {n} samples show {difference} between models; --limit {enough} shows 5"
     low, high = wilson(n // 2, n)

@@ -13,10 +13,15 @@ from .settings import gather, has_guests
 
 
 def check_judges(
-    asking: Sequence[tuple[Scoring, str]], run: RunOptions, tasks: Sequence[Task], faults: list[AssayError]
+    asking: Sequence[tuple[Scoring, str]],
+    run: RunOptions,
+    tasks: Sequence[Task],
+    faults: list[AssayError],
 ) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
-    wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
+    wanted = {
+        role: (scoring.name, task) for scoring, task in asking for role in scoring.roles
+    }
     guests = has_guests(run, tasks)
     for role in run.judges:
         # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
@@ -31,7 +36,11 @@ def check_judges(
             gather(faults, lambda role=role: judge_model(run, role))  # type: ignore[misc]
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
-        faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
+        faults.append(
+            UsageError(
+                f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix
+            )
+        )
 
 
 def count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]:
@@ -40,7 +49,9 @@ def count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]
     roles = sorted({role for scoring in scorings for role in scoring.roles})
     identities = {role: veiled(judge_model(run, role).identity) for role in roles}
     for scoring in scorings:
-        scoring.digest = digest_of([scoring.digest, {role: identities[role] for role in scoring.roles}])[:16]
+        scoring.digest = digest_of(
+            [scoring.digest, {role: identities[role] for role in scoring.roles}]
+        )[:16]
     return identities
 
 

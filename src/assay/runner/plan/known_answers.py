@@ -16,7 +16,11 @@ def check_known_answers(cell: Cell) -> None:
     where = f"task {cell.task.name!r}, model {cell.model_name!r}"
     if cell.task.driver is not None:
         fix = "give the model itself, or replay/RUN of a run that asked it"
-        raise UsageError("the task asks in its own way, by calls that have no sample ids", where=where, fix=fix)
+        raise UsageError(
+            "the task asks in its own way, by calls that have no sample ids",
+            where=where,
+            fix=fix,
+        )
     counts = model.ids()
     ids = dict.fromkeys(item.id for item in cell.view())
     if not ids:
@@ -33,21 +37,29 @@ def check_known_answers(cell: Cell) -> None:
     if counts[most] > cell.task.epochs:
         times = "once" if cell.task.epochs == 1 else f"{cell.task.epochs} times"
         fix = f"--epochs {counts[most]} takes them as repeats, in the order of the file; or leave one for each id"
-        what = f"{counts[most]} predictions for {most!r}, and each sample is asked {times}"
+        what = (
+            f"{counts[most]} predictions for {most!r}, and each sample is asked {times}"
+        )
         raise UsageError(what, where=where, fix=fix)
     cell.notices += tuple(_notices(cell, ids, counts))
 
 
-def _notices(cell: Cell, sample_ids: Mapping[str, None], ids: Mapping[str, int]) -> Iterator[str]:
+def _notices(
+    cell: Cell, sample_ids: Mapping[str, None], ids: Mapping[str, int]
+) -> Iterator[str]:
     missing = [id for id in sample_ids if id not in ids]
     if missing:
-        yield _said(cell, missing, f"of {len(sample_ids):,} samples without a prediction")
+        yield _said(
+            cell, missing, f"of {len(sample_ids):,} samples without a prediction"
+        )
     left = [id for id in ids if id not in sample_ids]
     if left:  # a part of the data may be asked, and the file be about all of it
         whole = {item.id for item in cell.samples}
         left = [id for id in left if id not in whole]
     if left:
-        yield _said(cell, left, f"of {len(ids):,} ids of the predictions belong to no sample")
+        yield _said(
+            cell, left, f"of {len(ids):,} ids of the predictions belong to no sample"
+        )
 
 
 def _said(cell: Cell, ids: Sequence[str], what: str) -> str:

@@ -33,7 +33,9 @@ class _Clashing:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, faults: list[AssayError]) -> list[Named]:
+def told_apart(
+    entries: Sequence[Any], built: Sequence[Named], where: str, faults: list[AssayError]
+) -> list[Named]:
     """The scorers under names that no two share; the same one twice is a fault. `entries` are what the task named."""
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
@@ -43,15 +45,28 @@ def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, fault
     places_kept = set(labels)
     for name in [name for name, count in counts.items() if count > 1]:
         places = [at for at, (other, _) in enumerate(built) if other == name]
-        clashing = {at: _Clashing(name, _file(entries[at], built[at][1]), _options(entries[at])) for at in places}
+        clashing = {
+            at: _Clashing(name, _file(entries[at], built[at][1]), _options(entries[at]))
+            for at in places
+        }
         identities: set[tuple[Any, ...]] = set()
         for at in places:
             scorer = built[at][1]
             # Two functions of one line have one digest: it is by the bytes of their file.
-            which = clashing[at].file, code_digest(scorer), getattr(scorer, "__code__", None)
+            which = (
+                clashing[at].file,
+                code_digest(scorer),
+                getattr(scorer, "__code__", None),
+            )
             if which in identities:
                 fix = "name it once, or give one of them other options"
-                faults.append(UsageError(f"scorer {name!r} is named twice with the same options", where=where, fix=fix))
+                faults.append(
+                    UsageError(
+                        f"scorer {name!r} is named twice with the same options",
+                        where=where,
+                        fix=fix,
+                    )
+                )
             else:
                 places_kept.add(at)
             identities.add(which)
@@ -64,10 +79,17 @@ def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, fault
     return [(labels[at], built[at][1]) for at in sorted(places_kept)]
 
 
-def metrics_apart(results: Iterable[Result], before: Iterable[Result], scorer: str) -> list[Result]:
+def metrics_apart(
+    results: Iterable[Result], before: Iterable[Result], scorer: str
+) -> list[Result]:
     """Results of one scorer; a metric that another scorer of the same cell has too is followed by the scorer's name."""
     used = {(result.task, result.model, result.metric) for result in before}
-    return [replace(r, metric=f"{r.metric} ({scorer})") if (r.task, r.model, r.metric) in used else r for r in results]
+    return [
+        replace(r, metric=f"{r.metric} ({scorer})")
+        if (r.task, r.model, r.metric) in used
+        else r
+        for r in results
+    ]
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
@@ -90,15 +112,24 @@ def _tail(file: str, others: Iterable[str]) -> str:
 
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
-    differing = [differing_options(one.options, [other.options for other in clashing]) for one in clashing]
+    differing = [
+        differing_options(one.options, [other.options for other in clashing])
+        for one in clashing
+    ]
     for one, options in zip(clashing, differing, strict=True):
         if options:
             one.label = f"{one.label}({options})"
 
 
-def differing_options(options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+def differing_options(
+    options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
+) -> str:
     """The options in which one component differs from others of its name: `by=topic most=3`."""
-    names = [name for name in options if any(options[name] != other.get(name) for other in others)]
+    names = [
+        name
+        for name in options
+        if any(options[name] != other.get(name) for other in others)
+    ]
     # Blanks between them: a comma would end the metric for readers of lm-eval's files.
     return " ".join(f"{name}={options[name]}" for name in names)
 
@@ -115,14 +146,26 @@ def _options(entry: Any) -> dict[str, str]:
     """The options a scorer was given, as text."""
     options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
-        options = {name: value for name, value in Spec.of(entry).options.items() if name != "label"}
+        options = {
+            name: value
+            for name, value in Spec.of(entry).options.items()
+            if name != "label"
+        }
     elif is_dataclass(entry) and not isinstance(entry, type):
-        options = {f.name: getattr(entry, f.name) for f in fields(entry) if f.init and f.compare}
+        options = {
+            f.name: getattr(entry, f.name)
+            for f in fields(entry)
+            if f.init and f.compare
+        }
     return {str(name): _text(value) for name, value in veiled(options).items()}
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_named)
+    text = (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=_named)
+    )
     return shorten(text).strip("'\"") if len(text) > 40 else text
 
 
@@ -133,6 +176,14 @@ def _named(value: Any) -> str:
 def _file(entry: Any, scorer: Any) -> str:
     if isinstance(entry, (str, Mapping, Spec)):
         name = Spec.of(entry).name
-        return os.path.abspath(Path(split_reference(name)[0]).expanduser()) if is_reference(name) else ""
-    kind = scorer if inspect.isroutine(scorer) or isinstance(scorer, type) else type(scorer)
+        return (
+            os.path.abspath(Path(split_reference(name)[0]).expanduser())
+            if is_reference(name)
+            else ""
+        )
+    kind = (
+        scorer
+        if inspect.isroutine(scorer) or isinstance(scorer, type)
+        else type(scorer)
+    )
     return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")

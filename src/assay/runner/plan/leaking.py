@@ -59,18 +59,28 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
 
 def _asks_the_answer(cell: Cell) -> bool:
     """Whether input and target are one text in all samples, for scorers that compare what is written."""
-    if set(cell.task.produces) != {"text"} or not cell.scorings or cell.task.to_sample is not None:
+    if (
+        set(cell.task.produces) != {"text"}
+        or not cell.scorings
+        or cell.task.to_sample is not None
+    ):
         return False
     if any(scoring.roles for scoring in cell.scorings):
         return False  # a judge may be asked about anything
     looked_at = 0
     for item in islice(cell.view(), ROWS_LOOKED_AT):
         if isinstance(item, Sample):
-            if not isinstance(item.input, str) or item.input != item.target or not item.input:
+            if (
+                not isinstance(item.input, str)
+                or item.input != item.target
+                or not item.input
+            ):
                 return False
             looked_at += 1
     return looked_at > 1
 
 
 def _text_of(prompt: Prompt) -> str:
-    return "\n".join(message.text for message in prompt.messages if message.parts is not None).casefold()
+    return "\n".join(
+        message.text for message in prompt.messages if message.parts is not None
+    ).casefold()

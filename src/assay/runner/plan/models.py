@@ -23,7 +23,9 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
     """
     args = without_prices(run.model_args)
     if "trust_remote_code" in args:
-        raise UsageError("trust_remote_code is not an option of a model", fix="--trust_remote_code")
+        raise UsageError(
+            "trust_remote_code is not an option of a model", fix="--trust_remote_code"
+        )
     check_secrets(args, "--model_args")
     try:
         model = build_model(name, args, dialect=run.dialect)
@@ -32,9 +34,17 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
             raise
         if refused is not None:
             refused.setdefault(error.option, {})[name] = error
-        rest = {option: value for option, value in run.model_args.items() if option != error.option}
+        rest = {
+            option: value
+            for option, value in run.model_args.items()
+            if option != error.option
+        }
         return trusted_model(name, run.but(model_args=rest), refused)
-    if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
+    if (
+        run.trust_remote_code
+        and is_dataclass(model)
+        and hasattr(model, "trust_remote_code")
+    ):
         trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
         return cast(Model, trusted)
     return model

@@ -9,7 +9,9 @@ from ...models.other_names import in_our_words
 from ..options import RunOptions
 
 
-def name_models(run: RunOptions, objects: Container[str] = ()) -> tuple[RunOptions, list[str]]:
+def name_models(
+    run: RunOptions, objects: Container[str] = ()
+) -> tuple[RunOptions, list[str]]:
     """Options with each model under its own name, and a line for each that was translated.
 
     Names in `objects` stand for models that were given as such. A name that cannot be translated stays: the plan says
@@ -21,7 +23,11 @@ def name_models(run: RunOptions, objects: Container[str] = ()) -> tuple[RunOptio
     args: dict[str, Any] = dict(run.model_args)
     for name in run.models:
         try:
-            naming = None if name in objects or is_reference(name) else in_our_words(name, run.model_args)
+            naming = (
+                None
+                if name in objects or is_reference(name)
+                else in_our_words(name, run.model_args)
+            )
         except AssayError:
             naming = None
         if naming is None or not naming.note:
@@ -30,5 +36,9 @@ def name_models(run: RunOptions, objects: Container[str] = ()) -> tuple[RunOptio
         names.append(naming.name)
         notes.append(naming.note)
         gone = [option for option in run.model_args if option not in naming.args]
-        args = {option: value for option, value in {**args, **naming.args}.items() if option not in gone}
+        args = {
+            option: value
+            for option, value in {**args, **naming.args}.items()
+            if option not in gone
+        }
     return (run.but(models=tuple(names), model_args=args) if notes else run), notes

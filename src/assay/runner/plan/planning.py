@@ -23,12 +23,24 @@ from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where
 from ..tasks.measure import Measured, RecordedWays, measured
-from ..tasks.overrides import columns_of, fewshot_of, generation_of, system_of, without_scores
+from ..tasks.overrides import (
+    columns_of,
+    fewshot_of,
+    generation_of,
+    system_of,
+    without_scores,
+)
 from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
 from .cell import Cell, digests_of
-from .checks import check_abilities, check_choices, check_device, check_reducer, check_repeats
+from .checks import (
+    check_abilities,
+    check_choices,
+    check_device,
+    check_reducer,
+    check_repeats,
+)
 from .judges import check_judges, count_judges
 from .known_answers import check_known_answers
 from .labels import told_apart
@@ -47,9 +59,15 @@ from .settings import (
 from .targets import check_prompts, check_targets
 
 CHECKS = (
-    check_device, check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices,
+    check_device,
+    check_prompts,
+    check_abilities,
+    check_repeats,
+    check_reducer,
+    check_reads,
+    check_choices,
     check_targets,
-)  # fmt: skip
+)
 """What is looked at of each task with each model, before anything is asked."""
 
 
@@ -83,32 +101,61 @@ def make_plan(
                 continue
             scorings = [Scoring.of(n, s, task.name, name) for n, s in prepared.scorers]
             cell = Cell(
-                way.task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run,
-                prepared.shots, way.measure,
-            )  # fmt: skip
+                way.task,
+                name,
+                model,
+                prepared.samples,
+                prepared.template,
+                scorings,
+                prepared.options,
+                run,
+                prepared.shots,
+                way.measure,
+            )
             cell.notices = tuple(models.notices(name))
             before = len(faults)
             for check in CHECKS:
                 gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
-            for check in (check_known_answers, check_leaks) if len(faults) == before else ():
+            for check in (
+                (check_known_answers, check_leaks) if len(faults) == before else ()
+            ):
                 gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()
-        if prepared is not None and not any(cell.task.name == task.name for cell in cells):
-            unasked += [(Scoring.of(n, s, task.name, ""), task.name) for n, s in prepared.scorers]
+        if prepared is not None and not any(
+            cell.task.name == task.name for cell in cells
+        ):
+            unasked += [
+                (Scoring.of(n, s, task.name, ""), task.name)
+                for n, s in prepared.scorers
+            ]
     if tasks:
         faults += models.unknown_options()
-    check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, tasks, faults)
+    check_judges(
+        [*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked],
+        run,
+        tasks,
+        faults,
+    )
     if run.measure and cells and not faults and not any(cell.measure for cell in cells):
-        faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
+        faults.append(
+            UsageError(
+                f"no task of this run can be measured by {run.measure}",
+                fix="leave --measure out",
+            )
+        )
     if not faults and not may_have_unused:
         faults += unused_faults(run, tasks)
     raise_all(faults)
     if cells and not may_have_unused:
-        notices = unused_judges(run, tasks, [scoring for cell in cells for scoring in cell.scorings])
+        notices = unused_judges(
+            run, tasks, [scoring for cell in cells for scoring in cell.scorings]
+        )
         cells[0].notices += tuple(notices)
-    judges = count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
+    judges = count_judges(
+        [scoring for cell in cells for scoring in cell.scorings if scoring.roles], run
+    )
     for cell in cells:
         cell.digests = digests_of(cell)
         cell.task = cell.task.but(protocol=protocol_of(cell, judges))
@@ -118,7 +165,9 @@ def make_plan(
 class _Models:
     """The models of a run, each built once; a task's own files may define some of them."""
 
-    def __init__(self, run: RunOptions, objects: Mapping[str, Model], faults: list[AssayError]) -> None:
+    def __init__(
+        self, run: RunOptions, objects: Mapping[str, Model], faults: list[AssayError]
+    ) -> None:
         self._run, self._given, self._faults = run, objects, faults
         self._built: dict[tuple[str, int], Model | None] = {}
         self._refused: Refused = {}
@@ -138,7 +187,12 @@ class _Models:
     def unknown_options(self) -> list[AssayError]:
         """Of several models, what each said of an option that none of them takes."""
         names = set(self._run.models)
-        return [fault for faults in self._refused.values() if faults.keys() == names for fault in faults.values()]
+        return [
+            fault
+            for faults in self._refused.values()
+            if faults.keys() == names
+            for fault in faults.values()
+        ]
 
     def notices(self, name: str) -> Iterator[str]:
         """The options that other models of the run take and this one does not have."""
@@ -152,7 +206,9 @@ class _Models:
             self._built[place] = (
                 self._given.get(name)
                 or model
-                or gather(self._faults, lambda: trusted_model(name, self._run, self._refused))
+                or gather(
+                    self._faults, lambda: trusted_model(name, self._run, self._refused)
+                )
             )
         return self._built[place]
 
@@ -161,9 +217,18 @@ class _Ways:
     """A task as each model will be asked it; what it needs is prepared once for each way."""
 
     def __init__(
-        self, task: Task, run: RunOptions, faults: list[AssayError], recorded: RecordedWays | None = None
+        self,
+        task: Task,
+        run: RunOptions,
+        faults: list[AssayError],
+        recorded: RecordedWays | None = None,
     ) -> None:
-        self._task, self._run, self._faults, self._recorded = task, run, faults, recorded
+        self._task, self._run, self._faults, self._recorded = (
+            task,
+            run,
+            faults,
+            recorded,
+        )
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
@@ -186,23 +251,38 @@ class _Ways:
         """What a way needs; `None` if it has a fault, which is then listed."""
         if task.protocol not in self._prepared:
             task = without_scores(task, self._run)
-            self._prepared[task.protocol] = gather(self._faults, lambda: prepare(task, self._run, self._faults))
+            self._prepared[task.protocol] = gather(
+                self._faults, lambda: prepare(task, self._run, self._faults)
+            )
         return self._prepared[task.protocol]
 
     def prepared_at_all(self) -> "Prepared | None":
         """What the task needs by itself, and its own faults, where no model could be asked."""
-        return self.prepared(self._task) if not self._prepared else self._prepared.get(self._task.protocol)
+        return (
+            self.prepared(self._task)
+            if not self._prepared
+            else self._prepared.get(self._task.protocol)
+        )
 
     def _has_choices(self) -> bool:
         prepared = self.prepared(self._task)
-        first = next((s for s in prepared.samples if isinstance(s, Sample)), None) if prepared else None
+        first = (
+            next((s for s in prepared.samples if isinstance(s, Sample)), None)
+            if prepared
+            else None
+        )
         return first is not None and bool(first.choices)
 
 
 def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
     """The tasks that can be read, in part at least; what cannot is listed."""
     if not run.tasks:
-        faults.append(UsageError("no task given", fix="`assay ls tasks` prints what ships, or name a data file"))
+        faults.append(
+            UsageError(
+                "no task given",
+                fix="`assay ls tasks` prints what ships, or name a data file",
+            )
+        )
     tasks: list[Task] = []
     for reference in run.tasks:
         try:
@@ -215,7 +295,9 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
     names = [task.name for task in tasks]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            faults.append(UsageError(f"two tasks are called {name!r}", fix="name each task once"))
+            faults.append(
+                UsageError(f"two tasks are called {name!r}", fix="name each task once")
+            )
     return tasks
 
 
@@ -235,10 +317,20 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     wrong = task_faults(task, run)
     options: GenerateOptions | None = gather(wrong, lambda: generation_of(task, run))
     parts: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
-    usual = () if task.scorers or parts is None or task.driver is not None else usual_scorers(*parts[:2])
-    scorers = build_scorers(task, usual, faults) if task.driver is None and (parts or task.scorers) else []
+    usual = (
+        ()
+        if task.scorers or parts is None or task.driver is not None
+        else usual_scorers(*parts[:2])
+    )
+    scorers = (
+        build_scorers(task, usual, faults)
+        if task.driver is None and (parts or task.scorers)
+        else []
+    )
     for entry in task.summarizers:
-        gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
+        gather(
+            faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}")
+        )  # type: ignore[misc]
     raise_all(wrong)
     assert parts is not None and options is not None  # else there was a fault
     samples, template, shots = parts
@@ -275,7 +367,9 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
     )
     shots = None
     if fewshot_of(task, run).num:
-        template, shots = with_shots(task, run, samples, template, _source_of, _reach(task, run))
+        template, shots = with_shots(
+            task, run, samples, template, _source_of, _reach(task, run)
+        )
     return samples, template, shots
 
 
@@ -303,14 +397,18 @@ def _source_of(task: Task, run: RunOptions) -> Any:
         return task.dataset  # whoever drives the model reads `--data` in his own way
     source = task.dataset
     if hasattr(source, "reading_from"):
-        return source.reading_from(run.data)  # the user's own code reads the rows; `--data` says where it reads
+        return source.reading_from(
+            run.data
+        )  # the user's own code reads the rows; `--data` says where it reads
     if not isinstance(source, DataSource):
         return run.data or source
     found = find_data(task, run.data)
     return source.read(found) if source.read is not None else found
 
 
-def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) -> list[tuple[str, Any]]:
+def build_scorers(
+    task: Task, usual: Sequence[Any], faults: list[AssayError]
+) -> list[tuple[str, Any]]:
     """The scorers of a task with their names, no two alike; `usual` ones where it names none."""
     where = f"task {task.name!r}"
     entries: list[Any] = []
@@ -318,7 +416,10 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     for entry in task.scorers or usual:
         scorer = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if scorer is not None:
-            gather(faults, lambda scorer=scorer: _check_libraries(scorer[0], scorer[1], where))  # type: ignore[misc]
+            gather(
+                faults,
+                lambda scorer=scorer: _check_libraries(scorer[0], scorer[1], where),
+            )  # type: ignore[misc]
             entries.append(entry)
             built.append(scorer)
     return told_apart(entries, built, where, faults)

@@ -51,11 +51,15 @@ def protocol_of(cell: Cell, judges: Mapping[str, Any]) -> str:
     labels = [change.label for change in changes]
     if shots != base.fewshot.num:
         label = f"{shots}shot"
-        named = re.sub(rf"(?<!\d){base.fewshot.num}[-_]?shots?(?![a-z])", label, name, count=1)
+        named = re.sub(
+            rf"(?<!\d){base.fewshot.num}[-_]?shots?(?![a-z])", label, name, count=1
+        )
         if named != name:
             name = named
             labels.remove(label)
-    digest = digest_of([[change.label, change.value] for change in changes])[:DIGEST_CHARACTERS]
+    digest = digest_of([[change.label, change.value] for change in changes])[
+        :DIGEST_CHARACTERS
+    ]
     if not labels:
         return f"{name}-{digest}"
     return f"{name}{'+' if '@' in name else '@'}{'+'.join(map(_word, labels))}-{digest}"
@@ -66,17 +70,27 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
     task, run = cell.task, cell.run
     base = original(task)
     yield from _shots(cell, base)
-    if _template_source(task, cell.samples) != (source := _template_source(base, cell.samples)):
+    if _template_source(task, cell.samples) != (
+        source := _template_source(base, cell.samples)
+    ):
         yield Change("template", [_template_source(task, cell.samples), source])
     if (system := system_of(task, run)) != base.system and cell.shows_system:
         yield Change("system" if system else "no_system", system)
     # Where prompts bring options of their own, one that the run gives stands above them, whatever the task says.
-    has_own_options = run.generation and (prompt := cell.first_prompt()) is not None and prompt.options is not None
+    has_own_options = (
+        run.generation
+        and (prompt := cell.first_prompt()) is not None
+        and prompt.options is not None
+    )
     if _chat_differs(cell):
-        yield Change("chat" if run.apply_chat_template else "no_chat", run.apply_chat_template)
+        yield Change(
+            "chat" if run.apply_chat_template else "no_chat", run.apply_chat_template
+        )
     for name in OPTION_NAMES:
         value = getattr(cell.options, name)
-        if value != getattr(base.options, name) or (has_own_options and name in run.generation):
+        if value != getattr(base.options, name) or (
+            has_own_options and name in run.generation
+        ):
             yield Change(_setting(name, value), value)
     for name in ("epochs", "reducer"):
         if getattr(task, name) != getattr(base, name):
@@ -85,10 +99,16 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
         yield Change(f"shuffled_choices={run.shuffle_choices}", run.shuffle_choices)
     if _columns_differ(cell, base):
         yield Change("columns", dict(columns_of(task, run)))
-    if run.split is not None and isinstance(base.dataset, DataSource) and run.split != base.dataset.split:
+    if (
+        run.split is not None
+        and isinstance(base.dataset, DataSource)
+        and run.split != base.dataset.split
+    ):
         yield Change(f"split={run.split}", run.split)
     if run.data == MINI and isinstance(base.dataset, DataSource) and base.dataset.mini:
-        yield Change(MINI, base.dataset.mini)  # a few rows of ours, not the benchmark's; its own may lie anywhere
+        yield Change(
+            MINI, base.dataset.mini
+        )  # a few rows of ours, not the benchmark's; its own may lie anywhere
     yield from _scoring(cell, base, judges)
     for name in OTHER_FIELDS:
         if getattr(task, name) != getattr(base, name):
@@ -100,7 +120,12 @@ def _chat_differs(cell: Cell) -> bool:
     wanted, sample = cell.run.apply_chat_template, cell.first_sample()
     if wanted is None or sample is None:
         return wanted is not None
-    bare = build_template(cell.task.template, kind=cell.samples.kind, roles=cell.task.roles, where="template")
+    bare = build_template(
+        cell.task.template,
+        kind=cell.samples.kind,
+        roles=cell.task.roles,
+        where="template",
+    )
     messages = bare(sample).messages
     return (as_chat if wanted else as_text)(messages) != messages
 
@@ -115,9 +140,13 @@ def _shots(cell: Cell, base: Task) -> Iterator[Change]:
     if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
         yield Change("shots", code_digest(ways))
     if fewshot.seed != base.fewshot.seed and cell.options.seed == base.options.seed:
-        yield Change(f"seed={fewshot.seed}", fewshot.seed)  # else it stands among the options
+        yield Change(
+            f"seed={fewshot.seed}", fewshot.seed
+        )  # else it stands among the options
     if cell.run.fewshot_data is not None:
-        yield Change(f"shots={Path(cell.run.fewshot_data).name}", cell.shots.pool.digest())
+        yield Change(
+            f"shots={Path(cell.run.fewshot_data).name}", cell.shots.pool.digest()
+        )
     if cell.shots.are_evaluated:
         yield Change("shots_from_evaluated_data", True)
 
@@ -167,7 +196,9 @@ def _setting(name: str, value: Any) -> str:
     """`max_tokens=64`; what cannot be read at a glance by its name alone."""
     if isinstance(value, float):
         return f"{name}={value:g}"
-    is_short = isinstance(value, (int, str)) and len(str(value)) <= LABEL_CHARACTERS // 2
+    is_short = (
+        isinstance(value, (int, str)) and len(str(value)) <= LABEL_CHARACTERS // 2
+    )
     return f"{name}={value}" if is_short else name
 
 

@@ -10,7 +10,11 @@ from .cell import Cell
 
 OF_SAMPLES = frozenset({"target"})
 SCORERS_OF_LIKELIHOODS = "choice_likelihood, last_word, perplexity"
-_WORDS = {"likelihood": "likelihoods", "logprobs": "log-probabilities of tokens", "answer": "answers"}
+_WORDS = {
+    "likelihood": "likelihoods",
+    "logprobs": "log-probabilities of tokens",
+    "answer": "answers",
+}
 
 
 def check_reads(cell: Cell) -> None:
@@ -33,7 +37,9 @@ def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
     return frozenset({"answer", *prompt.produces, *tokens})
 
 
-def _unreadable(cell: Cell, scoring: Scoring, kind: str, kinds: frozenset[str]) -> UsageError:
+def _unreadable(
+    cell: Cell, scoring: Scoring, kind: str, kinds: frozenset[str]
+) -> UsageError:
     words = " and ".join(_WORDS.get(one, one) for one in sorted(kinds - {"answer"}))
     by = f" by {cell.measure}" if cell.measure else ""
     if kinds == {"likelihood"}:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, shorten, suggest
+from ...core import (
+    DEFAULT_OPTIONS,
+    AssayError,
+    PlanError,
+    Task,
+    UsageError,
+    shorten,
+    suggest,
+)
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
 from ..counts.budget import ErrorBudget
@@ -17,8 +25,15 @@ from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer
 
-LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0,
-         "scorer_seconds": 0}  # fmt: skip
+LEAST = {
+    "batch_size": 1,
+    "concurrency": 1,
+    "replicas": 1,
+    "epochs": 1,
+    "num_fewshot": 0,
+    "gpus_per_replica": 0,
+    "scorer_seconds": 0,
+}
 """The least that options can be; what kind each is stands in `RunOptions`."""
 
 
@@ -40,7 +55,9 @@ def run_faults(run: RunOptions) -> list[AssayError]:
     if run.shard is not None:
         gather(faults, lambda: parse_shard(str(run.shard)))
     for name, value in run.generation.items():
-        gather(faults, lambda name=name, value=value: DEFAULT_OPTIONS.set(**{name: value}))  # type: ignore[misc]
+        gather(
+            faults, lambda name=name, value=value: DEFAULT_OPTIONS.set(**{name: value})
+        )  # type: ignore[misc]
     if run.reducer is not None and not re.fullmatch(r"pass[@^]\d+", str(run.reducer)):
         gather(faults, lambda: _check_reducer(str(run.reducer), 1, "--reducer"))
     gather(faults, lambda: ErrorBudget(str(run.on_error)))
@@ -49,8 +66,17 @@ def run_faults(run: RunOptions) -> list[AssayError]:
     if run.budget is not None:
         gather(faults, lambda: parse_budget(str(run.budget)))
     seconds = run.give_up_after
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
-        faults.append(UsageError(f"--give_up_after {shorten(seconds)} is not a number of seconds", fix="30, or 0"))
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, (int, float))
+        or not seconds >= 0
+    ):
+        faults.append(
+            UsageError(
+                f"--give_up_after {shorten(seconds)} is not a number of seconds",
+                fix="30, or 0",
+            )
+        )
     return faults
 
 
@@ -68,12 +94,20 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
     where = f"task {task.name!r}"
     if task.epochs < 1:
         if run.epochs is None:
-            faults.append(UsageError(f"epochs is {task.epochs}", where=where, fix="ask each sample at least once"))
+            faults.append(
+                UsageError(
+                    f"epochs is {task.epochs}",
+                    where=where,
+                    fix="ask each sample at least once",
+                )
+            )
         return faults
     n = gather([], lambda: task.options.set(**run.generation).n)
     if n is not None:
         place = where if run.reducer is None else "--reducer"
-        gather(faults, lambda: _check_reducer(str(task.reducer), task.epochs * n, place))
+        gather(
+            faults, lambda: _check_reducer(str(task.reducer), task.epochs * n, place)
+        )
     return faults
 
 
@@ -87,7 +121,9 @@ def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
     return [*_unused_shots(run, tasks), *_missing_guests(run)]
 
 
-def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]) -> Iterator[str]:
+def unused_judges(
+    run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]
+) -> Iterator[str]:
     """Judges that nobody asks, as when one command is given to many tasks: no fault, but worth a line."""
     if has_guests(run, tasks):
         return
@@ -103,7 +139,9 @@ def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Sco
 
 def has_guests(run: RunOptions, tasks: Sequence[Task]) -> bool:
     """Whether code written for another system takes part: it reads the settings of a run in its own way."""
-    return run.dialect is not None or any(task.foreign or task.driver is not None for task in tasks)
+    return run.dialect is not None or any(
+        task.foreign or task.driver is not None for task in tasks
+    )
 
 
 def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError]:
@@ -118,7 +156,10 @@ def _missing_guests(run: RunOptions) -> Iterator[UsageError]:
     for entry in run.register:
         file = split_reference(entry)[0] if is_reference(entry) else entry
         if not Path(file).expanduser().exists():
-            yield UsageError(f"--register {entry}: no such file", fix="name a Python file, or a folder of them")
+            yield UsageError(
+                f"--register {entry}: no such file",
+                fix="name a Python file, or a folder of them",
+            )
 
 
 def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
@@ -127,22 +168,38 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
         value = getattr(run, name)
         if value is None:
             continue
-        kinds = {one for kind in (get_args(hint) or (hint,)) for one in (get_args(kind) or (kind,))}
+        kinds = {
+            one
+            for kind in (get_args(hint) or (hint,))
+            for one in (get_args(kind) or (kind,))
+        }
         words = sorted(one for one in kinds if isinstance(one, str))
         if isinstance(value, str) and words and value not in words and str not in kinds:
-            yield UsageError(f"--{name} cannot be {shorten(value)}", fix=suggest(value, words, "one of"))
+            yield UsageError(
+                f"--{name} cannot be {shorten(value)}",
+                fix=suggest(value, words, "one of"),
+            )
         elif bool in kinds and not isinstance(value, bool):
             yield UsageError(f"--{name} is {shorten(value)}", fix="true or false")
-        elif str not in kinds and (int in kinds or float in kinds) and value not in words:
+        elif (
+            str not in kinds and (int in kinds or float in kinds) and value not in words
+        ):
             yield from _wrong_number(name, value, is_whole=float not in kinds)
 
 
 def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageError]:
     least = LEAST.get(name)
     numbers = int if is_whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers)
+        or not math.isfinite(value)
+    ):
         at_least = "" if least is None else f", at least {least}"
-        yield UsageError(f"--{name} is {shorten(value)}", fix=f"a {'whole ' * is_whole}number{at_least}")
+        yield UsageError(
+            f"--{name} is {shorten(value)}",
+            fix=f"a {'whole ' * is_whole}number{at_least}",
+        )
     elif least is not None and value < least:
         yield UsageError(f"--{name} is {value}", fix=f"at least {least}")
 

@@ -18,16 +18,26 @@ def prepare_until(options: RunOptions, cells: Sequence[Cell]) -> None:
     rule = parse_until(options.until)
     where = f"--until {rule.text}"
     if options.predict_only:
-        raise UsageError("--predict_only scores nothing, so nothing can be judged", where=where, fix="leave one out")
+        raise UsageError(
+            "--predict_only scores nothing, so nothing can be judged",
+            where=where,
+            fix="leave one out",
+        )
     if rule.is_paired and options.baseline is None:
-        raise UsageError("no earlier run to decide against", where=where, fix="--baseline RUN")
+        raise UsageError(
+            "no earlier run to decide against", where=where, fix="--baseline RUN"
+        )
     for cell in cells:
         scoring = watched_scoring(cell)
         if fault := _unfit(cell, scoring):
-            raise UsageError(f"task {cell.task.name!r}: {fault}", where=where, fix="--limit N")
+            raise UsageError(
+                f"task {cell.task.name!r}: {fault}", where=where, fix="--limit N"
+            )
         assert scoring is not None  # else it were unfit
         if options.baseline is not None:
-            cell.earlier_values = _earlier_values(options.baseline, cell, scoring, where)
+            cell.earlier_values = _earlier_values(
+                options.baseline, cell, scoring, where
+            )
 
 
 def watched_scoring(cell: Cell) -> Scoring | None:
@@ -38,7 +48,9 @@ def watched_scoring(cell: Cell) -> Scoring | None:
 def _unfit(cell: Cell, scoring: Scoring | None) -> str:
     if cell.task.driver is not None or scoring is None:
         return "it asks and judges in its own way"
-    if scoring.is_set_level or "mean" not in (cell.task.summarizers or scoring.summarizers):
+    if scoring.is_set_level or "mean" not in (
+        cell.task.summarizers or scoring.summarizers
+    ):
         return f"the number of {scoring.name!r} is not the mean of its samples"
     if scoring.bounds is None:
         return f"scorer {scoring.name!r} does not say between which values its scores lie (`bounds`)"
@@ -48,20 +60,44 @@ def _unfit(cell: Cell, scoring: Scoring | None) -> str:
     return ""
 
 
-def _earlier_values(baseline: str, cell: Cell, scoring: Scoring, where: str) -> Mapping[str, float]:
+def _earlier_values(
+    baseline: str, cell: Cell, scoring: Scoring, where: str
+) -> Mapping[str, float]:
     """The baseline's value of each sample."""
     reader = RunReader(Path(baseline).expanduser())
-    rows = [row for row in reader.results if row.task == cell.task.name and _is_of(row, scoring)]
+    rows = [
+        row
+        for row in reader.results
+        if row.task == cell.task.name and _is_of(row, scoring)
+    ]
     models = {row.model for row in rows}
-    model = cell.model_name if cell.model_name in models else next(iter(models)) if len(models) == 1 else None
+    model = (
+        cell.model_name
+        if cell.model_name in models
+        else next(iter(models))
+        if len(models) == 1
+        else None
+    )
     found = next((row for row in rows if row.model == model), None)
     if found is None:
-        what = "several models" if models else f"no number of {scoring.name!r} for task {cell.task.name!r}"
-        raise UsageError(f"the baseline {baseline} has {what}", where=where, fix="give a finished run of this task")
+        what = (
+            "several models"
+            if models
+            else f"no number of {scoring.name!r} for task {cell.task.name!r}"
+        )
+        raise UsageError(
+            f"the baseline {baseline} has {what}",
+            where=where,
+            fix="give a finished run of this task",
+        )
     values, _ = reader.sample_values(found)
     if not values:
         fix = f"assay score {baseline}"
-        raise UsageError(f"the baseline {baseline} has no value for each sample", where=where, fix=fix)
+        raise UsageError(
+            f"the baseline {baseline} has no value for each sample",
+            where=where,
+            fix=fix,
+        )
     return values
 
 

@@ -21,7 +21,9 @@ ROWS_LOOKED_AT = 2000
 
 def check_targets(cell: Cell) -> None:
     """Refuses a cell none of whose first samples has a target, where every scorer needs one."""
-    if not cell.scorings or not all("target" in scoring.reads for scoring in cell.scorings):
+    if not cell.scorings or not all(
+        "target" in scoring.reads for scoring in cell.scorings
+    ):
         return
     if (sample := cell.first_sample()) is not None and sample.target is not None:
         return
@@ -35,7 +37,9 @@ def check_targets(cell: Cell) -> None:
     if first is None:
         return
     columns = list(first.fields)
-    close = next(filter(None, (nearest(name, columns) for name in ("answer", "target"))), None)
+    close = next(
+        filter(None, (nearest(name, columns) for name in ("answer", "target"))), None
+    )
     likely = f"--columns target={close}" if close else "--columns target=…"
     names = " and ".join(scoring.name for scoring in cell.scorings)
     raise UsageError(
@@ -60,7 +64,9 @@ def check_prompts(cell: Cell) -> None:
         try:
             cell.template(item)
         except ComponentError as error:
-            if not isinstance(error, WHATEVER_THE_ROW) and not isinstance(error.__cause__, MISTAKES):
+            if not isinstance(error, WHATEVER_THE_ROW) and not isinstance(
+                error.__cause__, MISTAKES
+            ):
                 return
             first = first or error
         except Exception:  # noqa: BLE001 - a fault of this row: it is counted when its turn comes
@@ -68,4 +74,6 @@ def check_prompts(cell: Cell) -> None:
         else:
             return
     if first is not None:
-        raise UsageError(f"no sample can be asked: {first.what}", where=first.where, fix=first.fix)
+        raise UsageError(
+            f"no sample can be asked: {first.what}", where=first.where, fix=first.fix
+        )

@@ -50,47 +50,83 @@ class EarlierRun:
     def taken(self, cell: Cell) -> int | None:
         """How many rows a complete run was about, where `--until` ended it before the last; else `None`."""
         rows = self._writer.read_summary().get("results", ())
-        cell_rows = [row for row in rows if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)]
+        cell_rows = [
+            row
+            for row in rows
+            if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)
+        ]
         rules = [row.get("details", {}).get("until", {}) for row in cell_rows]
         count = (self._described(cell) or {}).get("n_expected")
-        if self.manifest.get("status") != "complete" or not any(rule.get("stopped") for rule in rules) or not count:
+        if (
+            self.manifest.get("status") != "complete"
+            or not any(rule.get("stopped") for rule in rules)
+            or not count
+        ):
             return None
         return int(count) // cell.task.epochs
 
-    def results(self, cells: Sequence[Cell], whisper: Callable[[str], None]) -> RunResult | None:
+    def results(
+        self, cells: Sequence[Cell], whisper: Callable[[str], None]
+    ) -> RunResult | None:
         """What it found, when it is complete and nothing has changed since; else `None`."""
         before = self.manifest
-        if self.damage or before.get("status") != "complete" or len(before.get("cells", ())) != len(cells):
+        if (
+            self.damage
+            or before.get("status") != "complete"
+            or len(before.get("cells", ())) != len(cells)
+        ):
             return None
         if not is_vouched(before):
-            whisper("the run has no digests, as the first version wrote it: its numbers are made anew")
+            whisper(
+                "the run has no digests, as the first version wrote it: its numbers are made anew"
+            )
             return None
         summary = self._writer.read_summary()
-        if summary.get("status") != "complete" or any(self._differs(cell) for cell in cells):
+        if summary.get("status") != "complete" or any(
+            self._differs(cell) for cell in cells
+        ):
             return None
         try:
             results = tuple(result_from_plain(row) for row in summary["results"])
             usage = dict(_reused(summary["usage"]))
         except (AttributeError, KeyError, TypeError):
             return None  # another version's summary: the journal has all it takes to make it anew
-        return RunResult("complete", self._writer.layout.folder, results, tuple(summary.get("notes", ())), usage)
+        return RunResult(
+            "complete",
+            self._writer.layout.folder,
+            results,
+            tuple(summary.get("notes", ())),
+            usage,
+        )
 
     def _described(self, cell: Cell) -> Mapping[str, Any] | None:
         """What its manifest says of a cell."""
         names = cell.task.name, cell.model_name
         cells: Sequence[Mapping[str, Any]] = self.manifest.get("cells", ())
-        return next((one for one in cells if (one.get("task"), one.get("model")) == names), None)
+        return next(
+            (one for one in cells if (one.get("task"), one.get("model")) == names), None
+        )
 
     def _is_unchecked(self, cell: Cell) -> bool:
         """Whether answers of a cell that the journal holds already must be compared by their keys."""
-        return self.changes(cell) != [] or bool((self._described(cell) or {}).get("unchecked"))
+        return self.changes(cell) != [] or bool(
+            (self._described(cell) or {}).get("unchecked")
+        )
 
     def _differs(self, cell: Cell) -> bool:
         described = self._described(cell)
-        if cell.makes_rows or described is None or self._is_unchecked(cell) or self._had_another_rule(cell):
+        if (
+            cell.makes_rows
+            or described is None
+            or self._is_unchecked(cell)
+            or self._had_another_rule(cell)
+        ):
             return True
         scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
-        return bool(described.get("scorers") != scorers or described.get("summarizers") != cell.summarizer_digest)
+        return bool(
+            described.get("scorers") != scorers
+            or described.get("summarizers") != cell.summarizer_digest
+        )
 
     def _had_another_rule(self, cell: Cell) -> bool:
         """Whether it was to stop at another point than this run, so that being complete means something else."""
@@ -102,11 +138,15 @@ class EarlierRun:
 def _is_readable(manifest: Mapping[str, Any]) -> bool:
     """Whether what `run.json` holds can be looked into; anything else counts as no manifest."""
     cells = manifest.get("cells", [])
-    if not isinstance(cells, list) or not all(isinstance(cell, Mapping) for cell in cells):
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, Mapping) for cell in cells
+    ):
         return False
     return all(isinstance(cell.get("digests", {}), Mapping) for cell in cells)
 
 
-def _reused(usage: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _reused(
+    usage: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

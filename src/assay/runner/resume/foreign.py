@@ -12,11 +12,23 @@ from ...core.trust import Gate
 from ...store.signature import why_foreign
 from ..options import RunOptions
 
-WIDENING = ("trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls", "media_root", "cache")
+WIDENING = (
+    "trust_pickle",
+    "trust_remote_code",
+    "allow_private_urls",
+    "allow_urls",
+    "media_root",
+    "cache",
+)
 """Options that let data reach further, or write elsewhere."""
 
 
-def gate_for(manifest: Mapping[str, Any], where: str, changes: Mapping[str, Any], trust_code: bool) -> Gate | None:
+def gate_for(
+    manifest: Mapping[str, Any],
+    where: str,
+    changes: Mapping[str, Any],
+    trust_code: bool,
+) -> Gate | None:
     """The gate for the settings of a manifest; `None` where the run is this user's own, or they agreed.
 
     `changes` are the options of the command itself: what they name may run.
@@ -27,7 +39,13 @@ def gate_for(manifest: Mapping[str, Any], where: str, changes: Mapping[str, Any]
     return None if why is None else Gate(where, why, [dict(changes)])
 
 
-def check_settings(options: RunOptions, changes: Mapping[str, Any], gate: Gate | None, *, asks_model: bool) -> None:
+def check_settings(
+    options: RunOptions,
+    changes: Mapping[str, Any],
+    gate: Gate | None,
+    *,
+    asks_model: bool,
+) -> None:
     """Raises for an option of a foreign run that widens what it may do."""
     if gate is None:
         return
@@ -39,7 +57,13 @@ def check_settings(options: RunOptions, changes: Mapping[str, Any], gate: Gate |
         arguments.append((options.model_args, "model_args"))
     for settings, name in arguments:
         command_options = changes.get(name, {})
-        for option in _sending({key: value for key, value in settings.items() if command_options.get(key) != value}):
+        for option in _sending(
+            {
+                key: value
+                for key, value in settings.items()
+                if command_options.get(key) != value
+            }
+        ):
             raise gate.refusal(f"--{name} {option}", "give it on the command line")
 
 

@@ -16,10 +16,22 @@ from ..options import RunOptions
 from ..plan.cell import Cell
 from ..tasks.overrides import fewshot_of
 
-_LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")
+_LIBRARIES = (
+    "assay",
+    "msgspec",
+    "jinja2",
+    "numpy",
+    "pyarrow",
+    "xllamacpp",
+    "transformers",
+    "torch",
+    "sacrebleu",
+)
 
 
-def make_manifest(run: RunOptions, cells: Sequence[Cell], status: str) -> dict[str, Any]:
+def make_manifest(
+    run: RunOptions, cells: Sequence[Cell], status: str
+) -> dict[str, Any]:
     """What is known when a run starts; the end adds its status and counts."""
     return {
         "format": FORMAT,
@@ -90,7 +102,11 @@ def _absolute_reference(name: Any) -> Any:
 
 
 def _absolute_path(path: str | None) -> str | None:
-    return str(Path(path).expanduser().resolve()) if path and Path(path).expanduser().exists() else path
+    return (
+        str(Path(path).expanduser().resolve())
+        if path and Path(path).expanduser().exists()
+        else path
+    )
 
 
 def _versions() -> dict[str, str]:
@@ -111,10 +127,18 @@ def _git_state() -> dict[str, Any] | None:
     try:
         if not _may_be_repository(Path.cwd()):
             return None
-        lines = _git("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no").splitlines()
+        lines = _git(
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "--no-ahead-behind",
+            "--untracked-files=no",
+        ).splitlines()
     except (OSError, subprocess.SubprocessError):
         return None
-    commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
+    commit = next(
+        (line.split()[2] for line in lines if line.startswith("# branch.oid ")), ""
+    )
     if not commit or commit == "(initial)":
         return None
     return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
@@ -122,9 +146,13 @@ def _git_state() -> dict[str, Any] | None:
 
 def _may_be_repository(folder: Path) -> bool:
     """Whether asking git makes sense at all: a process is more than the rest of the manifest costs."""
-    return "GIT_DIR" in os.environ or any((parent / ".git").exists() for parent in (folder, *folder.parents))
+    return "GIT_DIR" in os.environ or any(
+        (parent / ".git").exists() for parent in (folder, *folder.parents)
+    )
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5, check=True)
+    done = subprocess.run(
+        ["git", *arguments], capture_output=True, text=True, timeout=5, check=True
+    )
     return done.stdout.strip()

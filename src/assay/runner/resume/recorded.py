@@ -23,7 +23,10 @@ class Recorded:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Only says that it cannot answer: scoring reads the journal."""
         return [
-            Output.failed("not_recorded", "the model is not asked while scoring", retryable=False) for _ in requests
+            Output.failed(
+                "not_recorded", "the model is not asked while scoring", retryable=False
+            )
+            for _ in requests
         ]
 
     likelihood = generate
@@ -46,7 +49,10 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 def recorded_ways(manifest: Mapping[str, Any]) -> RecordedWays:
     """By which measure the answers of a finished run were asked for."""
-    return {(str(cell["task"]), str(cell["model"])): way_of(cell) for cell in manifest.get("cells", ())}
+    return {
+        (str(cell["task"]), str(cell["model"])): way_of(cell)
+        for cell in manifest.get("cells", ())
+    }
 
 
 def way_of(cell: Mapping[str, Any]) -> str:
@@ -55,7 +61,14 @@ def way_of(cell: Mapping[str, Any]) -> str:
         return str(cell["measure"])
     # Runs of the first version have it in the protocol id alone.
     protocol = str(cell.get("protocol", ""))
-    return next((name for name in (*STANDARD, LIKELIHOOD) if protocol.endswith((f"@{name}", f"-{name}"))), "")
+    return next(
+        (
+            name
+            for name in (*STANDARD, LIKELIHOOD)
+            if protocol.endswith((f"@{name}", f"-{name}"))
+        ),
+        "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,13 @@ def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun
     config = manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
-    fixed = {"trust_code": False, "output": str(folder), "fresh": False, "predict_only": False, **settings}
+    fixed = {
+        "trust_code": False,
+        "output": str(folder),
+        "fresh": False,
+        "predict_only": False,
+        **settings,
+    }
     options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)
     gate = gate_for(manifest, str(folder), settings, options.trust_code)
     check_settings(options, settings, gate, asks_model=False)

@@ -31,9 +31,15 @@ class _Line(msgspec.Struct):
     details: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-def spent_before(writer: RunWriter, manifest: Mapping[str, Any], options: RunOptions) -> dict[Unit, float]:
+def spent_before(
+    writer: RunWriter, manifest: Mapping[str, Any], options: RunOptions
+) -> dict[Unit, float]:
     """By unit: what the folder's earlier runs spent."""
-    spent: dict[Unit, float] = {"usd": 0.0, "tokens": 0.0, "seconds": seconds_before(writer, manifest)}
+    spent: dict[Unit, float] = {
+        "usd": 0.0,
+        "tokens": 0.0,
+        "seconds": seconds_before(writer, manifest),
+    }
     if not writer.layout.journal.exists():
         return spent
     decoder = msgspec.json.Decoder(_Line)
@@ -41,10 +47,18 @@ def spent_before(writer: RunWriter, manifest: Mapping[str, Any], options: RunOpt
         if line is None or not line.startswith(b'{"kind":"output"'):
             continue
         found = decoder.decode(line)
-        if found.output.usage is None or any(name in found.details for name in NOT_ASKED):
+        if found.output.usage is None or any(
+            name in found.details for name in NOT_ASKED
+        ):
             continue
-        counts: dict[str, Any] = {name: found.output.usage.get(name) for name in COUNTED}
-        amounts: dict[str, Any] = {name: count for name, count in counts.items() if isinstance(count, (int, float))}
+        counts: dict[str, Any] = {
+            name: found.output.usage.get(name) for name in COUNTED
+        }
+        amounts: dict[str, Any] = {
+            name: count
+            for name, count in counts.items()
+            if isinstance(count, (int, float))
+        }
         usage = Usage(**amounts)
         tokens, cost = spent_of(usage, _prices(found.task, options))
         spent["tokens"] += tokens or 0.0
@@ -55,7 +69,11 @@ def spent_before(writer: RunWriter, manifest: Mapping[str, Any], options: RunOpt
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
     """The prices of whoever answered: a helper's calls stand under `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
-    return options.judge_args_of("judge" if role == CANARY else role) if role else options.model_args
+    return (
+        options.judge_args_of("judge" if role == CANARY else role)
+        if role
+        else options.model_args
+    )
 
 
 def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:
@@ -65,7 +83,9 @@ def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:
     if manifest.get("status") != "running" or not writer.layout.journal.exists():
         return before
     try:
-        started = datetime.strptime(str(manifest.get("started", "")), "%Y-%m-%dT%H:%M:%S%z").timestamp()
+        started = datetime.strptime(
+            str(manifest.get("started", "")), "%Y-%m-%dT%H:%M:%S%z"
+        ).timestamp()
     except (ValueError, OverflowError):
         return before
     return before + max(0.0, writer.layout.journal.stat().st_mtime - started)

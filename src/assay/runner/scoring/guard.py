@@ -63,7 +63,9 @@ class Guard:
             yield
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before if before is not None else signal.SIG_DFL)
+            signal.signal(
+                signal.SIGVTALRM, before if before is not None else signal.SIG_DFL
+            )
             self.is_scoring, self.thread = False, 0
 
 

@@ -66,7 +66,9 @@ class Scoring:
     @classmethod
     def of(cls, name: str, scorer: Any, task: str, model: str) -> "Scoring":
         """Reads what a scorer says of itself."""
-        call = scorer if inspect.isroutine(scorer) else getattr(scorer, "__call__", None)  # noqa: B004
+        call = (
+            scorer if inspect.isroutine(scorer) else getattr(scorer, "__call__", None)
+        )  # noqa: B004
         return cls(
             name=name,
             scorer=scorer,
@@ -89,13 +91,21 @@ class Scoring:
         if not self.roles:
             return self
         if not is_dataclass(self.scorer) or isinstance(self.scorer, type):
-            raise UsageError(f"scorer {self.name!r} names helper models but has no field `models` to be given them in")
+            raise UsageError(
+                f"scorer {self.name!r} names helper models but has no field `models` to be given them in"
+            )
         return replace(self, scorer=replace(self.scorer, models=models))
 
     def score(self, sample: Sample, output: Output) -> Score:
         """The verdict on one output by a scorer that answers at once."""
-        if len(output.candidates) > 1 and not self.whole_output and output.error is None:
-            return self._together([self._score_one(sample, single) for single in singles_of(output)])
+        if (
+            len(output.candidates) > 1
+            and not self.whole_output
+            and output.error is None
+        ):
+            return self._together(
+                [self._score_one(sample, single) for single in singles_of(output)]
+            )
         return self._score_one(sample, output)
 
     def _score_one(self, sample: Sample, output: Output) -> Score:
@@ -111,7 +121,9 @@ class Scoring:
                     GUARD.is_scoring = False
             else:
                 score = self.scorer(sample, output)
-            score = self._settle(score if type(score) is Score else as_score(score), output)
+            score = self._settle(
+                score if type(score) is Score else as_score(score), output
+            )
         except StoreError:
             raise
         except ScorerOverrun:
@@ -122,8 +134,17 @@ class Scoring:
 
     async def score_async(self, sample: Sample, output: Output) -> Score:
         """The verdict by a scorer that must wait, as a judge does."""
-        if len(output.candidates) > 1 and not self.whole_output and output.error is None:
-            return self._together([await self._score_one_async(sample, single) for single in singles_of(output)])
+        if (
+            len(output.candidates) > 1
+            and not self.whole_output
+            and output.error is None
+        ):
+            return self._together(
+                [
+                    await self._score_one_async(sample, single)
+                    for single in singles_of(output)
+                ]
+            )
         return await self._score_one_async(sample, output)
 
     async def _score_one_async(self, sample: Sample, output: Output) -> Score:
@@ -131,7 +152,11 @@ class Scoring:
             return failure_score(output.error)
         is_refused = was_filtered(output)
         # Where nothing is left of an answer, its counts may be: nobody has to be asked for those.
-        scorer = self.given(dict.fromkeys(self.roles, Nobody())).scorer if is_refused else self.scorer
+        scorer = (
+            self.given(dict.fromkeys(self.roles, Nobody())).scorer
+            if is_refused
+            else self.scorer
+        )
         try:
             score = self._settle(as_score(await scorer(sample, output)), output)
         except (StoreError, ErrorBudgetExceeded):
@@ -141,11 +166,15 @@ class Scoring:
         return refusal_of(score) if is_refused else score
 
     def _together(self, scores: Sequence[Score]) -> Score:
-        return reduce_candidates(scores, higher_is_better=self.higher_is_better, bounds=self.bounds)
+        return reduce_candidates(
+            scores, higher_is_better=self.higher_is_better, bounds=self.bounds
+        )
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
-        described = scrub(str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id)))
+        described = scrub(
+            str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
+        )
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
     def overrun(self, sample: Sample) -> Score:
@@ -157,7 +186,9 @@ class Scoring:
         )
         return Score(None, Outcome.JUDGE_ERROR, details={"error": scrub(str(error))})
 
-    def line(self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str) -> ScoreLine:
+    def line(
+        self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str
+    ) -> ScoreLine:
         """A score as a line of the journal; `judged_by` is the digest of what the sample is judged by."""
         return ScoreLine(
             self.task,
@@ -165,7 +196,9 @@ class Scoring:
             sample.id,
             self.name,
             self.digest + judged_by,
-            {self.name: score.value} if isinstance(score.value, float) else named_values(score, self.name),
+            {self.name: score.value}
+            if isinstance(score.value, float)
+            else named_values(score, self.name),
             score.outcome.value,
             epoch,
             score.answer,
@@ -182,7 +215,9 @@ class Scoring:
         value = score.value
         for number in value.values() if isinstance(value, Mapping) else (value,):
             if number is not None and not math.isfinite(number):
-                raise ValueError(f"the score is {number}, which is not a number to count with")
+                raise ValueError(
+                    f"the score is {number}, which is not a number to count with"
+                )
         if score.outcome is Outcome.UNPARSED and output.stop_reason == "length":
             return replace(score, outcome=Outcome.TRUNCATED)
         return score
@@ -193,7 +228,9 @@ class Nobody:
 
     async def ask(self, *prompts: Any, **options: Any) -> Output:
         """Gives no answer, as a helper that failed."""
-        return Output.failed("exception", "a refused answer is shown to nobody", retryable=False)
+        return Output.failed(
+            "exception", "a refused answer is shown to nobody", retryable=False
+        )
 
 
 def refusal_of(score: Score) -> Score:
@@ -206,23 +243,36 @@ def refusal_of(score: Score) -> Score:
     is_silence = score.outcome in COUNTED_AS_ZERO and score.value is not None
     details = {} if score.outcome in UNRESOLVED else score.details
     value = score.value if is_silence else 0.0
-    return Score(value, Outcome.REFUSED, details={"reason": "content_filter", **details})
+    return Score(
+        value, Outcome.REFUSED, details={"reason": "content_filter", **details}
+    )
 
 
 def failure_score(error: ErrorInfo) -> Score:
     """The verdict where no answer came: the row's fault, found where it was decoded, or the model's."""
     if error.kind == "data":
         return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
-    return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
+    return Score(
+        None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"}
+    )
 
 
-def with_rounds(outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]) -> Output:
+def with_rounds(
+    outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]
+) -> Output:
     """The last answer of a dialogue with all its rounds, for scorers that look back; `prompts` as in the journal."""
     last = outputs[-1]
     if len(outputs) == 1:
         return last
-    rounds = tuple(Round(plain_turns(prompt), output) for prompt, output in zip(prompts, outputs, strict=True))
-    return replace(last, details={**last.details, "rounds": [output.text for output in outputs]}, rounds=rounds)
+    rounds = tuple(
+        Round(plain_turns(prompt), output)
+        for prompt, output in zip(prompts, outputs, strict=True)
+    )
+    return replace(
+        last,
+        details={**last.details, "rounds": [output.text for output in outputs]},
+        rounds=rounds,
+    )
 
 
 def singles_of(output: Output) -> list[Output]:
@@ -231,7 +281,10 @@ def singles_of(output: Output) -> list[Output]:
 
 
 def reduce_candidates(
-    scores: Sequence[Score], *, higher_is_better: bool = True, bounds: tuple[float, float] | None = (0.0, 1.0)
+    scores: Sequence[Score],
+    *,
+    higher_is_better: bool = True,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
 ) -> Score:
     """The candidates of one request as one score: the mean of their values, with all that was said of each beside it.
 
@@ -239,17 +292,38 @@ def reduce_candidates(
     Nothing that was said of a single candidate stands for all: `answer` is there where all gave the same.
     """
     # A failed judge is asked again, so its outcome speaks for the request before any other.
-    lost = sorted((s for s in scores if s.outcome in UNRESOLVED), key=lambda s: s.outcome is not Outcome.JUDGE_ERROR)
-    resolved = [_counted(score, higher_is_better, bounds) for score in scores if score.outcome not in UNRESOLVED]
+    lost = sorted(
+        (s for s in scores if s.outcome in UNRESOLVED),
+        key=lambda s: s.outcome is not Outcome.JUDGE_ERROR,
+    )
+    resolved = [
+        _counted(score, higher_is_better, bounds)
+        for score in scores
+        if score.outcome not in UNRESOLVED
+    ]
     outcomes = [score.outcome for score in scores]
-    outcome = lost[0].outcome if lost else Outcome.SCORED if Outcome.SCORED in outcomes else outcomes[0]
+    outcome = (
+        lost[0].outcome
+        if lost
+        else Outcome.SCORED
+        if Outcome.SCORED in outcomes
+        else outcomes[0]
+    )
     details: dict[str, Any] = {"outcomes": [each.value for each in outcomes]}
     if lost:
-        details.update({name: lost[0].details[name] for name in ("error", "reason") if name in lost[0].details})
+        details.update(
+            {
+                name: lost[0].details[name]
+                for name in ("error", "reason")
+                if name in lost[0].details
+            }
+        )
     if any(score.answer is not None for score in scores):
         details["answers"] = [score.answer for score in scores]
     if any(isinstance(score.value, Mapping) for score in scores):
-        details["values"] = [dict(v) if isinstance(v := score.value, Mapping) else v for score in scores]
+        details["values"] = [
+            dict(v) if isinstance(v := score.value, Mapping) else v for score in scores
+        ]
     if any(score.details for score in scores):
         details["candidates"] = [dict(score.details) for score in scores]
     answers = {score.answer for score in scores}
@@ -280,15 +354,28 @@ def _counted(
     return worst
 
 
-def _mean(values: Sequence[float | Mapping[str, float] | None]) -> float | dict[str, float] | None:
+def _mean(
+    values: Sequence[float | Mapping[str, float] | None],
+) -> float | dict[str, float] | None:
     """The mean of each named value over the candidates that have it; a lone number counts for all names."""
-    names = dict.fromkeys(name for value in values if isinstance(value, Mapping) for name in value)
+    names = dict.fromkeys(
+        name for value in values if isinstance(value, Mapping) for name in value
+    )
     if not names:
         numbers = [value for value in values if isinstance(value, (int, float))]
         return sum(numbers) / len(numbers) if numbers else None
-    columns = {name: [value.get(name) if isinstance(value, Mapping) else value for value in values] for name in names}
-    series = {name: [n for n in column if n is not None] for name, column in columns.items()}
-    return {name: sum(column) / len(column) for name, column in series.items() if column}
+    columns = {
+        name: [
+            value.get(name) if isinstance(value, Mapping) else value for value in values
+        ]
+        for name in names
+    }
+    series = {
+        name: [n for n in column if n is not None] for name, column in columns.items()
+    }
+    return {
+        name: sum(column) / len(column) for name, column in series.items() if column
+    }
 
 
 def _first(value: float | Mapping[str, float] | None) -> float | None:

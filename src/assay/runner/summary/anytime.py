@@ -38,7 +38,10 @@ def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
 
 
 def anytime_results(
-    results: Sequence[Result], records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring
+    results: Sequence[Result],
+    records: Sequence[ScoreRecord],
+    cell: Cell,
+    scoring: Scoring,
 ) -> list[Result]:
     """The results of one scorer with anytime intervals; `records` are in the order of the samples."""
     assert cell.run.until is not None
@@ -47,7 +50,11 @@ def anytime_results(
 
 
 def _relabelled(
-    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, rule: Until
+    result: Result,
+    records: Sequence[ScoreRecord],
+    cell: Cell,
+    scoring: Scoring,
+    rule: Until,
 ) -> Result:
     has_stopped = cell.taken is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
@@ -56,7 +63,11 @@ def _relabelled(
         now = _estimate(list(values.values()), scoring, is_paired=False)
     except ValueError:
         now = None  # a score outside of the scale
-    is_mean = now is not None and result.value is not None and abs(now.value - result.value) <= ROUNDING
+    is_mean = (
+        now is not None
+        and result.value is not None
+        and abs(now.value - result.value) <= ROUNDING
+    )
     if now is None or not is_mean or result.clusters is not None:
         return replace(result, flags=(*result.flags, FIXED, *stopped))
     details: dict[str, Any] = {
@@ -79,7 +90,9 @@ def _relabelled(
     )
 
 
-def difference_of(values: Mapping[str, float], cell: Cell, scoring: Scoring, rule: Until) -> dict[str, Any]:
+def difference_of(
+    values: Mapping[str, float], cell: Cell, scoring: Scoring, rule: Until
+) -> dict[str, Any]:
     """The paired difference from the baseline with its anytime interval, and what it decides."""
     before = cell.earlier_values or {}
     gaps = [value - before[id] for id, value in values.items() if id in before]
@@ -98,7 +111,9 @@ def difference_of(values: Mapping[str, float], cell: Cell, scoring: Scoring, rul
 def decision_of(verdict: str, scoring: Scoring) -> str:
     """A verdict in words: whether higher is better depends on the scorer."""
     if verdict in ("higher", "lower"):
-        return "better" if (verdict == "higher") == scoring.higher_is_better else "worse"
+        return (
+            "better" if (verdict == "higher") == scoring.higher_is_better else "worse"
+        )
     return verdict or "not decided"
 
 
@@ -106,7 +121,11 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
     """What was decided against the baseline, in a line for each number."""
     lines = []
     for result in results:
-        found = result.details.get("until", {}).get("difference") if isinstance(result.details, Mapping) else None
+        found = (
+            result.details.get("until", {}).get("difference")
+            if isinstance(result.details, Mapping)
+            else None
+        )
         if found and found.get("ci"):
             low, high = found["ci"]
             decision = found["decision"]
@@ -118,15 +137,23 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _values(result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring) -> dict[str, float]:
+def _values(
+    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring
+) -> dict[str, float]:
     candidates = 1 if scoring.whole_output else cell.options.n
     try:
-        return values_by_sample(Attempts(records, candidates), reads(scoring, result.metric), cell.task.reducer)[0]
+        return values_by_sample(
+            Attempts(records, candidates),
+            reads(scoring, result.metric),
+            cell.task.reducer,
+        )[0]
     except ValueError:
         return {}
 
 
-def _estimate(values: Sequence[float], scoring: Scoring, *, is_paired: bool) -> Estimate | None:
+def _estimate(
+    values: Sequence[float], scoring: Scoring, *, is_paired: bool
+) -> Estimate | None:
     if not values or scoring.bounds is None:
         return None
     sequence, schedule = sequence_of(scoring, is_paired=is_paired), StoppingRule(0.0)

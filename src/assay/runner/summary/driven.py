@@ -37,7 +37,9 @@ class Driven:
     """Numbers of which less is better."""
 
 
-def driven_results(cell: Cell, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY) -> list[Result]:
+def driven_results(
+    cell: Cell, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY
+) -> list[Result]:
     """The numbers a driver returned, as results; what is no number is left out."""
     values = returned if isinstance(returned, Mapping) else {"value": returned}
     driven = returned if isinstance(returned, Driven) else Driven(values=values)
@@ -45,11 +47,17 @@ def driven_results(cell: Cell, returned: Any, calls: int, outcomes: Mapping[str,
         numbers = flatten(driven.values)
     if not numbers and not driven.results:
         raise ComponentError(
-            f"returned no numbers: {shorten(returned)}", where=f"driver of task {cell.task.name!r}", fix="return a dict"
+            f"returned no numbers: {shorten(returned)}",
+            where=f"driver of task {cell.task.name!r}",
+            fix="return a dict",
         )
     n = driven.n if driven.n is not None else calls
     expected = driven.n_expected if driven.n_expected is not None else n
-    unresolved = {str(name): count for name, count in outcomes.items() if name in UNRESOLVED and count}
+    unresolved = {
+        str(name): count
+        for name, count in outcomes.items()
+        if name in UNRESOLVED and count
+    }
     flags = failure_flags(sum(unresolved.values()) / max(expected, 1))
     rows: list[Result] = []
     for name, number in numbers.items():
@@ -68,7 +76,9 @@ def driven_results(cell: Cell, returned: Any, calls: int, outcomes: Mapping[str,
                 interval=interval,
                 outcomes=unresolved,
                 bounds=_bounds(name, numbers, unresolved),
-                flags=flags if math.isfinite(number) else (*flags, f"not a finite number: {number}"),
+                flags=flags
+                if math.isfinite(number)
+                else (*flags, f"not a finite number: {number}"),
                 details=EMPTY if rows else driven.details,
             )
         )
@@ -83,7 +93,9 @@ def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
     return math.isclose(numbers[name], correct / total, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _interval(name: str, numbers: Mapping[str, float]) -> tuple[tuple[float, float] | None, str]:
+def _interval(
+    name: str, numbers: Mapping[str, float]
+) -> tuple[tuple[float, float] | None, str]:
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
     correct, total = float(numbers["correct"]), float(numbers["total"])
@@ -93,11 +105,16 @@ def _interval(name: str, numbers: Mapping[str, float]) -> tuple[tuple[float, flo
     return low_high, f"{method} of correct / total"
 
 
-def _bounds(name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]) -> tuple[float, float] | None:
+def _bounds(
+    name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]
+) -> tuple[float, float] | None:
     """Worst and best case: rows that were never asked are not in the total, answers that never came are, as wrong."""
     if not unresolved or not _is_share(name, numbers):
         return None
-    unasked, unanswered = unresolved.get("data_error", 0), unresolved.get("model_error", 0)
+    unasked, unanswered = (
+        unresolved.get("data_error", 0),
+        unresolved.get("model_error", 0),
+    )
     everyone = numbers["total"] + unasked
     best = min(numbers["correct"] + unasked + unanswered, everyone)
     return numbers["correct"] / everyone, best / everyone

@@ -43,17 +43,25 @@ async def cell_results(
     return results
 
 
-def status_of(results: Sequence[Result], progress: Sequence[CellProgress], *, is_incomplete: bool) -> str:
+def status_of(
+    results: Sequence[Result], progress: Sequence[CellProgress], *, is_incomplete: bool
+) -> str:
     """How a run that came to its end has ended: exactly one of complete, partial, failed."""
     if not results or all(r.n == 0 for r in results):
         return "failed"
-    outcomes = [result.outcomes for result in results] + [one.outcomes for one in progress]
-    failed = any(counts.get(str(outcome)) for counts in outcomes for outcome in UNRESOLVED)
+    outcomes = [result.outcomes for result in results] + [
+        one.outcomes for one in progress
+    ]
+    failed = any(
+        counts.get(str(outcome)) for counts in outcomes for outcome in UNRESOLVED
+    )
     lacking = any(r.n < (r.n_expected or 0) for r in results)
     return "partial" if is_incomplete or lacking or failed else "complete"
 
 
-def first_errors(results: Sequence[Result], progress: Sequence[CellProgress]) -> Iterator[str]:
+def first_errors(
+    results: Sequence[Result], progress: Sequence[CellProgress]
+) -> Iterator[str]:
     """A line for each outcome that left samples without a number, with the first of them."""
     for one in progress:
         for outcome, example in sorted(one.first_errors.items()):
@@ -63,11 +71,17 @@ def first_errors(results: Sequence[Result], progress: Sequence[CellProgress]) ->
 def _count(results: Sequence[Result], progress: CellProgress, outcome: str) -> int:
     """How many samples met an outcome: as the table has it, not once for each scorer."""
     rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
-    return max((r.outcomes.get(outcome, 0) for r in rows), default=0) or progress.outcomes.get(outcome, 1)
+    return max(
+        (r.outcomes.get(outcome, 0) for r in rows), default=0
+    ) or progress.outcomes.get(outcome, 1)
 
 
 def close_manifest(
-    manifest: dict[str, Any], status: str, finished: str, cells: Sequence[Cell], progress: Sequence[CellProgress]
+    manifest: dict[str, Any],
+    status: str,
+    finished: str,
+    cells: Sequence[Cell],
+    progress: Sequence[CellProgress],
 ) -> None:
     """Adds to a manifest what is known at the end."""
     manifest["status"] = status
@@ -90,11 +104,20 @@ def _counted(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any
     for cell in cells:
         places = writer.cell(cell.task.name, cell.model_name).places
         # A driver goes through its data by itself, and what this run wrote belongs to its own view.
-        if cell.task.driver is not None or not len(places) or not (cell.holds_more or cell.rounds):
+        if (
+            cell.task.driver is not None
+            or not len(places)
+            or not (cell.holds_more or cell.rounds)
+        ):
             continue
         ids = dict.fromkeys(item.id for item in islice(cell.view(), cell.taken))
         epochs = cell.task.epochs
         rounds = [[id, epoch, count] for (id, epoch), count in cell.rounds.items()]
         if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
-            entry = {"task": cell.task.name, "model": cell.model_name, "epochs": epochs, "ids": list(ids)}
+            entry = {
+                "task": cell.task.name,
+                "model": cell.model_name,
+                "epochs": epochs,
+                "ids": list(ids),
+            }
             yield {**entry, "rounds": rounds} if rounds else entry

@@ -67,9 +67,16 @@ def summarize(
         name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
         unreduced = not_reduced(cell) if pools_answers(summarizer) else ()
         try:
-            with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
-                results: Iterable[Result] = summarizer(Attempts(records, candidates), context)
-                flagged = [replace(result, flags=(*result.flags, *unreduced)) for result in results]
+            with blame(
+                SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"
+            ):
+                results: Iterable[Result] = summarizer(
+                    Attempts(records, candidates), context
+                )
+                flagged = [
+                    replace(result, flags=(*result.flags, *unreduced))
+                    for result in results
+                ]
                 rows += [Made.of(name, entry, summarizer, result) for result in flagged]
         except StoreError:
             raise
@@ -84,7 +91,11 @@ Rows = list[tuple[Sample, Output]]
 
 
 async def set_level(
-    cell: Cell, scoring: Scoring, writer: RunWriter, expected: int, faults: Sequence[ScoreRecord] = ()
+    cell: Cell,
+    scoring: Scoring,
+    writer: RunWriter,
+    expected: int,
+    faults: Sequence[ScoreRecord] = (),
 ) -> list[Result]:
     """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked.
 
@@ -106,7 +117,11 @@ async def set_level(
         judged.update(sample.id for sample, _ in rows)
         with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
             # A scorer that writes files or asks judges is told which run, task and model it is about.
-            scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
+            scorer = (
+                scoring.scorer.in_run(cell, writer)
+                if hasattr(scoring.scorer, "in_run")
+                else scoring.scorer
+            )
             # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
             values += [flatten(await in_thread(scorer.score_all, one)) for one in sets]
     return set_level_results(cell, scoring, values, len(judged), expected, outcomes)
@@ -118,15 +133,23 @@ def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[
     rows: Rows = []
     failed: Counter[str] = Counter()
     for item in cell.view():
-        if not isinstance(item, Sample) or not (stored := answers.get((item.id, epoch))):
+        if not isinstance(item, Sample) or not (
+            stored := answers.get((item.id, epoch))
+        ):
             continue
-        counted = [answer for answer in stored[: cell.rounds.get((item.id, epoch))] if answer is not None]
+        counted = [
+            answer
+            for answer in stored[: cell.rounds.get((item.id, epoch))]
+            if answer is not None
+        ]
         records = [writer.read_output(answer) for answer in counted]
         outputs = [output_from_plain(record.output, writer.blobs) for record in records]
         if outputs[-1].error is not None:
             failed[failure_score(outputs[-1].error).outcome.value] += 1
         else:
-            rows.append((item, with_rounds(outputs, [record.prompt for record in records])))
+            rows.append(
+                (item, with_rounds(outputs, [record.prompt for record in records]))
+            )
     return rows, failed
 
 
@@ -136,7 +159,10 @@ def _sets(rows: Rows) -> list[Rows]:
     if width < 2:
         return [rows]
     singles = [(sample, singles_of(output)) for sample, output in rows]
-    return [[(sample, single[place]) for sample, single in singles if place < len(single)] for place in range(width)]
+    return [
+        [(sample, single[place]) for sample, single in singles if place < len(single)]
+        for place in range(width)
+    ]
 
 
 def set_level_results(
@@ -155,8 +181,14 @@ def set_level_results(
     results = []
     for name in names:
         column = [found.get(name) for found in values]
-        numbers = [number for number in column if number is not None and math.isfinite(number)]
-        strange = tuple(f"not a finite number: {n}" for n in column if n is not None and not math.isfinite(n))
+        numbers = [
+            number for number in column if number is not None and math.isfinite(number)
+        ]
+        strange = tuple(
+            f"not a finite number: {n}"
+            for n in column
+            if n is not None and not math.isfinite(n)
+        )
         per_set = [number if number in numbers else None for number in column]
         results.append(
             Result(
@@ -169,7 +201,11 @@ def set_level_results(
                 protocol=cell.task.protocol,
                 interval="none: a set-level metric",
                 outcomes=outcomes,
-                flags=(*flags, *dict.fromkeys(strange), *_lacking(len(values) - len(numbers), len(values))),
+                flags=(
+                    *flags,
+                    *dict.fromkeys(strange),
+                    *_lacking(len(values) - len(numbers), len(values)),
+                ),
                 higher_is_better=scoring.higher_is_better,
                 details={"sets": per_set} if len(values) > 1 else EMPTY,
             )
@@ -183,7 +219,11 @@ def _lacking(without: int, sets: int) -> tuple[str, ...]:
 
 def flatten(values: Any, prefix: str = "") -> dict[str, float]:
     """Nested numbers as `metric.sub`; what is no number is left out."""
-    if isinstance(values, bool) or hasattr(values, "item") or isinstance(values, (int, float)):
+    if (
+        isinstance(values, bool)
+        or hasattr(values, "item")
+        or isinstance(values, (int, float))
+    ):
         return {prefix: float(values.item() if hasattr(values, "item") else values)}
     if isinstance(values, Mapping):
         flat: dict[str, float] = {}

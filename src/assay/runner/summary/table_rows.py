@@ -31,8 +31,14 @@ class Made:
             options = dict(Spec.of(entry).options)
         else:
             is_built = is_dataclass(entry) and not isinstance(entry, type)
-            options = {field.name: getattr(entry, field.name) for field in fields(entry)} if is_built else {}
-        return cls(name, options, getattr(summarizer, "function", None), checked_result(result))
+            options = (
+                {field.name: getattr(entry, field.name) for field in fields(entry)}
+                if is_built
+                else {}
+            )
+        return cls(
+            name, options, getattr(summarizer, "function", None), checked_result(result)
+        )
 
 
 def rows_apart(results: Sequence[Made]) -> list[Result]:
@@ -93,7 +99,11 @@ def finite(value: Any) -> Any:
         return value if all(inner[name] is value[name] for name in inner) else inner
     if isinstance(value, (list, tuple)):
         listed = [finite(one) for one in value]
-        return value if all(a is b for a, b in zip(listed, value, strict=True)) else type(value)(listed)
+        return (
+            value
+            if all(a is b for a, b in zip(listed, value, strict=True))
+            else type(value)(listed)
+        )
     return value
 
 
@@ -111,4 +121,8 @@ def _finite_result(result: Result) -> Result:
 
 def _unresolved(result: Result) -> float:
     total = sum(result.outcomes.values())
-    return sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED) / total if total else 0.0
+    return (
+        sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED) / total
+        if total
+        else 0.0
+    )

@@ -34,7 +34,9 @@ class Recomputed:
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Where the summary has another number, each in one line."""
-        table = {_name(r): r for r in map(result_from_plain, summary.get("results", ()))}
+        table = {
+            _name(r): r for r in map(result_from_plain, summary.get("results", ()))
+        }
         results = {_name(r): r for r in self.results}
         for name, result in results.items():
             if name not in table:
@@ -57,23 +59,33 @@ def recompute(reader: RunReader, **settings: Any) -> Recomputed:
     run = recorded_run(Path(reader.layout.folder), settings)
     recomputed = Recomputed()
     with guarded(run.gate):
-        for cell in make_plan(run.options, run.models, may_have_unused=True, recorded=run.ways):
+        for cell in make_plan(
+            run.options, run.models, may_have_unused=True, recorded=run.ways
+        ):
             if cell.task.driver is not None:
-                recomputed.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
+                recomputed.unchecked.append(
+                    f"{cell.task.name}: its own evaluator made the numbers"
+                )
                 continue
             for scoring in cell.scorings:
                 _add(recomputed, reader, cell, scoring)
     return recomputed
 
 
-def _add(recomputed: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring) -> None:
+def _add(
+    recomputed: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring
+) -> None:
     task, model = cell.task.name, cell.model_name
     name = f"{task} · {model} · {scoring.name}"
     if scoring.is_set_level:
         recomputed.unchecked.append(f"{name}: it judges all samples at once")
         return
     if scoring.name not in (judged := reader.scorers(task, model)):
-        why = "the run was last scored by others (--scorer names them)" if judged else "the journal has no verdicts"
+        why = (
+            "the run was last scored by others (--scorer names them)"
+            if judged
+            else "the journal has no verdicts"
+        )
         recomputed.unchecked.append(f"{name}: {why}")
         return
     faults: list[AssayError] = []
@@ -92,7 +104,11 @@ def _in_order(reader: RunReader, task: str, model: str, scorer: str) -> Scores:
 
 def _expected(reader: RunReader, cell: Cell) -> int | None:
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
-    counts = [row["n_expected"] for row in rows if (row["task"], row["model"]) == (cell.task.name, cell.model_name)]
+    counts = [
+        row["n_expected"]
+        for row in rows
+        if (row["task"], row["model"]) == (cell.task.name, cell.model_name)
+    ]
     return max((n for n in counts if n is not None), default=None)
 
 

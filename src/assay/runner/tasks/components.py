@@ -33,20 +33,40 @@ def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
         bare = Spec(spec.name, {k: v for k, v in spec.options.items() if k != "label"})
         if is_reference(spec.name):
             name, thing = load_component(spec.name, "score")
-            return label or name, registry.construct(thing, bare, kind="scorer", where=where)
+            return label or name, registry.construct(
+                thing, bare, kind="scorer", where=where
+            )
         name = label or registry.scorers.resolve(spec.name) or spec.name
         return name, registry.scorers.build(bare, where=where)
     if not callable(entry) and not hasattr(entry, "score_all"):
         raise UsageError(f"a scorer must be callable, got {entry!r}", where=where)
-    name = getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__
+    name = (
+        getattr(entry, "name", None)
+        or getattr(entry, "__name__", None)
+        or type(entry).__name__
+    )
     return str(name), entry() if isinstance(entry, type) else entry
 
 
-def default_scorers(kind: str, sample: Sample | None = None, prompt: Prompt | None = None) -> tuple[Any, ...]:
+def default_scorers(
+    kind: str, sample: Sample | None = None, prompt: Prompt | None = None
+) -> tuple[Any, ...]:
     """What data of a kind is scored by when nobody says; where the first prompt has its options weighed, by that."""
-    if sample is not None and prompt is not None and prompt.continuations is not None and sample.choices:
-        are_texts = [text.strip() for text in prompt.continuations] == [choice.strip() for choice in sample.choices]
-        return ({"name": "choice_likelihood", "continuation": "text" if are_texts else "letter"},)
+    if (
+        sample is not None
+        and prompt is not None
+        and prompt.continuations is not None
+        and sample.choices
+    ):
+        are_texts = [text.strip() for text in prompt.continuations] == [
+            choice.strip() for choice in sample.choices
+        ]
+        return (
+            {
+                "name": "choice_likelihood",
+                "continuation": "text" if are_texts else "letter",
+            },
+        )
     if kind == "mixed":
         return ("choice_or_match",)
     return ("choice",) if kind == "choice" else ("exact_match", "includes")

@@ -22,15 +22,26 @@ from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
 """Other names of fields."""
-CALLABLE = frozenset({"dataset", "to_sample", "template", "scorers", "summarizers", "driver"})
+CALLABLE = frozenset(
+    {"dataset", "to_sample", "template", "scorers", "summarizers", "driver"}
+)
 """Fields that a function or a class may be given for; under another field's name it is a helper of the file."""
 MAPPINGS = frozenset({"models", "hints"})
 FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
 SYNONYMS = {
-    "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
-    "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
-    "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
-}  # fmt: skip
+    "metric": "scorers",
+    "metrics": "scorers",
+    "evaluator": "scorers",
+    "num_fewshot": "fewshot",
+    "shots": "fewshot",
+    "num_shots": "fewshot",
+    "repeats": "epochs",
+    "system_prompt": "system",
+    "system_message": "system",
+    "generation": "options",
+    "generation_kwargs": "options",
+    "gen_kwargs": "options",
+}
 """What other systems call a field."""
 ALIKE = 0.8
 EVERYDAY = frozenset({"name", "data", "models", "needs", "roles", "hints"})
@@ -51,7 +62,13 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
             continue
         if field in values:
             what = f"`{name}` gives the {field} a second time"
-            faults.append(UsageError(what, where=str(path), fix=f"keep one of `{field}` and its short names"))
+            faults.append(
+                UsageError(
+                    what,
+                    where=str(path),
+                    fix=f"keep one of `{field}` and its short names",
+                )
+            )
             continue
         fault = _wrong_kind(name, field, value, path)
         if fault is None:
@@ -83,18 +100,34 @@ def _is_helper(field: str, value: Any) -> bool:
         return not isinstance(value, Mapping)
     if field == "driver":
         return not callable(value)
-    is_code = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
+    is_code = (
+        inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
+    )
     return is_code and (field not in CALLABLE or inspect.ismodule(value))
 
 
 def _wrong_kind(name: str, field: str, value: Any, path: Path) -> UsageError | None:
     kinds, wanted = KINDS.get(field, ((object,), ""))
     is_code = callable(value) and field in CALLABLE
-    is_built = type(value).__module__.startswith("assay.") or field in ("dataset", "template", "scorers", "summarizers")
-    is_plain = isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds and object not in kinds)
-    if is_plain or is_code or is_built or (list in kinds and isinstance(value, (tuple, set, frozenset))):
+    is_built = type(value).__module__.startswith("assay.") or field in (
+        "dataset",
+        "template",
+        "scorers",
+        "summarizers",
+    )
+    is_plain = isinstance(value, kinds) and not (
+        isinstance(value, bool) and bool not in kinds and object not in kinds
+    )
+    if (
+        is_plain
+        or is_code
+        or is_built
+        or (list in kinds and isinstance(value, (tuple, set, frozenset)))
+    ):
         return None
-    return UsageError(f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {wanted}")
+    return UsageError(
+        f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {wanted}"
+    )
 
 
 def _placed(field: str, value: Any, path: Path) -> Any:
@@ -103,20 +136,31 @@ def _placed(field: str, value: Any, path: Path) -> Any:
         return _beside(value, path)
     if field == "fewshot" and isinstance(value, Mapping) and "source" in value:
         return {**value, "source": _beside(value["source"], path)}
-    if field in ("template", "scorers", "summarizers") and isinstance(value, (str, list, tuple)):
+    if field in ("template", "scorers", "summarizers") and isinstance(
+        value, (str, list, tuple)
+    ):
         listed = [value] if isinstance(value, str) else value
-        placed = [_reference(entry, path) if isinstance(entry, str) else entry for entry in listed]
+        placed = [
+            _reference(entry, path) if isinstance(entry, str) else entry
+            for entry in listed
+        ]
         return placed[0] if isinstance(value, str) else placed
     return value
 
 
 def _reference(entry: str, path: Path) -> str:
-    is_here = is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
+    is_here = (
+        is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
+    )
     return str(path.parent / entry) if is_here else entry
 
 
 def _beside(source: Any, path: Path) -> Any:
-    if isinstance(source, str) and not Path(source).is_absolute() and (path.parent / source).exists():
+    if (
+        isinstance(source, str)
+        and not Path(source).is_absolute()
+        and (path.parent / source).exists()
+    ):
         return path.parent / source
     return source
 
@@ -126,14 +170,21 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
         value = getattr(module, name, None)
-        if name in names or name.startswith("_") or name != name.lower() or value is None:
+        if (
+            name in names
+            or name.startswith("_")
+            or name != name.lower()
+            or value is None
+        ):
             continue
         meant = _meant(name, value)
         if meant is not None and not _has(module, meant):
             fix = f"did you mean {meant!r}? Call it _{name} if it is your own"
             if name in OPTION_NAMES:
                 fix = f'write options = {{"{name}": …}}'
-            yield UsageError(f"a benchmark has no `{name}`", where=f"{path}:{line}", fix=fix)
+            yield UsageError(
+                f"a benchmark has no `{name}`", where=f"{path}:{line}", fix=fix
+            )
 
 
 def _meant(name: str, value: Any) -> str | None:
@@ -141,23 +192,33 @@ def _meant(name: str, value: Any) -> str | None:
     if inspect.ismodule(value) or inspect.isclass(value):
         return None
     if inspect.isroutine(value):
-        first = next(iter(inspect.signature(value).parameters), "") if inspect.isfunction(value) else ""
+        first = (
+            next(iter(inspect.signature(value).parameters), "")
+            if inspect.isfunction(value)
+            else ""
+        )
         return _nearest(name, FUNCTIONS) if first in PARAMETERS else None
     if name in OPTION_NAMES:
         return "options"
-    return SYNONYMS.get(name) or _nearest(name, [field for field in (*FIELDS, *SHORT) if field not in EVERYDAY])
+    return SYNONYMS.get(name) or _nearest(
+        name, [field for field in (*FIELDS, *SHORT) if field not in EVERYDAY]
+    )
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
     """The known name that differs in a letter or two; slips seldom change the first."""
-    alike = [one for one in names if one[0] == name[0] and abs(len(one) - len(name)) <= 2]
+    alike = [
+        one for one in names if one[0] == name[0] and abs(len(one) - len(name)) <= 2
+    ]
     return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
 
 
 def _has(module: ModuleType, meant: str) -> bool:
     """Whether the file gives the field by one of its names: then the other name is no slip."""
     field = SHORT.get(meant, meant)
-    return meant != "options" and any(hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field)))
+    return meant != "options" and any(
+        hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))
+    )
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
@@ -165,14 +226,25 @@ def _unread(path: Path) -> Iterator[tuple[str, int]]:
     tree = parsed(path.expanduser())
     if tree is None:
         return
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    read = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
+    }
     for statement in tree.body:
         targets: list[ast.expr] = []
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and not statement.decorator_list:
+        if (
+            isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and not statement.decorator_list
+        ):
             if statement.name not in read:
                 yield statement.name, statement.lineno
         elif isinstance(statement, ast.Assign):
             targets = statement.targets
         elif isinstance(statement, ast.AnnAssign):
             targets = [statement.target]
-        yield from ((t.id, statement.lineno) for t in targets if isinstance(t, ast.Name) and t.id not in read)
+        yield from (
+            (t.id, statement.lineno)
+            for t in targets
+            if isinstance(t, ast.Name) and t.id not in read
+        )

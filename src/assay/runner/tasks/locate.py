@@ -32,7 +32,10 @@ def find_data(task: Task, data: str | None) -> str | Path:
     if source.hub:
         config = f"@{source.config}" if source.config else ""
         return f"hub:{source.hub}{config}#{source.split}"
-    raise UsageError(f"no data for task {task.name!r}", fix=f"--data PATH ({task.data_hint or 'a data file'})")
+    raise UsageError(
+        f"no data for task {task.name!r}",
+        fix=f"--data PATH ({task.data_hint or 'a data file'})",
+    )
 
 
 @contextmanager
@@ -42,9 +45,20 @@ def saying_where(task: Task, data: str | None) -> Iterator[None]:
         yield
     except AssayError as error:
         source = task.dataset
-        if isinstance(source, DataSource) and source.hub and source.local and data is None:
-            looked = [line for variable in FOLDERS if (line := _looked_into(variable, source))]
-            error.fix = "; ".join([*looked, "or pass --data PATH with a local copy"]) if looked else error.fix
+        if (
+            isinstance(source, DataSource)
+            and source.hub
+            and source.local
+            and data is None
+        ):
+            looked = [
+                line for variable in FOLDERS if (line := _looked_into(variable, source))
+            ]
+            error.fix = (
+                "; ".join([*looked, "or pass --data PATH with a local copy"])
+                if looked
+                else error.fix
+            )
         raise
 
 

@@ -23,7 +23,12 @@ def _by_likelihood(continuation: str) -> Measure:
     """Letters after the task's own prompt, which shows the options; texts after the bare question."""
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
-    return Measure(f"{continuation}_{LIKELIHOOD}", template=template, scorers=(how,), needs=frozenset({"likelihood"}))
+    return Measure(
+        f"{continuation}_{LIKELIHOOD}",
+        template=template,
+        scorers=(how,),
+        needs=frozenset({"likelihood"}),
+    )
 
 
 STANDARD: Mapping[str, Measure] = {
@@ -51,17 +56,27 @@ class Measured:
     measure: str = ""
 
 
-def measured(task: Task, abilities: Abilities, wanted: str | None = None, model: str = "") -> Measured:
+def measured(
+    task: Task, abilities: Abilities, wanted: str | None = None, model: str = ""
+) -> Measured:
     """The task as it will be asked: by the first of its measures a model can serve, or by the one that is wanted."""
     if wanted is None:
         ways = list(_ways(task))
-        sure = [way for way in ways if can_serve(abilities, way) and not way.needs & abilities.unsure]
+        sure = [
+            way
+            for way in ways
+            if can_serve(abilities, way) and not way.needs & abilities.unsure
+        ]
         return _taken(task, sure[0]) if sure else Measured(task)
     by_name = {way.name: way for way in _ways(original(task))} or dict(STANDARD)
     name = spelled(wanted, by_name)
     if name not in by_name:
         raise UnknownName(
-            "measure", wanted, by_name, where=f"task {task.name!r}", hint=f"it can be measured by {', '.join(by_name)}"
+            "measure",
+            wanted,
+            by_name,
+            where=f"task {task.name!r}",
+            hint=f"it can be measured by {', '.join(by_name)}",
         )
     if not can_serve(abilities, by_name[name]):
         lacking = ", ".join(sorted(_lacking(abilities, by_name[name])))
@@ -70,7 +85,11 @@ def measured(task: Task, abilities: Abilities, wanted: str | None = None, model:
             fix="leave --measure out to take the best it has, or choose another model",
         )
     way = by_name[name]
-    if way.template is not None and not _keeps_prompt(way) and task.template != original(task).template:
+    if (
+        way.template is not None
+        and not _keeps_prompt(way)
+        and task.template != original(task).template
+    ):
         raise UsageError(
             f"--measure {name} asks task {task.name!r} by a template of its own, and --template gives another",
             fix=f"leave one of them out, or write the task with Measure({name!r}, template=…)",
@@ -124,14 +143,19 @@ def _taken(task: Task, way: Measure) -> Measured:
 
 
 def _changes(task: Task, way: Measure) -> dict[str, Any]:
-    changes: dict[str, Any] = {"measures": (), "protocol": _named(task.protocol, way.name)}
+    changes: dict[str, Any] = {
+        "measures": (),
+        "protocol": _named(task.protocol, way.name),
+    }
     if _keeps_prompt(way):
         changes["template"] = replace(way.template, of=task.template)
     elif way.template is not None:
         changes["template"] = way.template
     if way.scorers:
         changes["scorers"] = way.scorers
-        changes["summarizers"] = way.summarizers if way.summarizers is not None else task.summarizers
+        changes["summarizers"] = (
+            way.summarizers if way.summarizers is not None else task.summarizers
+        )
     if way.options:
         changes["options"] = task.options.set(**way.options)
     return changes

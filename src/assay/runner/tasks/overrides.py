@@ -20,7 +20,9 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
         changes["scorers"] = run.scorers
         changes["summarizers"] = ()
     if changes:
-        changes["measures"] = ()  # whoever says how to ask, or how to score, has chosen the way
+        changes[
+            "measures"
+        ] = ()  # whoever says how to ask, or how to score, has chosen the way
     if run.epochs is not None:
         changes["epochs"] = run.epochs
     if run.reducer is not None:
@@ -42,7 +44,11 @@ def without_scores(task: Task, run: RunOptions) -> Task:
 
 def with_shots(task: Task, shots: int | None) -> Task:
     """The task with a number of shots that the reference gave: `gsm8k|3`."""
-    return task if shots is None else changed(task, fewshot=replace(task.fewshot, num=shots))
+    return (
+        task
+        if shots is None
+        else changed(task, fewshot=replace(task.fewshot, num=shots))
+    )
 
 
 def changed(task: Task, **changes: Any) -> Task:
@@ -68,7 +74,11 @@ def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
 def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
     """How answers are sampled."""
     options = task.options.set(**run.generation)
-    return options.set(seed=run.seed) if run.seed is not None and options.seed is None else options
+    return (
+        options.set(seed=run.seed)
+        if run.seed is not None and options.seed is None
+        else options
+    )
 
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
@@ -78,7 +88,9 @@ def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
         fewshot,
         num=fewshot.num if run.num_fewshot is None else run.num_fewshot,
         seed=fewshot.seed if run.seed is None else run.seed,
-        multiturn=fewshot.multiturn if run.fewshot_as_multiturn is None else run.fewshot_as_multiturn,
+        multiturn=fewshot.multiturn
+        if run.fewshot_as_multiturn is None
+        else run.fewshot_as_multiturn,
     )
 
 

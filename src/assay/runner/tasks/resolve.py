@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ... import registry
-from ...code.userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
+from ...code.userfiles import (
+    is_reference,
+    keyword_fix,
+    load_attribute,
+    load_file,
+    split_reference,
+)
 from ...core import (
     AssayError,
     ComponentError,
@@ -37,7 +43,9 @@ def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
     try:
         found = _find(reference, run)
     except PartlyRead as error:
-        raise PartlyRead(error.faults, [with_overrides(task, run) for task in error.made]) from error
+        raise PartlyRead(
+            error.faults, [with_overrides(task, run) for task in error.made]
+        ) from error
     return [with_overrides(task, run) for task in found]
 
 
@@ -47,24 +55,37 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     name, shots = _split_shots(reference)
     task_name = registry.tasks.resolve(name)
     if task_name is not None and not _may_mean_another(reference, run):
-        return [with_shots(task, shots) for task in _expand(registry.tasks.get(task_name), task_name, run)]
+        return [
+            with_shots(task, shots)
+            for task in _expand(registry.tasks.get(task_name), task_name, run)
+        ]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
         if tasks is not None:
             return list(tasks)
     if task_name is not None:
-        return [with_shots(task, shots) for task in _expand(registry.tasks.get(task_name), task_name, run)]
+        return [
+            with_shots(task, shots)
+            for task in _expand(registry.tasks.get(task_name), task_name, run)
+        ]
     if is_reference(name):
         return [with_shots(task, shots) for task in _from_python(name, run)]
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         return [with_shots(read_task_file(path), shots)]
     if is_data_path(path):
-        by_columns = Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")
+        by_columns = Task(
+            name=_stem(path), dataset=path, description=f"by the columns of {path.name}"
+        )
         return [with_shots(by_columns, shots)]
     if is_hub_name(name):
         last = re.split("[@?#]", name)[0].rpartition("/")[2]
-        return [with_shots(Task(name=last, dataset=name, description=f"by the columns of {name}"), shots)]
+        return [
+            with_shots(
+                Task(name=last, dataset=name, description=f"by the columns of {name}"),
+                shots,
+            )
+        ]
     if path.suffix or "/" in name or path.exists() or path.is_symlink():
         what, fix = why_no_data(path)
         raise UsageError(what, where=name, fix=fix)
@@ -76,8 +97,14 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
 
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
     """Whether a shipped name may be that of a guest's task: a dialect was asked for, or a folder stands beside it."""
-    others = (task.partition("@")[0] for task in run.tasks if isinstance(task, str) and task != reference)
-    return run.dialect is not None or any(Path(other).expanduser().is_dir() for other in others)
+    others = (
+        task.partition("@")[0]
+        for task in run.tasks
+        if isinstance(task, str) and task != reference
+    )
+    return run.dialect is not None or any(
+        Path(other).expanduser().is_dir() for other in others
+    )
 
 
 def _split_shots(reference: str) -> tuple[str, int | None]:
@@ -112,7 +139,10 @@ def _made(function: Callable[[], Any], where: str) -> Any:
         raise
     except (Exception, SystemExit) as error:
         described = blamed(ComponentError, error, where)
-        fix = keyword_fix(error) or "a function that makes a task takes no arguments and returns a Task"
+        fix = (
+            keyword_fix(error)
+            or "a function that makes a task takes no arguments and returns a Task"
+        )
         raise UsageError(described.what, where=where, fix=fix) from error
 
 
@@ -121,8 +151,16 @@ def _from_python(reference: str, run: RunOptions) -> list[Task]:
     if attribute is not None:
         return _expand(load_attribute(reference), reference, run)
     module = load_file(path)
-    tasks = [value for value in vars(module).values() if isinstance(value, (Task, Suite))]
-    marked = [value for value in vars(module).values() if getattr(value, "is_assay_task", False)]
+    tasks = [
+        value for value in vars(module).values() if isinstance(value, (Task, Suite))
+    ]
+    marked = [
+        value
+        for value in vars(module).values()
+        if getattr(value, "is_assay_task", False)
+    ]
     if tasks or marked:
-        return [task for thing in (*tasks, *marked) for task in _expand(thing, path, run)]
+        return [
+            task for thing in (*tasks, *marked) for task in _expand(thing, path, run)
+        ]
     return [from_conventions(module, Path(path))]

@@ -24,7 +24,12 @@ class Shots:
 
     def to_plain(self) -> list[Any]:
         """What a resumed run compares."""
-        return [self.fewshot.num, self.fewshot.seed, str(self.fewshot.pick), self.pool.fingerprint()]
+        return [
+            self.fewshot.num,
+            self.fewshot.seed,
+            str(self.fewshot.pick),
+            self.pool.fingerprint(),
+        ]
 
 
 def with_shots(
@@ -53,14 +58,20 @@ def with_shots(
             **reach,
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
-    template_with_shots = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
-    return template_with_shots, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
+    template_with_shots = apply_fewshot(
+        template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}"
+    )
+    return template_with_shots, Shots(
+        fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples)
+    )
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
     """Whether shots are drawn from rows that are asked: the same rows, and not another split of them."""
     are_apart = None not in (pool.split, samples.split) and pool.split != samples.split
-    return not are_apart and bool(set(map(_place, pool.shards)) & set(map(_place, samples.shards)))
+    return not are_apart and bool(
+        set(map(_place, pool.shards)) & set(map(_place, samples.shards))
+    )
 
 
 def _place(shard: Shard) -> Any:

@@ -11,7 +11,10 @@ from ...core import Sample, Task, UsageError, nearest
 from ...datasets import Samples
 from ...datasets.samples import folded_value
 
-OTHER_NAMES: Mapping[str, str] = {"bbh_cot_fewshot": "bbh", "bbh_zeroshot": "bbh_direct"}
+OTHER_NAMES: Mapping[str, str] = {
+    "bbh_cot_fewshot": "bbh",
+    "bbh_zeroshot": "bbh_direct",
+}
 """What lm-eval calls the tasks whose subsets people name."""
 MOST_LISTED = 8
 
@@ -23,7 +26,9 @@ def find_subset(name: str) -> Task | None:
         if folded.startswith(f"{alias}_"):
             folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
     names = {folded_value(one): one for one in registry.tasks.names()}
-    for head in sorted((one for one in names if folded.startswith(f"{one}_")), key=len, reverse=True):
+    for head in sorted(
+        (one for one in names if folded.startswith(f"{one}_")), key=len, reverse=True
+    ):
         task = registry.tasks.get(names[head])
         if isinstance(task, Task) and task.tags and task.driver is None:
             return _subset_of(task, folded.removeprefix(f"{head}_"))
@@ -48,9 +53,16 @@ def part_of(samples: Samples, task: Task) -> Samples:
     if any(isinstance(sample, Sample) for sample in samples):
         return samples
     samples.subset = ""
-    values = {folded_value(str(value)) for s in samples if isinstance(s, Sample) for value in s.tags.values()}
+    values = {
+        folded_value(str(value))
+        for s in samples
+        if isinstance(s, Sample)
+        for value in s.tags.values()
+    }
     whole = task.name.removesuffix(f"_{task.subset}")
     close = nearest(task.subset, values)
-    listed = ", ".join(sorted(values)[:MOST_LISTED]) + (", …" if len(values) > MOST_LISTED else "")
+    listed = ", ".join(sorted(values)[:MOST_LISTED]) + (
+        ", …" if len(values) > MOST_LISTED else ""
+    )
     fix = f"did you mean {whole}_{close}?" if close else f"its data has {listed}"
     raise UsageError(f"task {whole!r} has no subset {task.subset!r}", fix=fix)

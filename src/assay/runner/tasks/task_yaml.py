@@ -8,11 +8,25 @@ from typing import Any
 import yaml
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, shorten, suggest
+from ...core import (
+    DEFAULT_OPTIONS,
+    AssayError,
+    Fewshot,
+    GenerateOptions,
+    Task,
+    UsageError,
+    shorten,
+    suggest,
+)
 from ...core.spec import is_prompt_file
 from ..options import PartlyRead
 
-ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
+ALIASES = {
+    "scorer": "scorers",
+    "summarizer": "summarizers",
+    "data": "dataset",
+    "prompt": "template",
+}
 KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "name": ((str,), "a text"),
     "dataset": ((str, list), "a path, or a list of rows"),
@@ -23,7 +37,10 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "fewshot": ((dict, int), "a number of shots, or keys and values, as num: 5"),
     "columns": ((dict,), "keys and values, as target: gold"),
     "roles": ((dict,), "keys and values, as Question: user"),
-    "measures": ((str, list), "a standard measure's name, or a list of them, the best first"),
+    "measures": (
+        (str, list),
+        "a standard measure's name, or a list of them, the best first",
+    ),
     "epochs": ((int,), "a whole number"),
     "tags": ((str, list), "a column, or a list of them"),
     "produces": ((list,), "a list, as [text]"),
@@ -45,7 +62,9 @@ class _StrictLoader(yaml.SafeLoader):
 
 _StrictLoader.yaml_implicit_resolvers = {
     first: [
-        (tag, pattern) for tag, pattern in resolvers if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
     ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
@@ -59,15 +78,21 @@ def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
 
 _resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
 _resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
-_resolve_scalar("tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0123456789")
+_resolve_scalar(
+    "tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0123456789"
+)
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+def _mapping(
+    loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False
+) -> dict[Any, Any]:
     lines: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
         if key in lines:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {key!r} is given twice", key_node.start_mark
+            )
         lines[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
     return lines
 
@@ -93,9 +118,13 @@ def load_yaml(path: Path) -> Any:
                 )
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        mark = getattr(error, "problem_mark", None) or getattr(
+            error, "context_mark", None
+        )
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
+        raise UsageError(
+            f"not valid YAML: {getattr(error, 'problem', error)}", where=place
+        ) from error
 
 
 def _depths(text: str) -> Any:
@@ -151,11 +180,15 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
         return tuple(value)
     if name in ("scorers", "summarizers"):
         entries = value if isinstance(value, list) else [value]
-        return tuple(_prompt_beside(_reference_beside(entry, path), path) for entry in entries)
+        return tuple(
+            _prompt_beside(_reference_beside(entry, path), path) for entry in entries
+        )
     return _reference_beside(value, path) if name == "template" else value
 
 
-def _generation(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) -> GenerateOptions:
+def _generation(
+    plain: Mapping[str, Any], path: Path, faults: list[AssayError]
+) -> GenerateOptions:
     options = DEFAULT_OPTIONS
     for name, value in plain.items():
         try:
@@ -168,17 +201,27 @@ def _generation(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) 
 def _check_kind(name: str, value: Any, path: Path) -> None:
     """Refuses a value that is not of the kind its key takes."""
     kinds, wanted = KINDS.get(name, ((object,), ""))
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
-        raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
+    if not isinstance(value, kinds) or (
+        isinstance(value, bool) and bool not in kinds and object not in kinds
+    ):
+        raise UsageError(
+            f"key {name!r} holds {shorten(value)}",
+            where=str(path),
+            fix=f"write {wanted}",
+        )
 
 
-def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]) -> Fewshot:
+def _fewshot(
+    plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]
+) -> Fewshot:
     if isinstance(plain, int):
         return Fewshot(plain)
     names = {f.name for f in fields(Fewshot)}
     for key in [key for key in plain if key not in names]:
         fix = suggest(str(key), sorted(names), "known keys:")
-        faults.append(UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix))
+        faults.append(
+            UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix)
+        )
     values = {name: value for name, value in plain.items() if name in names}
     if "pick" in values:
         values["pick"] = _reference_beside(values["pick"], path)
@@ -227,7 +270,9 @@ def _reference_beside(value: Any, path: Path) -> Any:
     if isinstance(value, Mapping):
         if "name" in value:
             return {**value, "name": _reference_beside(value["name"], path)}
-        return {_reference_beside(name, path): options for name, options in value.items()}
+        return {
+            _reference_beside(name, path): options for name, options in value.items()
+        }
     if not isinstance(value, str) or not is_reference(value):
         return value
     _refuse_outside(split_reference(value)[0], value, path, "code", "the Python file")

@@ -29,25 +29,35 @@ class Choice:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __new__(cls, letters: str = "", extractor: str = "rules", **_options: Any) -> "Choice":
+    def __new__(
+        cls, letters: str = "", extractor: str = "rules", **_options: Any
+    ) -> "Choice":
         """A scorer that asks a model must wait for it, and is another class."""
         from .read_by_judge import JudgedChoice
 
         if extractor not in ("rules", "judge"):
-            raise UsageError(f"scorer 'choice' has no extractor {extractor!r}", fix="rules or judge")
+            raise UsageError(
+                f"scorer 'choice' has no extractor {extractor!r}", fix="rules or judge"
+            )
         return super().__new__(JudgedChoice if extractor == "judge" else cls)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         options = self.options_of(sample)
         if isinstance(options, Score):
             return options
-        return self.score(sample, output, extract_choice(output.text, options, is_cut=output.stop_reason == "length"))
+        return self.score(
+            sample,
+            output,
+            extract_choice(output.text, options, is_cut=output.stop_reason == "length"),
+        )
 
     def options_of(self, sample: Sample) -> dict[str, str] | Score:
         """The options by letter, or the score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
-        options = dict(zip(LETTERS, sample.choices, strict=False)) or dict.fromkeys(self.letters, "")
+        options = dict(zip(LETTERS, sample.choices, strict=False)) or dict.fromkeys(
+            self.letters, ""
+        )
         if not options:
             return no_target(sample, "choices")
         golds = _golds(sample)
@@ -57,16 +67,34 @@ class Choice:
         return options
 
     def score(self, sample: Sample, output: Output, found: Extraction) -> Score:
-        details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
+        details = {
+            "rule": found.rule,
+            "evidence": found.evidence,
+            "options": sum(map(bool, sample.choices)),
+        }
         if found.answer is not None:
             if len(output.text) > 8:  # in less anybody sees what was read
                 comes_first = found.rule not in BEFORE_LETTER
-                with_span(details, evidence_span(output.text, found.evidence, found.answer, comes_first=comes_first))
-            return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
+                with_span(
+                    details,
+                    evidence_span(
+                        output.text,
+                        found.evidence,
+                        found.answer,
+                        comes_first=comes_first,
+                    ),
+                )
+            return Score(
+                float(found.answer in _golds(sample)),
+                answer=found.answer,
+                details=details,
+            )
         if output.stop_reason == "length":
             return Score(0.0, Outcome.TRUNCATED, details=details)
         silence = no_answer(output)
-        return Score(0.0, silence.outcome if silence else Outcome(found.outcome), details=details)
+        return Score(
+            0.0, silence.outcome if silence else Outcome(found.outcome), details=details
+        )
 
 
 def _golds(sample: Sample) -> set[str]:

@@ -12,21 +12,36 @@ FIRST, FIRST_TEXT, OWN = "\ue000", "\ue040", "\ue100"
 MARK, TEXT = f"{FIRST}-\ue019", f"{FIRST_TEXT}-\ue059"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
 """A longer output is read at both ends only: answers stand there, and the rules stay cheap on 1 MB of noise."""
-_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]")
+_UNSEEN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
+)
 _QUOTES = str.maketrans("‘’“”„«»−‑\r", '\'\'"""""--\n')
 _MARKUP: tuple[tuple[str, str], ...] = (
     (r"~~[^~\n]{1,200}~~|\\[,;!]|~(?=\w)|\\(?:quad|ldots|dots)\b", " "),
-    (r"</?(?:b|i|u|strong|em|p|span|div|mark|code|center|br ?/?)(?:\s[^<>\n]{0,80})?>", ""),
+    (
+        r"</?(?:b|i|u|strong|em|p|span|div|mark|code|center|br ?/?)(?:\s[^<>\n]{0,80})?>",
+        "",
+    ),
     (r"(?<=\b[A-Z])(?:\*\*|__)(?= [A-Z])", "."),
-    (r"\*\*+|`+|(?<!\w)__+(?=\w)|(?<=\w)__+(?!\w)|(?<![\w*])\*(?=[\w(\"'])|(?<=[\w.)!?:,\"'])\*(?![\w*])", ""),
-    (r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol)\s{0,2}\{\s?([^{}\n]*)\}", r"\1"),
+    (
+        r"\*\*+|`+|(?<!\w)__+(?=\w)|(?<=\w)__+(?!\w)|(?<![\w*])\*(?=[\w(\"'])|(?<=[\w.)!?:,\"'])\*(?![\w*])",
+        "",
+    ),
+    (
+        r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol)\s{0,2}\{\s?([^{}\n]*)\}",
+        r"\1",
+    ),
 )
 _NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
 DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _ARTICLE = re.compile(r"^(?:a|an|the)\s+(?=\w)")
 _LEAD_IN = re.compile(r"[\s。.:)\]】、,–—(\"'$-]*(?:(?:[Aa]n?|[Tt]he)\s+)?")
-_INSIDE = re.compile(rf"(?![{DENSE}])\w(?![{DENSE}])\w$|[\d-][.,-]?\d$|[\^/]\d$")  # it begins within a word or number
-_GOES_ON = re.compile(rf"(?![{DENSE}])\w(?![{DENSE}])\w|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\(|\s\d|[.,]\d)")
+_INSIDE = re.compile(
+    rf"(?![{DENSE}])\w(?![{DENSE}])\w$|[\d-][.,-]?\d$|[\^/]\d$"
+)  # it begins within a word or number
+_GOES_ON = re.compile(
+    rf"(?![{DENSE}])\w(?![{DENSE}])\w|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\(|\s\d|[.,]\d)"
+)
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
 _LETTER = re.compile(
     rf"(?<![{_WORDLY}'°\\@])(?<![A-Za-z]\.)(?<!\w[-–])(?<!\w/)(?<![^A-Za-z][A-Za-z]\()[A-Za-z]"
@@ -60,14 +75,19 @@ def text_spans(plain: str, options: Mapping[str, str]) -> dict[int, tuple[int, s
     owners: dict[str, str] = {}
     for letter, text in options.items():
         key = _ARTICLE.sub("", flatten(text).replace("İ", "i").lower()).strip(" .$")
-        if len(key) > 1 or not (key.isascii() and key.isalpha()):  # it would be taken for an option's letter
+        if len(key) > 1 or not (
+            key.isascii() and key.isalpha()
+        ):  # it would be taken for an option's letter
             owners[key] = owners.get(key, "") + letter
     lower, spans = plain.replace("İ", "i").lower(), {}
     for key in sorted(filter(None, owners), key=len, reverse=True):
         start = lower.find(key)
         while start >= 0:
             end = start + len(key)
-            if not (_INSIDE.search(plain[max(0, start - 2) : start + 1]) or _GOES_ON.match(plain, end - 1)):
+            if not (
+                _INSIDE.search(plain[max(0, start - 2) : start + 1])
+                or _GOES_ON.match(plain, end - 1)
+            ):
                 spans[start] = end, owners[key]
                 lower = lower[:start] + "\0" * len(key) + lower[end:]
             start = lower.find(key, end)
@@ -81,21 +101,56 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
         place, end, name = found.start(), found.end(), found[0].upper()
         begin = _LEAD_IN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
         own_end, owner = texts.get(begin, (end, ""))
-        if options.get(name) == plain[begin : begin + 1] != "" and not plain[begin + 1 : begin + 2].isalnum():
-            own_end, owner = begin + 1, name  # a letter itself, where blood groups are asked
-        is_article = name == "A" and plain[end : end + 1] == " " and owner and (found[0] == "a" or name not in owner)
+        if (
+            options.get(name) == plain[begin : begin + 1] != ""
+            and not plain[begin + 1 : begin + 2].isalnum()
+        ):
+            own_end, owner = (
+                begin + 1,
+                name,
+            )  # a letter itself, where blood groups are asked
+        is_article = (
+            name == "A"
+            and plain[end : end + 1] == " "
+            and owner
+            and (found[0] == "a" or name not in owner)
+        )
         own_end = own_end if name in owner else end
-        is_word = bool(is_article) or place in texts or (name == "I" and name not in options)
-        is_called = plain[max(0, place - 7) : place].lower() in ("option ", "choice ", "letter ")
-        is_word = is_word or (own_end == end and not is_called and _NO_MENTION.match(plain, end) is not None)
-        is_unit = done < place - 1 and plain[place - 1] == " " and plain[done:place].rstrip(" $")[-1:].isdigit()
-        if place < done or is_word or is_unit or (is_cut and name in "AI" and 2 < len(plain) == end):
+        is_word = (
+            bool(is_article) or place in texts or (name == "I" and name not in options)
+        )
+        is_called = plain[max(0, place - 7) : place].lower() in (
+            "option ",
+            "choice ",
+            "letter ",
+        )
+        is_word = is_word or (
+            own_end == end
+            and not is_called
+            and _NO_MENTION.match(plain, end) is not None
+        )
+        is_unit = (
+            done < place - 1
+            and plain[place - 1] == " "
+            and plain[done:place].rstrip(" $")[-1:].isdigit()
+        )
+        if (
+            place < done
+            or is_word
+            or is_unit
+            or (is_cut and name in "AI" and 2 < len(plain) == end)
+        ):
             continue
         chars[place] = chr(ord(FIRST) + ord(name) - ord("A"))
         chars[begin:own_end] = OWN * (own_end - begin)
-        chars[end : min(begin, own_end)] = [one if one in "\n:,-" else OWN for one in plain[end : min(begin, own_end)]]
+        chars[end : min(begin, own_end)] = [
+            one if one in "\n:,-" else OWN for one in plain[end : min(begin, own_end)]
+        ]
         done = own_end
     for start, (end, name) in texts.items():
         if len(name) == 1 and chars[start] == plain[start]:
-            chars[start:end] = chr(ord(FIRST_TEXT) + ord(name) - ord("A")), *OWN * (end - start - 1)
+            chars[start:end] = (
+                chr(ord(FIRST_TEXT) + ord(name) - ord("A")),
+                *OWN * (end - start - 1),
+            )
     return "".join(chars)

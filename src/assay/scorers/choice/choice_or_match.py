@@ -20,4 +20,10 @@ class ChoiceOrMatch:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = (_CHOICE if sample.choices else _INCLUDES)(sample, output)
-        return replace(score, details={**score.details, "scored_as": "choice" if sample.choices else "includes"})
+        return replace(
+            score,
+            details={
+                **score.details,
+                "scored_as": "choice" if sample.choices else "includes",
+            },
+        )

@@ -49,7 +49,11 @@ class ChoiceVlmeval:
             return Score.unparsed(rule=rule)
         if rule == "rejected":
             return Score(0.0, Outcome.UNPARSED, answer=letter, details={"rule": rule})
-        return Score(1.0 if letter == sample.target else 0.0, answer=letter, details={"rule": rule})
+        return Score(
+            1.0 if letter == sample.target else 0.0,
+            answer=letter,
+            details={"rule": rule},
+        )
 
 
 def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
@@ -84,5 +88,7 @@ def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str
     lowered = answer.lower()
     if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
         return None, "too long for text"
-    letters = [letter for letter, text in options.items() if text and text.lower() in lowered]
+    letters = [
+        letter for letter, text in options.items() if text and text.lower() in lowered
+    ]
     return (letters[0], "option text") if len(letters) == 1 else (None, "no match")

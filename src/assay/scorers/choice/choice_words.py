@@ -76,7 +76,12 @@ _TABLE = """
 [ko] a: 정답 답 o: 보기 선택지 번 g: 올바른 옳은 맞 최종 i: 은 는 이 가 v: 을선택 를선택 f: 입니다 이다 이고 저 제
      k: 따라서 그러므로 q: 지만 y: 잠깐 정정 n: 아니 아닙니다 않 틀 x: 가아니라 s: 만약 h: 많은 학생 j: 또는 와 과
 """
-_SIGNS = {**dict.fromkeys(":=|", ":"), **dict.fromkeys("–—…", "-"), **dict.fromkeys("&+/", "j"), '"': '"'}
+_SIGNS = {
+    **dict.fromkeys(":=|", ":"),
+    **dict.fromkeys("–—…", "-"),
+    **dict.fromkeys("&+/", "j"),
+    '"': '"',
+}
 _TOKEN = re.compile(
     rf"(?i)(?P<end>\s*\n\s*|[!?。।]+[\"')」]*|;(?!\s*[(\[]?[{MARK}]\W*(?:$|\n))|(?<![^°\w][a-z])(?<!^[a-z])\."
     r"[\"')\]_$\\]*(?=\s|$|<)|\.[$\\\]]+(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z][a-z])))|(?P<b>\\f?boxed|<\s?(?:final_?)?(?:answer|choice|option)\s?>"
@@ -103,13 +108,23 @@ def classify(text: str) -> tuple[str, list[int]]:
 def _class_of(tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
     """The class of the words at a place, and how many they are."""
     word, kind = tokens[at][0].lower(), tokens[at].lastgroup
-    for phrase, name in _LEXICON.get(word) or (_LEXICON.get(word[:-1]) if len(word) > 5 else None) or ():
-        if [token[0].lower() for token in tokens[at + 1 : at + len(phrase)]] == phrase[1:]:
+    for phrase, name in (
+        _LEXICON.get(word) or (_LEXICON.get(word[:-1]) if len(word) > 5 else None) or ()
+    ):
+        if [token[0].lower() for token in tokens[at + 1 : at + len(phrase)]] == phrase[
+            1:
+        ]:
             return name, len(phrase)
     if kind == "end":
-        return "?" if word[0] == "?" else "¶" if word.count("\n") > 1 else "|" if "\n" in word else ".", 1
+        return "?" if word[0] == "?" else "¶" if word.count(
+            "\n"
+        ) > 1 else "|" if "\n" in word else ".", 1
     if kind:
-        return (_SIGNS.get(word.strip(), "-" if word[0] in ". " else ",") if kind == "sign" else kind), 1
+        return (
+            _SIGNS.get(word.strip(), "-" if word[0] in ". " else ",")
+            if kind == "sign"
+            else kind
+        ), 1
     return "f" if word.endswith("ly") else "u", 1
 
 
@@ -120,9 +135,14 @@ def _lexicon() -> dict[str, list[tuple[list[str], str]]]:
     for entry in _TABLE.split():
         if entry.endswith(":") and len(entry) == 2:
             name = entry[0]
-        elif entry[0] != "[" and (words := [match[0] for match in _TOKEN.finditer(entry.replace("_", " "))]):
+        elif entry[0] != "[" and (
+            words := [match[0] for match in _TOKEN.finditer(entry.replace("_", " "))]
+        ):
             found.setdefault(words[0], []).append((words, name))
-    return {word: sorted(phrases, key=lambda phrase: -len(phrase[0])) for word, phrases in found.items()}
+    return {
+        word: sorted(phrases, key=lambda phrase: -len(phrase[0]))
+        for word, phrases in found.items()
+    }
 
 
 _LEXICON = _lexicon()

@@ -32,31 +32,46 @@ class ChoiceLikelihood:
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
 
     def __post_init__(self) -> None:
-        check_option("choice_likelihood", "continuation", self.continuation, ("text", "letter"))
+        check_option(
+            "choice_likelihood", "continuation", self.continuation, ("text", "letter")
+        )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         choices = sample.choices
         if not choices or not sample.targets:
             return no_target(sample, "choices" if sample.targets else "target")
-        letters = {letter: place for place, letter in enumerate(LETTERS[: len(choices)])}
+        letters = {
+            letter: place for place, letter in enumerate(LETTERS[: len(choices)])
+        }
         golds = {letters.get(target.strip().upper()) for target in accepted(sample)}
         if None in golds or len(choices) > len(LETTERS):
-            return data_error(f"target {sample.target!r} is not a letter of {len(choices)} choices")
+            return data_error(
+                f"target {sample.target!r} is not a letter of {len(choices)} choices"
+            )
         weights = [likelihood.logprob for likelihood in output.likelihoods]
-        if len(weights) not in (len(choices), 2 * len(choices)) or any(not w < math.inf for w in weights):
+        if len(weights) not in (len(choices), 2 * len(choices)) or any(
+            not w < math.inf for w in weights
+        ):
             reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
         option_weights = weights[: len(choices)]
         if not any(math.isfinite(weight) for weight in option_weights):
             reason = "every option has probability 0, so none is the most probable"
-            return Score(None, Outcome.MODEL_ERROR, details={"reason": reason, "logprobs": _plain(weights)})
+            return Score(
+                None,
+                Outcome.MODEL_ERROR,
+                details={"reason": reason, "logprobs": _plain(weights)},
+            )
         columns = {"acc": option_weights}
         if self.continuation == "text":
             # Letters are all of one length: dividing by it says nothing new.
             columns |= _normalized(option_weights, self._weighed(choices, output))
         alone = _unconditioned(output, weights[len(choices) :], len(choices))
         if alone is not None:
-            columns["acc_pmi"] = [weight - before for weight, before in zip(option_weights, alone, strict=True)]
+            columns["acc_pmi"] = [
+                weight - before
+                for weight, before in zip(option_weights, alone, strict=True)
+            ]
         picks = {name: _best(column) for name, column in columns.items()}
         return Score(
             {name: float(pick in golds) for name, (pick, _) in picks.items()},
@@ -81,17 +96,25 @@ def _plain(weights: Sequence[float]) -> list[float | str]:
     return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
-def _normalized(weights: Sequence[float], texts: Sequence[str]) -> dict[str, list[float]]:
+def _normalized(
+    weights: Sequence[float], texts: Sequence[str]
+) -> dict[str, list[float]]:
     # An empty option has no length to divide by; it keeps its plain likelihood.
     chars = [max(1, len(text)) for text in texts]
     sizes = [max(1, len(text.encode("utf-8", "surrogatepass"))) for text in texts]
     return {
-        "acc_norm": [weight / length for weight, length in zip(weights, chars, strict=True)],
-        "acc_bytes": [weight / size for weight, size in zip(weights, sizes, strict=True)],
+        "acc_norm": [
+            weight / length for weight, length in zip(weights, chars, strict=True)
+        ],
+        "acc_bytes": [
+            weight / size for weight, size in zip(weights, sizes, strict=True)
+        ],
     }
 
 
-def _unconditioned(output: Output, extra: Sequence[float], count: int) -> Sequence[float] | None:
+def _unconditioned(
+    output: Output, extra: Sequence[float], count: int
+) -> Sequence[float] | None:
     """What each option is worth without the question: weighed as further continuations, or told in the details."""
     logprobs: Any = output.details.get("unconditioned", extra)
     if len(logprobs) != count:

@@ -34,8 +34,12 @@ class MmluPro:
         ours = Choice()(sample, output)
         if not isinstance(ours.value, float):
             return ours
-        letter = official_letter(output.text) or (guessed_letter() if self.guess else None)
-        is_right = letter is not None and letter in {target.strip().upper() for target in accepted(sample)}
+        letter = official_letter(output.text) or (
+            guessed_letter() if self.guess else None
+        )
+        is_right = letter is not None and letter in {
+            target.strip().upper() for target in accepted(sample)
+        }
         return Score(
             {"acc": ours.value, "official": float(is_right)},
             ours.outcome,
@@ -58,7 +62,11 @@ def _last_of_first_line(text: str) -> re.Match[str] | None:
     if first is None:
         return None
     end = text.find("\n", first.start())
-    on_line = (m for m in _ANSWER_LINE.finditer(text, first.start()) if end < 0 or m.start() < end)
+    on_line = (
+        m
+        for m in _ANSWER_LINE.finditer(text, first.start())
+        if end < 0 or m.start() < end
+    )
     return last_of(on_line)
 
 

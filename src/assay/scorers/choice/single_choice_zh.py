@@ -18,7 +18,9 @@ from ..judge.exchange import question_of
 from ..spans import evidence_span, with_span
 
 _GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]{0,6}"
-_WRONG = r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"
+_WRONG = (
+    r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"
+)
 _RIGHT = r"(?:正确|对|合适|合理|恰当|准确|符合(?:题意|要求)?|最佳|答案)"
 _NOUN = r"(?:说法|选项|描述|叙述|陈述|观点|做法|表述|一项|一个)"
 _IS = r"(?:应该是|应该选|应当是|应当选|应是|应为|应选|就是|会是|可能是|选择|选|是|为|:)"
@@ -54,29 +56,43 @@ class SingleChoiceZh:
         if not golds:
             return no_target(sample)
         if not golds <= set(self.letters):
-            return data_error(f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}")
-        found = read_choice(output.text, self._question(sample), self.letters, cushion=self.cushion)
+            return data_error(
+                f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}"
+            )
+        found = read_choice(
+            output.text, self._question(sample), self.letters, cushion=self.cushion
+        )
         details = {"rule": found.rule, "evidence": found.evidence}
         if found.letter is None:
             silence = no_answer(output) or Score.unparsed()
-            return named(Score(0.0, silence.outcome, details=details), "correct", "cover")
+            return named(
+                Score(0.0, silence.outcome, details=details), "correct", "cover"
+            )
         correct = float(found.letter in golds)
         with_span(details, evidence_span(output.text, found.evidence, found.letter))
-        return Score({"correct": correct, "cover": 1.0}, answer=found.letter, details=details)
+        return Score(
+            {"correct": correct, "cover": 1.0}, answer=found.letter, details=details
+        )
 
     def _question(self, sample: Sample) -> str:
         if self.question:
             return str(sample.fields.get(self.question, ""))
-        return question_of(sample) or str(sample.fields.get("query") or sample.fields.get("question") or "")
+        return question_of(sample) or str(
+            sample.fields.get("query") or sample.fields.get("question") or ""
+        )
 
 
-def read_choice(answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False) -> Reading:
+def read_choice(
+    answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False
+) -> Reading:
     """The letter an answer settles on: the last claim of the firmest kind.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """
     text = unicodedata.normalize("NFKC", answer)
-    asks_for_wrong = bool(_NEGATIVE_QUESTION.search(unicodedata.normalize("NFKC", question)))
+    asks_for_wrong = bool(
+        _NEGATIVE_QUESTION.search(unicodedata.normalize("NFKC", question))
+    )
     for rule, pattern in _patterns(letters, asks_for_wrong):
         claims = list(_claims(pattern, text))
         if claims:
@@ -98,7 +114,9 @@ def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 @lru_cache(maxsize=16)
-def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _patterns(
+    letters: str, asks_for_wrong: bool
+) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Rules from firm to loose."""
     both = letters + letters.lower()
     plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
@@ -124,9 +142,15 @@ def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern
             "conclusion",
             rf"{conclusion}{_GAP}(?:{claim}|{_IS}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}",
         ),
-        ("declared", rf"(?:{claim}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}"),
+        (
+            "declared",
+            rf"(?:{claim}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}",
+        ),
         ("verdict", rf"{option}(?:的)?{_NOUN}?{_GAP}(?:是|为|才是|最)?{_GAP}{verdict}"),
         ("alone", rf"\A{_GAP}(?:选项)?{_GAP}{option}{_GAP}\Z"),
-        ("opening", rf"\A{_GAP}(?:选项)?{_GAP}{option}(?:{_GAP}因为|[\s.、:,。)](?!.*{plain}))"),
+        (
+            "opening",
+            rf"\A{_GAP}(?:选项)?{_GAP}{option}(?:{_GAP}因为|[\s.、:,。)](?!.*{plain}))",
+        ),
     )
     return tuple((name, re.compile(pattern, re.DOTALL)) for name, pattern in rules)

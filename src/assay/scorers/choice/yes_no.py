@@ -17,7 +17,14 @@ from ..text.vqa_text import strip_marks
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
 Verdict = Literal["yes", "no"]
 
-_GOLDS: dict[str, Verdict] = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+_GOLDS: dict[str, Verdict] = {
+    "yes": "yes",
+    "true": "yes",
+    "1": "yes",
+    "no": "no",
+    "false": "no",
+    "0": "no",
+}
 
 
 @scorers.register("yes_no")
@@ -45,9 +52,15 @@ class YesNo:
         silence = no_answer(output)
         # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
         answer = None if silence else _READERS[self.rule](output.text)
-        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, answer)}
+        details = {
+            "rule": self.rule,
+            "gold": gold,
+            "confusion": confusion(gold, answer),
+        }
         if answer is None:
-            return Score(0.0, silence.outcome if silence else Outcome.UNPARSED, details=details)
+            return Score(
+                0.0, silence.outcome if silence else Outcome.UNPARSED, details=details
+            )
         return Score(float(answer == gold), answer=answer, details=details)
 
 

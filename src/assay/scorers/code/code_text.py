@@ -12,7 +12,10 @@ LONGEST_PARSED = 300_000
 """No function is so long, and Python's parser takes seconds for more."""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
-_FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t]*(?:```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def blocks(text: str) -> list[str]:
@@ -57,10 +60,14 @@ def definition_in(text: str, entry: str) -> str:
     """The lines around the definition of a function that are Python, from the first that begins some; else nothing."""
     lines = text.split("\n")
     defined = re.compile(rf"(?:async\s+)?def\s+{re.escape(entry)}\b")
-    place = next((number for number, line in enumerate(lines) if defined.match(line)), None)
+    place = next(
+        (number for number, line in enumerate(lines) if defined.match(line)), None
+    )
     if place is None or len(text) > LONGEST_PARSED:
         return ""
-    starts = [number for number, line in enumerate(lines[: place + 1]) if _BEGINS.match(line)]
+    starts = [
+        number for number, line in enumerate(lines[: place + 1]) if _BEGINS.match(line)
+    ]
     for start in starts[-_MOST_TRIES:]:
         for end in range(len(lines), place, -1)[:_MOST_TRIES]:
             if is_python(code := "\n".join(lines[start:end])):
@@ -81,7 +88,9 @@ def is_python(code: str) -> bool:
 
 def prompt_before(prompt: str, entry: str) -> str:
     """What stands in a prompt before the function that is to be completed: imports and helpers."""
-    place = re.search(rf"^(?:async\s+)?def\s+{re.escape(entry)}\b", prompt, re.MULTILINE)
+    place = re.search(
+        rf"^(?:async\s+)?def\s+{re.escape(entry)}\b", prompt, re.MULTILINE
+    )
     return prompt[: place.start()] if place else ""
 
 
@@ -90,7 +99,14 @@ def defines(code: str, name: str) -> bool:
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return re.search(rf"^(?:async\s+)?(?:def|class)\s+{re.escape(name)}\b", code, re.MULTILINE) is not None
+        return (
+            re.search(
+                rf"^(?:async\s+)?(?:def|class)\s+{re.escape(name)}\b",
+                code,
+                re.MULTILINE,
+            )
+            is not None
+        )
     return any(getattr(node, "name", None) == name for node in body)
 
 

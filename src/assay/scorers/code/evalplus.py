@@ -106,7 +106,10 @@ class EvalPlus(InSandbox):
         check_limits("evalplus", self.timeout, self.memory_mb)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
+        prompt, entry = (
+            str(sample.fields.get("prompt", sample.input)),
+            str(sample.fields.get("entry_point") or ""),
+        )
         if not entry.isidentifier():
             return data_error("entry_point is not the name of a function")
         try:
@@ -119,10 +122,16 @@ class EvalPlus(InSandbox):
         limits = limits_of(self.timeout, self.memory_mb)
         score = Score(None)
         for number, one in enumerate(tests):
-            score = await run_program(self.models, ToRun(program, one, limits=limits), rule)
+            score = await run_program(
+                self.models, ToRun(program, one, limits=limits), rule
+            )
             if score.value != 1.0:
                 part = "base" if number == 0 and len(tests) > 1 else "plus"
-                return replace(score, details={**score.details, "failed": part}) if score.value == 0.0 else score
+                return (
+                    replace(score, details={**score.details, "failed": part})
+                    if score.value == 0.0
+                    else score
+                )
         return score
 
 
@@ -131,14 +140,23 @@ def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[Functio
     if "plus_input" in fields or "base_input" in fields:
         solution = prompt + str(fields.get("canonical_solution") or "")
         return [
-            _by_inputs(fields, name, solution, entry) for name in ("base_input", "plus_input") if fields.get(name)
+            _by_inputs(fields, name, solution, entry)
+            for name in ("base_input", "plus_input")
+            if fields.get(name)
         ]
     before = COMPARED + as_code(prompt)
     codes = [str(fields[name]) for name in ("test", "plus") if fields.get(name)]
-    return [FunctionTests(code, f"check({entry})" if "def check" in code else "", before, entry) for code in codes]
+    return [
+        FunctionTests(
+            code, f"check({entry})" if "def check" in code else "", before, entry
+        )
+        for code in codes
+    ]
 
 
-def _by_inputs(fields: Mapping[str, Any], name: str, solution: str, entry: str) -> FunctionTests:
+def _by_inputs(
+    fields: Mapping[str, Any], name: str, solution: str, entry: str
+) -> FunctionTests:
     cell = fields[name]
     inputs = json.loads(cell) if isinstance(cell, str) else cell
     if not isinstance(inputs, list) or not all(isinstance(one, list) for one in inputs):
@@ -150,4 +168,9 @@ def _by_inputs(fields: Mapping[str, Any], name: str, solution: str, entry: str) 
         f"{COMPARED}\n_inputs = json.loads({json.dumps(inputs)!r})\n"
         f"_wanted, _seconds = _solved({solution!r}, {entry!r}, _inputs)\n"
     )
-    return FunctionTests("", f"_compare({entry}, {entry!r}, _inputs, _wanted, _seconds, {atol!r})", before, entry)
+    return FunctionTests(
+        "",
+        f"_compare({entry}, {entry!r}, _inputs, _wanted, _seconds, {atol!r})",
+        before,
+        entry,
+    )

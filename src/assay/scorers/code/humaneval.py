@@ -36,7 +36,9 @@ class HumanEval(GivenModels):
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
     """Of the verdict file: another file under the same name makes the scores stale."""
-    _passed: Mapping[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _passed: Mapping[tuple[str, str], bool] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_limits("humaneval", self.timeout, self.memory_mb)
@@ -56,24 +58,40 @@ class HumanEval(GivenModels):
         test = sample.fields.get("test")
         if not test:
             return no_tests("test")
-        prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
+        prompt, entry = (
+            str(sample.fields.get("prompt", sample.input)),
+            str(sample.fields.get("entry_point") or ""),
+        )
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
         before = as_code(prompt)
         tests = FunctionTests(str(test), f"check({entry})", before, entry)
-        score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+        score = await run_program(
+            self.models, ToRun(program, tests, limits=limits), rule
+        )
         more = sample.fields.get(self.extra) if self.extra else None
         if not more or score.value != 1.0:
             return score
-        tests = FunctionTests(str(more), f"check({entry})" if "def check" in str(more) else "", before, entry)
-        return await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+        tests = FunctionTests(
+            str(more),
+            f"check({entry})" if "def check" in str(more) else "",
+            before,
+            entry,
+        )
+        return await run_program(
+            self.models, ToRun(program, tests, limits=limits), rule
+        )
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)
-        passed = self._passed.get((sample.id, completion), self._passed.get((sample.id, output.text)))
+        passed = self._passed.get(
+            (sample.id, completion), self._passed.get((sample.id, output.text))
+        )
         if passed is None:
             reason = f"{self.verdicts} has no verdict on this completion of {sample.id}"
-            return Score(None, Outcome.JUDGE_ERROR, answer=completion, details={"reason": reason})
+            return Score(
+                None, Outcome.JUDGE_ERROR, answer=completion, details={"reason": reason}
+            )
         return Score(float(passed), answer=completion)
 
 
@@ -89,15 +107,29 @@ class PythonSyntax:
         before = str(sample.fields.get("prompt", sample.input))
         wanted = sample.fields.get("entry_point")
         if len(completion) > LONGEST_PARSED:
-            return Score(0.0, answer=completion[:200], details={"reason": f"longer than {LONGEST_PARSED} characters"})
+            return Score(
+                0.0,
+                answer=completion[:200],
+                details={"reason": f"longer than {LONGEST_PARSED} characters"},
+            )
         try:
             tree = ast.parse(before + completion)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return Score(0.0, answer=completion, details={"reason": f"{type(error).__name__}: {error}"[:200]})
+            return Score(
+                0.0,
+                answer=completion,
+                details={"reason": f"{type(error).__name__}: {error}"[:200]},
+            )
         if not completion.strip():
             # A signature with its docstring is a whole function already: nothing was written.
-            return no_answer(output) or Score(0.0, answer=completion, details={"reason": "nothing was written"})
-        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+            return no_answer(output) or Score(
+                0.0, answer=completion, details={"reason": "nothing was written"}
+            )
+        names = {
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         return Score(float(wanted is None or wanted in names), answer=completion)
 
 
@@ -119,7 +151,10 @@ def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
         task, completion, verdict = _verdict(line, file, number)
         if passed.setdefault((task, completion), verdict) != verdict:
             raise DataError(
-                f"a completion of {task} has passed and failed", file=file, row=number, column="passed",
+                f"a completion of {task} has passed and failed",
+                file=file,
+                row=number,
+                column="passed",
                 fix="its tests depend on chance or time: run them again",
             )
     return passed
@@ -130,7 +165,9 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"cannot read the verdicts: {error.strerror}", where=str(path), fix="give the harness's results file"
+            f"cannot read the verdicts: {error.strerror}",
+            where=str(path),
+            fix="give the harness's results file",
         ) from error
 
 
@@ -140,10 +177,22 @@ def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
         task, completion, verdict = row["task_id"], row["completion"], row["passed"]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
-            "not a verdict", file=file, row=number, got=line, fix="task_id, completion and passed in each line"
+            "not a verdict",
+            file=file,
+            row=number,
+            got=line,
+            fix="task_id, completion and passed in each line",
         ) from error
-    if not (isinstance(task, str) and isinstance(completion, str) and isinstance(verdict, bool)):
+    if not (
+        isinstance(task, str)
+        and isinstance(completion, str)
+        and isinstance(verdict, bool)
+    ):
         raise DataError(
-            "not a verdict", file=file, row=number, got=line, fix="task_id and completion: text; passed: true or false"
+            "not a verdict",
+            file=file,
+            row=number,
+            got=line,
+            fix="task_id and completion: text; passed: true or false",
         )
     return task, completion, verdict

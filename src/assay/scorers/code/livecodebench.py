@@ -83,7 +83,10 @@ class LiveCodeBench(InSandbox):
         if silence := no_answer(output):
             return silence
         try:
-            cases = [*_cases(sample.fields.get("public_test_cases")), *_cases(sample.fields.get("private_test_cases"))]
+            cases = [
+                *_cases(sample.fields.get("public_test_cases")),
+                *_cases(sample.fields.get("private_test_cases")),
+            ]
             name = _function_name(sample.fields.get("metadata"))
         except (ValueError, KeyError, TypeError) as error:
             return data_error(f"its cases are not readable: {error}")
@@ -93,19 +96,31 @@ class LiveCodeBench(InSandbox):
         if not code.strip():
             return Score.unparsed(reason="no program between fences")
         if not name:
-            execution = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
+            execution = ToRun(
+                IMPORTS + code,
+                cases=cases,
+                limits=limits_of(self.timeout, self.memory_mb),
+            )
         else:
             pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
             method = f"Solution().{name}" if "class Solution" in code else name
             tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
-            execution = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
+            execution = ToRun(
+                IMPORTS + code,
+                tests,
+                limits=limits_of(self.timeout * len(cases), self.memory_mb),
+            )
         return await run_program(self.models, execution, "fence", answer=code)
 
 
 def _cases(cell: Any) -> list[Case]:
     if not cell:
         return []
-    rows = json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell)) if isinstance(cell, str) else cell
+    rows = (
+        json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell))
+        if isinstance(cell, str)
+        else cell
+    )
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("they are not a list of cases")
     return [Case(str(row["input"]), str(row["output"])) for row in rows]

@@ -34,7 +34,11 @@ def _inflated(data: bytes) -> bytes:
         raise ValueError(f"they are not packed by zlib ({error})") from None
     if not stream.eof:
         too_large = len(plain) >= LARGEST
-        raise ValueError(f"they unpack to more than {LARGEST >> 20} MB" if too_large else "they are cut short")
+        raise ValueError(
+            f"they unpack to more than {LARGEST >> 20} MB"
+            if too_large
+            else "they are cut short"
+        )
     return plain
 
 
@@ -57,9 +61,13 @@ def pickled_text(data: bytes) -> str:
                 text = data[place : place + size].decode("utf-8", "surrogatepass")
                 place += size
             else:
-                raise ValueError("they are a pickle of something else than one text, which is not loaded")
+                raise ValueError(
+                    "they are a pickle of something else than one text, which is not loaded"
+                )
     except (IndexError, UnicodeDecodeError):
         raise ValueError("they are a pickle that is cut short") from None
     if text is None or place != len(data) - 1:
-        raise ValueError("they are a pickle of something else than one text, which is not loaded")
+        raise ValueError(
+            "they are a pickle of something else than one text, which is not loaded"
+        )
     return text

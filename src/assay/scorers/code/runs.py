@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import Message, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ...core import (
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    UsageError,
+)
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
@@ -72,28 +81,49 @@ class Runs(InSandbox):
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
         if cases is not None:
-            execution = ToRun(program, cases=cases, language=self.language, limits=limits)
+            execution = ToRun(
+                program, cases=cases, language=self.language, limits=limits
+            )
         elif self.language not in PYTHON:
             return data_error(f"{self.language} is tested by cases, not code")
         else:
-            parts = [sample.fields.get(self.setup_column), tests, sample.fields.get(self.extra)]
+            parts = [
+                sample.fields.get(self.setup_column),
+                tests,
+                sample.fields.get(self.extra),
+            ]
             try:
                 code = "\n".join(filter(None, map(code_in, parts)))
             except ValueError as error:
                 return data_error(str(error))
-            execution = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
+            execution = ToRun(
+                program, FunctionTests(code, before=self.setup), limits=limits
+            )
         return await run_program(self.models, execution, rule)
 
 
-async def run_program(models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None) -> Score:
+async def run_program(
+    models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None
+) -> Score:
     """The verdict on a program as a score; `judge_error` where the sandbox gave none."""
     code = execution.program if answer is None else answer
     try:
-        reply = await ask_model(models, ROLE, Prompt((Message.of("user", execution.to_text()),)))
+        reply = await ask_model(
+            models, ROLE, Prompt((Message.of("user", execution.to_text()),))
+        )
     except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, answer=code, details={"reason": error.what, "kind": ROLE})
+        return Score(
+            None,
+            Outcome.JUDGE_ERROR,
+            answer=code,
+            details={"reason": error.what, "kind": ROLE},
+        )
     verdict = json.loads(reply.text)
-    details = {"rule": rule, "tier": verdict["tier"], **({"reason": verdict["reason"]} if verdict["reason"] else {})}
+    details = {
+        "rule": rule,
+        "tier": verdict["tier"],
+        **({"reason": verdict["reason"]} if verdict["reason"] else {}),
+    }
     return Score(float(verdict["passed"]), answer=code, details=details)
 
 
@@ -106,7 +136,9 @@ def cases_in(tests: Any) -> tuple[Case, ...] | None:
             return None
     if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
-    if not all(isinstance(one, Mapping) and "input" in one and "output" in one for one in tests):
+    if not all(
+        isinstance(one, Mapping) and "input" in one and "output" in one for one in tests
+    ):
         return None
     return tuple(Case(str(one["input"]), str(one["output"])) for one in tests)
 
@@ -114,8 +146,12 @@ def cases_in(tests: Any) -> tuple[Case, ...] | None:
 def code_in(cell: Any) -> str:
     """The code of a cell: text, or a list of lines; empty where there is none."""
     lines = [cell] if isinstance(cell, str) else [] if cell is None else cell
-    if not isinstance(lines, Sequence) or not all(isinstance(line, str) for line in lines):
-        raise ValueError(f"tests are neither code nor a list of lines or cases: {str(cell)[:60]!r}")
+    if not isinstance(lines, Sequence) or not all(
+        isinstance(line, str) for line in lines
+    ):
+        raise ValueError(
+            f"tests are neither code nor a list of lines or cases: {str(cell)[:60]!r}"
+        )
     return "\n".join(lines).replace("\r\n", "\n")
 
 
@@ -126,13 +162,29 @@ def no_tests(column: str) -> Score:
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
     """The limits of an execution; processor time is bounded by the same seconds."""
-    return {"wall_seconds": timeout, "cpu_seconds": int(timeout) + 1, "memory_mb": memory_mb}
+    return {
+        "wall_seconds": timeout,
+        "cpu_seconds": int(timeout) + 1,
+        "memory_mb": memory_mb,
+    }
 
 
 def check_limits(scorer: str, timeout: Any, memory_mb: Any) -> None:
     """Refuses limits that no program could run in."""
     where = f"scorer {scorer!r}"
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= LONGEST_SECONDS:
-        raise UsageError(f"timeout {timeout!r} is not a number of seconds", where=where, fix="timeout: 10")
+    if (
+        isinstance(timeout, bool)
+        or not isinstance(timeout, (int, float))
+        or not 0 < timeout <= LONGEST_SECONDS
+    ):
+        raise UsageError(
+            f"timeout {timeout!r} is not a number of seconds",
+            where=where,
+            fix="timeout: 10",
+        )
     if isinstance(memory_mb, bool) or not isinstance(memory_mb, int) or memory_mb < 64:
-        raise UsageError(f"memory_mb {memory_mb!r} is not an integer from 64", where=where, fix="memory_mb: 1024")
+        raise UsageError(
+            f"memory_mb {memory_mb!r} is not an integer from 64",
+            where=where,
+            fix="memory_mb: 1024",
+        )

@@ -42,9 +42,16 @@ class ClipScore:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         cosine = saved(sample, output, "cosine")
-        if isinstance(cosine, (bool, Mapping)) or not isinstance(cosine, (int, float)) or not math.isfinite(cosine):
+        if (
+            isinstance(cosine, (bool, Mapping))
+            or not isinstance(cosine, (int, float))
+            or not math.isfinite(cosine)
+        ):
             return no_verdict("no cosine of image and prompt was saved")
-        return Score(clip_score(cosine, self.variant), details={"cosine": float(cosine), "variant": self.variant})
+        return Score(
+            clip_score(cosine, self.variant),
+            details={"cosine": float(cosine), "variant": self.variant},
+        )
 
 
 @scorers.register("clip_score_asked")
@@ -58,7 +65,9 @@ class ClipScoreAsked(GivenModels, ClipScore):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         caption = f"{PREFIXES[self.variant]}{question_of(sample)}"
-        return await Asked("clip", "cosine", ClipScore(self.variant), caption, models=self.models)(sample, output)
+        return await Asked(
+            "clip", "cosine", ClipScore(self.variant), caption, models=self.models
+        )(sample, output)
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:

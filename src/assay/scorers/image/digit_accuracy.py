@@ -16,7 +16,9 @@ from ..answers import accepted, no_target
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SKLEARN = Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn")
+_SKLEARN = Requirement(
+    "sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"
+)
 DARKEST = 16
 WIDTH_OF_KERNEL = 0.001
 """For pixels from 0 to 16, as scikit-learn's own example has it."""
@@ -34,11 +36,18 @@ class DigitAccuracy:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        image = next((medium for medium in output.media if isinstance(medium, Image)), None)
+        image = next(
+            (medium for medium in output.media if isinstance(medium, Image)), None
+        )
         if image is None:
-            return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
+            return Score(
+                0.0, Outcome.UNPARSED, details={"reason": "no image in the output"}
+            )
         digit = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
-        details = {"split": digits().digest[:16], "judge_on_real_digits": judge_accuracy()}
+        details = {
+            "split": digits().digest[:16],
+            "judge_on_real_digits": judge_accuracy(),
+        }
         return Score(float(digit in targets), answer=digit, details=details)
 
 
@@ -53,7 +62,9 @@ def judge() -> Any:
 def judge_accuracy() -> float:
     """How often the judge is right on real digits it was not taught: the most that a generator can show."""
     half = digits().drawing
-    return round(float((judge().predict(half.pixels * DARKEST) == half.labels).mean()), 4)
+    return round(
+        float((judge().predict(half.pixels * DARKEST) == half.labels).mean()), 4
+    )
 
 
 def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:

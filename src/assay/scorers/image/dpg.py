@@ -28,12 +28,17 @@ class Dpg:
         questions = read_json(sample.fields.get(self.questions))
         if not isinstance(questions, list) or not questions:
             return no_target(sample, f"column {self.questions!r} with propositions")
-        parents = {str(question["proposition_id"]): parents_of(question) for question in questions}
+        parents = {
+            str(question["proposition_id"]): parents_of(question)
+            for question in questions
+        }
         views = saved(sample, output, "answers")
         views = [views] if isinstance(views, Mapping) else views
         if not isinstance(views, Sequence) or isinstance(views, str) or not views:
             return no_verdict("no answers to the propositions were saved")
-        plain = [{str(key): is_yes(value) for key, value in view.items()} for view in views]
+        plain = [
+            {str(key): is_yes(value) for key, value in view.items()} for view in views
+        ]
         missing = [key for key in parents if any(key not in view for view in plain)]
         if missing:
             return no_verdict(f"no answer was saved for proposition {missing[0]}")
@@ -44,36 +49,51 @@ class Dpg:
         per_view = [sum(view.values()) / len(view) for view in fulfilled]
         details = {
             "views": per_view,
-            "fulfilled": [sum(sum(view.values()) for view in fulfilled), len(parents) * len(fulfilled)],
+            "fulfilled": [
+                sum(sum(view.values()) for view in fulfilled),
+                len(parents) * len(fulfilled),
+            ],
             "categories": _by_category(questions, plain),
         }
         return Score(sum(per_view) / len(per_view), details=details)
 
 
-def settle(answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]) -> dict[str, bool]:
+def settle(
+    answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]
+) -> dict[str, bool]:
     """Which propositions hold once those whose parents do not hold are taken away."""
     settled: dict[str, bool] = {}
     for key in TopologicalSorter(parents).static_order():
         # A parent that is not among the questions has no say.
         if key in parents:
-            settled[key] = answers[key] and all(settled.get(parent, True) for parent in parents[key])
+            settled[key] = answers[key] and all(
+                settled.get(parent, True) for parent in parents[key]
+            )
     return settled
 
 
 def parents_of(question: Mapping[str, Any]) -> list[str]:
     """The ids a proposition depends on; `0` stands for none."""
     cell = question.get("dependency")
-    entries = cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
+    entries = (
+        cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
+    )
     names = (str(entry).strip() for entry in entries)
     return [name for name in names if name not in ("", "0", "-")]
 
 
 def is_yes(answer: Any) -> bool:
     """Whether an answer is exactly yes: the word, 1 or true."""
-    return answer.strip().lower() in ("yes", "1", "true") if isinstance(answer, str) else answer == 1
+    return (
+        answer.strip().lower() in ("yes", "1", "true")
+        if isinstance(answer, str)
+        else answer == 1
+    )
 
 
-def _by_category(questions: Sequence[Mapping[str, Any]], views: Sequence[Mapping[str, bool]]) -> dict[str, list[int]]:
+def _by_category(
+    questions: Sequence[Mapping[str, Any]], views: Sequence[Mapping[str, bool]]
+) -> dict[str, list[int]]:
     """Answers that were yes and answers at all by category, as answered: the official breakdown ignores parents."""
     counts: dict[str, list[int]] = {}
     for question in questions:

@@ -50,7 +50,11 @@ class Fid(GivenModels):
 
     def __post_init__(self) -> None:
         if self.statistics and not Path(self.statistics).expanduser().is_file():
-            raise UsageError("no such file", where=self.statistics, fix="statistics: an .npz with mu and sigma")
+            raise UsageError(
+                "no such file",
+                where=self.statistics,
+                fix="statistics: an .npz with mu and sigma",
+            )
 
     @property
     def summarizers(self) -> tuple[Any, ...]:
@@ -58,11 +62,22 @@ class Fid(GivenModels):
         return (FrechetSummary(self.statistics),)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        images = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
+        images = [
+            one
+            for candidate in output.candidates
+            for one in candidate.media
+            if isinstance(one, Image)
+        ]
         if not images:
             # A set has no place for an image that is not there, and no worst distance either.
-            return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
-        wanted = () if self.statistics else tuple(one for one in sample.targets if isinstance(one, Image))
+            return Score(
+                None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
+            )
+        wanted = (
+            ()
+            if self.statistics
+            else tuple(one for one in sample.targets if isinstance(one, Image))
+        )
         if not wanted and not self.statistics:
             return no_target(sample, "image to be like")
         try:
@@ -74,7 +89,9 @@ class Fid(GivenModels):
 
     async def _features(self, image: Image) -> str:
         request = Text('{"features": true}')
-        found = structure_of(await ask_specialist(self.models, "features", (image, request)))
+        found = structure_of(
+            await ask_specialist(self.models, "features", (image, request))
+        )
         return packed(found.get("features") if isinstance(found, Mapping) else found)
 
 
@@ -85,12 +102,20 @@ class FrechetSummary:
     statistics: str = ""
     pools: ClassVar[bool] = True
 
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
         import numpy as np
 
         outcomes = Counter(str(record.outcome) for record in records)
-        rows = {part: [text for r in records for text in r.details.get(part) or ()] for part in ("made", "reference")}
-        features, reference = (np.array([unpacked(text) for text in rows[part]]) for part in ("made", "reference"))
+        rows = {
+            part: [text for r in records for text in r.details.get(part) or ()]
+            for part in ("made", "reference")
+        }
+        features, reference = (
+            np.array([unpacked(text) for text in rows[part]])
+            for part in ("made", "reference")
+        )
         common: dict[str, Any] = {
             "task": context.task,
             "model": context.model,
@@ -103,23 +128,38 @@ class FrechetSummary:
         }
         # The set has no place for an answer without an image, so it can only be said how many there were.
         without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
-        left_out = (f"{without} answers have no image and are left out",) if without else ()
+        left_out = (
+            (f"{without} answers have no image and are left out",) if without else ()
+        )
         if not len(features):
-            yield Result(value=None, interval="none: there is no image to compare", flags=left_out, **common)
+            yield Result(
+                value=None,
+                interval="none: there is no image to compare",
+                flags=left_out,
+                **common,
+            )
             return
         width = features.shape[1]
         if self.statistics:
             mean, covariance = read_statistics(self.statistics, width)
             few_images(len(features), width)
-            value = distance_of_moments(features.mean(axis=0), np.cov(features, rowvar=False), mean, covariance)
-            flags: tuple[str, ...] = ("the reference images are known by their statistics alone",)
+            value = distance_of_moments(
+                features.mean(axis=0), np.cov(features, rowvar=False), mean, covariance
+            )
+            flags: tuple[str, ...] = (
+                "the reference images are known by their statistics alone",
+            )
         else:
             value, flags = frechet_distance(features, reference, fewest=width)
         yield Result(
             value=value,
             interval="none: a set-level metric",
             flags=(*flags, *left_out),
-            details={"pictures": len(features), "reference": len(reference), "features": width},
+            details={
+                "pictures": len(features),
+                "reference": len(reference),
+                "features": width,
+            },
             **common,
         )
 
@@ -144,7 +184,9 @@ def unpacked(text: str) -> "Floats":
     import numpy as np
 
     try:
-        values = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
+        values = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(
+            float
+        )
     except (binascii.Error, ValueError) as error:
         raise ValueError("features are not base64 of 32-bit floats") from error
     if not len(values) or not np.isfinite(values).all():
@@ -158,7 +200,10 @@ def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
 
     try:
         with np.load(Path(path).expanduser(), allow_pickle=False) as file:
-            mean, covariance = np.asarray(file["mu"], float), np.asarray(file["sigma"], float)
+            mean, covariance = (
+                np.asarray(file["mu"], float),
+                np.asarray(file["sigma"], float),
+            )
     except (OSError, KeyError, ValueError) as error:
         raise UsageError(f"cannot read mu and sigma: {error}", where=path) from error
     if mean.shape != (width,) or covariance.shape != (width, width):

@@ -25,15 +25,30 @@ def frechet_distance(
     import numpy as np
 
     features, reference = np.asarray(features, float), np.asarray(reference, float)
-    if features.ndim != 2 or reference.ndim != 2 or features.shape[1] != reference.shape[1]:
-        raise ValueError(f"features must be two tables of equal width, not {features.shape} and {reference.shape}")
+    if (
+        features.ndim != 2
+        or reference.ndim != 2
+        or features.shape[1] != reference.shape[1]
+    ):
+        raise ValueError(
+            f"features must be two tables of equal width, not {features.shape} and {reference.shape}"
+        )
     fewer = min(len(features), len(reference))
     few_images(fewer, fewest)
-    flags = [f"fewer than {TRUSTED} images: compare only with the same number"] if fewer < TRUSTED else []
+    flags = (
+        [f"fewer than {TRUSTED} images: compare only with the same number"]
+        if fewer < TRUSTED
+        else []
+    )
     if len(features) != len(reference):
-        flags.append(f"{len(features)} images against {len(reference)}: the distance depends on both numbers")
+        flags.append(
+            f"{len(features)} images against {len(reference)}: the distance depends on both numbers"
+        )
     value = distance_of_moments(
-        features.mean(axis=0), np.cov(features, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
+        features.mean(axis=0),
+        np.cov(features, rowvar=False),
+        reference.mean(axis=0),
+        np.cov(reference, rowvar=False),
     )
     return value, tuple(flags)
 
@@ -47,7 +62,9 @@ def few_images(number: int, fewest: int) -> None:
         )
 
 
-def distance_of_moments(mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats") -> float:
+def distance_of_moments(
+    mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats"
+) -> float:
     """The distance between two normal distributions."""
     import numpy as np
 

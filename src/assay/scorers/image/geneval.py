@@ -54,26 +54,43 @@ class GenEval:
         detections = saved(sample, output, "detections")
         if not isinstance(detections, Mapping):
             return no_verdict("no detections were saved for this image")
-        least = self.counting_threshold if wanted.get("tag") == "counting" else self.threshold
+        least = (
+            self.counting_threshold
+            if wanted.get("tag") == "counting"
+            else self.threshold
+        )
         try:
-            found = {name: self._sure(things, least) for name, things in detections.items()}
+            found = {
+                name: self._sure(things, least) for name, things in detections.items()
+            }
             faults = faults_of(wanted, found, self.position_threshold)
         except NoColor as error:
             return no_verdict(str(error))
         except (LookupError, TypeError, ValueError) as error:
-            return no_verdict(f"detections or metadata cannot be read: {type(error).__name__}: {error}")
+            return no_verdict(
+                f"detections or metadata cannot be read: {type(error).__name__}: {error}"
+            )
         counts = {name: len(things) for name, things in found.items() if things}
-        return Score(float(not faults), details={"faults": faults, "counts": counts, "tag": wanted.get("tag")})
+        return Score(
+            float(not faults),
+            details={"faults": faults, "counts": counts, "tag": wanted.get("tag")},
+        )
 
     def _sure(self, things: Sequence[Any], least: float) -> list[Detection]:
         read = [as_detection(thing) for thing in things]
-        ranked = sorted(enumerate(read), key=lambda pair: (pair[1].score, pair[0]), reverse=True)
+        ranked = sorted(
+            enumerate(read), key=lambda pair: (pair[1].score, pair[0]), reverse=True
+        )
         return [thing for _, thing in ranked if thing.score > least][: self.most]
 
 
 def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
     """What the prompt asks for: the row itself, its column `metadata`, or the target."""
-    for place in (sample.fields, read_json(sample.fields.get("metadata")), read_json(sample.target)):
+    for place in (
+        sample.fields,
+        read_json(sample.fields.get("metadata")),
+        read_json(sample.target),
+    ):
         if isinstance(place, Mapping) and ("include" in place or "exclude" in place):
             return {key: read_json(value) for key, value in place.items()}
     return _from_columns(sample.fields) if "include_class" in sample.fields else None
@@ -84,10 +101,15 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for kind in ("include", "exclude"):
         names = _listed(row.get(f"{kind}_class"))
-        counts, colours, positions = (_listed(row.get(f"{kind}_{part}")) for part in ("count", "color", "position"))
+        counts, colours, positions = (
+            _listed(row.get(f"{kind}_{part}"))
+            for part in ("count", "color", "position")
+        )
         counted = list(zip(names, counts, strict=True))
         clauses = []
-        for (name, count), colour, position in zip_longest(counted, colours[: len(names)], positions[: len(names)]):
+        for (name, count), colour, position in zip_longest(
+            counted, colours[: len(names)], positions[: len(names)]
+        ):
             clause: dict[str, Any] = {"class": name, "count": int(float(count))}
             if colour:
                 clause["color"] = colour
@@ -104,7 +126,11 @@ def _listed(cell: Any) -> list[str]:
     return [] if cell is None or cell != cell or cell == "" else str(cell).split(", ")
 
 
-def faults_of(wanted: Mapping[str, Any], found: Mapping[str, Sequence[Detection]], threshold: float) -> list[str]:
+def faults_of(
+    wanted: Mapping[str, Any],
+    found: Mapping[str, Sequence[Detection]],
+    threshold: float,
+) -> list[str]:
     """What is missing or too much; empty for an image that is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
@@ -134,7 +160,9 @@ def _faults_of_clause(
         if None in colors:
             raise NoColor(f"the colour of {name!r} must be checked and none was saved")
         if colors.count(clause["color"]) < count:
-            return [f"expected {clause['color']} {name}>={count}, found {', '.join(map(str, colors))}"]
+            return [
+                f"expected {clause['color']} {name}>={count}, found {', '.join(map(str, colors))}"
+            ]
     if clause.get("position"):
         relation, target = clause["position"]
         others = groups[target]
@@ -144,7 +172,9 @@ def _faults_of_clause(
             for other in others:
                 relations = directions(thing.box, other.box, threshold)
                 if relation not in relations:
-                    return [f"expected {name} {relation} target, found {' and '.join(sorted(relations)) or 'neither'}"]
+                    return [
+                        f"expected {name} {relation} target, found {' and '.join(sorted(relations)) or 'neither'}"
+                    ]
     return []
 
 
@@ -153,12 +183,18 @@ def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
     offset = [(box[i] + box[i + 2] - other[i] - other[i + 2]) / 2 for i in (0, 1)]
     sizes = [abs(box[i + 2] - box[i]) + abs(other[i + 2] - other[i]) for i in (0, 1)]
     beyond = [
-        math.copysign(max(abs(shift) - threshold * size, 0.0), shift) for shift, size in zip(offset, sizes, strict=True)
+        math.copysign(max(abs(shift) - threshold * size, 0.0), shift)
+        for shift, size in zip(offset, sizes, strict=True)
     ]
     if all(abs(shift) < 1e-3 for shift in beyond):
         return set()
     across, down = (shift / math.hypot(*offset) for shift in beyond)
-    sides = {"left of": across < -0.5, "right of": across > 0.5, "above": down < -0.5, "below": down > 0.5}
+    sides = {
+        "left of": across < -0.5,
+        "right of": across > 0.5,
+        "above": down < -0.5,
+        "below": down > 0.5,
+    }
     return {name for name, holds in sides.items() if holds}
 
 

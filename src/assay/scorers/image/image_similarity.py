@@ -47,32 +47,61 @@ class ImageSimilarity:
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        check_option("image_similarity", "ssim_window", self.ssim_window, get_args(Window))
+        check_option(
+            "image_similarity", "ssim_window", self.ssim_window, get_args(Window)
+        )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        reference = sample.fields.get(self.reference) if self.reference else sample.target
+        reference = (
+            sample.fields.get(self.reference) if self.reference else sample.target
+        )
         if reference is None:
             return no_target(sample, "image to compare with")
         if not output.media:
-            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no image was made"})
+            return Score(
+                {"psnr": 0.0, "ssim": 0.0},
+                Outcome.UNPARSED,
+                details={"reason": "no image was made"},
+            )
         wanted = pixels_of(reference)
         try:
-            pixels = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
-        except DataError as error:  # what the model made is no image: its fault, not the scorer's
-            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
+            pixels = pixels_of(
+                output.media[0], size=wanted.shape[:2] if self.resize else None
+            )
+        except (
+            DataError
+        ) as error:  # what the model made is no image: its fault, not the scorer's
+            return Score(
+                {"psnr": 0.0, "ssim": 0.0},
+                Outcome.UNPARSED,
+                details={"reason": error.what},
+            )
         if pixels.shape != wanted.shape:
             reason = f"the image is {_shown(pixels)}, the reference {_shown(wanted)}: resize: true compares them"
-            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
+            return Score(
+                {"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason}
+            )
         mask = None
         if self.keep:
-            mask = pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2) > 127
+            mask = (
+                pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2)
+                > 127
+            )
         ratio = psnr(wanted, pixels, mask=mask)
         similar = ssim(wanted, pixels, window=self.ssim_window, mask=mask)
         details = {"identical": math.isinf(ratio), "window": self.ssim_window}
-        return Score({"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details)
+        return Score(
+            {"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details
+        )
 
 
-def psnr(one: "Pixels", other: "Pixels", data_range: float | None = None, *, mask: "Pixels | None" = None) -> float:
+def psnr(
+    one: "Pixels",
+    other: "Pixels",
+    data_range: float | None = None,
+    *,
+    mask: "Pixels | None" = None,
+) -> float:
     """10 log10(range² / mean squared error); infinite for equal images."""
     import numpy as np
 
@@ -100,14 +129,26 @@ def ssim(
         one, other = _averaged(one), _averaged(other)
         mask = mask if mask is None else _averaged(mask)
     if min(one.shape[:2]) < side:
-        raise ValueError(f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(one)}")
+        raise ValueError(
+            f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(one)}"
+        )
     # The unbiased covariance of n = side² equally weighted pixels.
     correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
     if window == "torchmetrics":
         margins = [(side // 2, side // 2)] * 2 + [(0, 0)] * (one.ndim - 2)
-        one, other = np.pad(one, margins, mode="reflect"), np.pad(other, margins, mode="reflect")
-    channels = [(one, other)] if one.ndim == 2 else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
-    maps = [_ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction) for x, y in channels]
+        one, other = (
+            np.pad(one, margins, mode="reflect"),
+            np.pad(other, margins, mode="reflect"),
+        )
+    channels = (
+        [(one, other)]
+        if one.ndim == 2
+        else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
+    )
+    maps = [
+        _ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction)
+        for x, y in channels
+    ]
     if mask is None:
         return float(np.mean(maps))
     margin = side // 2
@@ -123,11 +164,17 @@ def _averaged(image: "Pixels") -> "Pixels":
     if step == 1:
         return image
     height, width = image.shape[0] // step, image.shape[1] // step
-    squares = image[: height * step, : width * step].reshape(height, step, width, step, *image.shape[2:])
-    return np.asarray(squares.all(axis=(1, 3)) if image.dtype == bool else squares.mean(axis=(1, 3)))
+    squares = image[: height * step, : width * step].reshape(
+        height, step, width, step, *image.shape[2:]
+    )
+    return np.asarray(
+        squares.all(axis=(1, 3)) if image.dtype == bool else squares.mean(axis=(1, 3))
+    )
 
 
-def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
+def _ssim_map(
+    x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float
+) -> "Floats":
     mean_x, mean_y = smooth(x, weights), smooth(y, weights)
     variance_x = correction * (smooth(x * x, weights) - mean_x**2)
     variance_y = correction * (smooth(y * y, weights) - mean_y**2)
@@ -142,7 +189,10 @@ def smooth(image: "Floats", weights: "Floats") -> "Floats":
     import numpy as np
 
     windows = np.lib.stride_tricks.sliding_window_view
-    return np.asarray(windows(windows(image, len(weights), axis=0) @ weights, len(weights), axis=1) @ weights)
+    return np.asarray(
+        windows(windows(image, len(weights), axis=0) @ weights, len(weights), axis=1)
+        @ weights
+    )
 
 
 def gaussian(side: int, sigma: float) -> "Floats":
@@ -169,7 +219,9 @@ def _source(image: Any) -> Any:
     """What an image is made of: a cell may hold it as Hugging Face does."""
     if isinstance(image, Media):
         return image.data()
-    return image["bytes"] if isinstance(image, Mapping) and image.get("bytes") else image
+    return (
+        image["bytes"] if isinstance(image, Mapping) and image.get("bytes") else image
+    )
 
 
 def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
@@ -180,7 +232,9 @@ def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float
         return data_range
     if str(one.dtype) == str(other.dtype) == "uint8":
         return 255.0
-    raise ValueError("data_range must be given for images that are not bytes: 1.0 for values from 0 to 1")
+    raise ValueError(
+        "data_range must be given for images that are not bytes: 1.0 for values from 0 to 1"
+    )
 
 
 def _shown(image: "Pixels") -> str:

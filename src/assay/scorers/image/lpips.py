@@ -35,14 +35,24 @@ class Lpips(GivenModels):
         image = next((one for one in output.media if isinstance(one, Image)), None)
         if image is None:
             # There is no worst distance to give an image that is not there.
-            return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
+            return Score(
+                None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
+            )
         try:
-            found = structure_of(await ask_specialist(self.models, "lpips", (wanted, image)))
+            found = structure_of(
+                await ask_specialist(self.models, "lpips", (wanted, image))
+            )
         except ModelError as error:
             return no_verdict(str(error))
         distance = found.get("distance") if isinstance(found, Mapping) else found
-        if isinstance(distance, bool) or not isinstance(distance, (int, float)) or not math.isfinite(distance):
+        if (
+            isinstance(distance, bool)
+            or not isinstance(distance, (int, float))
+            or not math.isfinite(distance)
+        ):
             return no_verdict("no distance was given")
         if distance < 0:
             return no_verdict(f"the distance is {distance:g}, below 0")
-        return Score(float(distance), details={"shown": image.digest, "reference": wanted.digest})
+        return Score(
+            float(distance), details={"shown": image.digest, "reference": wanted.digest}
+        )

@@ -33,8 +33,15 @@ class OcrText:
             if silence := no_answer(output):
                 return named(silence, *_NAMES)
             recognised = output.text
-        lines = _lines(recognised if isinstance(recognised, str) else "\n".join(map(str, recognised)), self.ignore_case)
-        scores = [_against(_lines(target, self.ignore_case), lines) for target in targets]
+        lines = _lines(
+            recognised
+            if isinstance(recognised, str)
+            else "\n".join(map(str, recognised)),
+            self.ignore_case,
+        )
+        scores = [
+            _against(_lines(target, self.ignore_case), lines) for target in targets
+        ]
         best = max(scores, key=lambda score: score["ned"])
         return Score(best, answer="\n".join(lines))
 
@@ -43,9 +50,13 @@ def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
     words, found = Counter(" ".join(wanted).split()), Counter(" ".join(answer).split())
     lines = Counter(wanted)
     return {
-        "word_accuracy": (words & found).total() / words.total() if words else float(not found),
+        "word_accuracy": (words & found).total() / words.total()
+        if words
+        else float(not found),
         "ned": edit_similarity("\n".join(wanted), "\n".join(answer)),
-        "line_match": (lines & Counter(answer)).total() / lines.total() if lines else float(not answer),
+        "line_match": (lines & Counter(answer)).total() / lines.total()
+        if lines
+        else float(not answer),
     }
 
 
@@ -59,4 +70,8 @@ def edit_similarity(wanted: str, answer: str) -> float:
 def _lines(text: str, ignore_case: bool) -> list[str]:
     """Lines that say something, with single blanks."""
     folded = text.casefold() if ignore_case else text
-    return [line for line in (" ".join(line.split()) for line in folded.splitlines()) if line]
+    return [
+        line
+        for line in (" ".join(line.split()) for line in folded.splitlines())
+        if line
+    ]

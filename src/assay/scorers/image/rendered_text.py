@@ -6,7 +6,17 @@ The number depends on the recogniser, so name it beside the number. `ocr_text` s
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
+from ...core import (
+    Image,
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    Text,
+)
 from ...registry import scorers
 from ..answers import accepted, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
@@ -27,13 +37,19 @@ class RenderedText(GivenModels):
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        image = next((medium for medium in output.media if isinstance(medium, Image)), None)
+        image = next(
+            (medium for medium in output.media if isinstance(medium, Image)), None
+        )
         if image is None:
             nothing = {"exact": 0.0, "ned": 0.0}
-            return Score(nothing, Outcome.UNPARSED, details={"reason": "no image in the output"})
+            return Score(
+                nothing, Outcome.UNPARSED, details={"reason": "no image in the output"}
+            )
         parts = (image, Text(self.instruction)) if self.instruction else (image,)
         try:
-            reply = await ask_model(self.models, "ocr", Prompt((Message("user", parts),)))
+            reply = await ask_model(
+                self.models, "ocr", Prompt((Message("user", parts),))
+            )
         except ModelError as error:
             return no_verdict(str(error))
         return read_score(targets, reply.text)
@@ -56,7 +72,10 @@ def read_score(targets: tuple[str, ...], text: str) -> Score:
     letters = _letters(text)
     wanted = [_letters(target) for target in targets]
     similar = max(edit_similarity(target, letters) for target in wanted)
-    return Score({"exact": float(letters in wanted), "ned": similar}, answer=" ".join(text.split()))
+    return Score(
+        {"exact": float(letters in wanted), "ned": similar},
+        answer=" ".join(text.split()),
+    )
 
 
 def _letters(text: str) -> str:

@@ -24,7 +24,15 @@ from ..saved import read_json
 from ..vision.boxes import iou
 from .geneval import Box, as_detection
 
-PLACES = ("on side of", "next to", "near", "on the left of", "on the right of", "on the bottom of", "on the top of")
+PLACES = (
+    "on side of",
+    "next to",
+    "near",
+    "on the left of",
+    "on the right of",
+    "on the bottom of",
+    "on the top of",
+)
 """Words for a place, in the order in which they are looked for."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
@@ -32,7 +40,13 @@ _APART = re.compile(
     rf"\s*(?:,\s*(?:and\s+)?|\b(?:is|was|are|were)\b|\band\b|\bwith\b|\bin\b|{'|'.join(PLACES)}|\bon\b|\bof\b)\s*",
     re.IGNORECASE,
 )
-_KINDS = {"color": "vqa", "shape": "vqa", "texture": "vqa", "spatial": "detector", "non_spatial": "clip"}
+_KINDS = {
+    "color": "vqa",
+    "shape": "vqa",
+    "texture": "vqa",
+    "spatial": "detector",
+    "non_spatial": "clip",
+}
 
 
 @scorers.register("t2i_compbench")
@@ -48,10 +62,14 @@ class T2ICompBench(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         image = next((one for one in output.media if isinstance(one, Image)), None)
         if image is None:
-            return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
+            return Score(
+                0.0, Outcome.UNPARSED, details={"reason": "no image in the output"}
+            )
         parts = parts_of(sample.fields, self.category)
         if not parts:
-            return no_target(sample, f"known kind of prompt in column {self.category!r}")
+            return no_target(
+                sample, f"known kind of prompt in column {self.category!r}"
+            )
         values, replies = {}, {}
         try:
             for role in parts:
@@ -61,33 +79,54 @@ class T2ICompBench(GivenModels):
         details = {"shown": image.digest, "parts": values, "said": replies}
         return Score(sum(values.values()) / len(values), details=details)
 
-    async def _value(self, role: str, sample: Sample, image: Image) -> tuple[float, Any]:
+    async def _value(
+        self, role: str, sample: Sample, image: Image
+    ) -> tuple[float, Any]:
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
             return min(max(cosine, 0.0), 1.0), cosine
         if role == "vqa":
-            questions = {str(n): f"{phrase}?" for n, phrase in enumerate(phrases_of(sample.fields, prompt), 1)}
-            yes = _entry(await self._ask(role, image, json.dumps({"questions": questions})), "yes")
+            questions = {
+                str(n): f"{phrase}?"
+                for n, phrase in enumerate(phrases_of(sample.fields, prompt), 1)
+            }
+            yes = _entry(
+                await self._ask(role, image, json.dumps({"questions": questions})),
+                "yes",
+            )
             shares = {key: float(yes[key]) for key in questions}
             if any(not 0 <= share <= 1 for share in shares.values()):
                 raise ValueError("a share of yes lies outside 0 … 1")
             return math.prod(shares.values()), shares
         first, second = objects_of(sample.fields, prompt)
-        found = _entry(await self._ask(role, image, json.dumps({"classes": [first, second]})), "detections")
+        found = _entry(
+            await self._ask(role, image, json.dumps({"classes": [first, second]})),
+            "detections",
+        )
         return spatial_score(prompt, first, second, found), found
 
     async def _ask(self, role: str, image: Image, text: str) -> Any:
-        return structure_of(await ask_specialist(self.models, role, (image, Text(text))))
+        return structure_of(
+            await ask_specialist(self.models, role, (image, Text(text)))
+        )
 
 
 def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:
     """The roles whose values a prompt's value is the mean of; none for a kind that is not known."""
-    kind = str(row.get(column) or "").strip().lower().replace("-", "_").removesuffix("_val")
+    kind = (
+        str(row.get(column) or "")
+        .strip()
+        .lower()
+        .replace("-", "_")
+        .removesuffix("_val")
+    )
     if kind != "complex":
         return (_KINDS[kind],) if kind in _KINDS else ()
     relation = str(row.get("relation") or "").strip().lower()
-    return {"spatial": ("vqa", "detector"), "action": ("vqa", "clip")}.get(relation, ("vqa", "detector", "clip"))
+    return {"spatial": ("vqa", "detector"), "action": ("vqa", "clip")}.get(
+        relation, ("vqa", "detector", "clip")
+    )
 
 
 def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
@@ -95,7 +134,11 @@ def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
     listed = read_json(row.get("phrases"))
     if isinstance(listed, list) and listed:
         return [str(phrase) for phrase in listed]
-    return [phrase for phrase in _APART.split(prompt.strip().rstrip(".")) if phrase and phrase.strip()]
+    return [
+        phrase
+        for phrase in _APART.split(prompt.strip().rstrip("."))
+        if phrase and phrase.strip()
+    ]
 
 
 def objects_of(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
@@ -103,12 +146,18 @@ def objects_of(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
     listed = read_json(row.get("objects"))
     if not isinstance(listed, list) or len(listed) != 2:
         phrases = phrases_of({}, prompt)
-        listed = [phrases[0].split()[-1], phrases[-1].split()[-1]] if phrases else ["", ""]
+        listed = (
+            [phrases[0].split()[-1], phrases[-1].split()[-1]] if phrases else ["", ""]
+        )
     first, second = (str(name).strip().lower() for name in listed)
-    return ("person" if first in PERSONS else first), ("person" if second in PERSONS else second)
+    return ("person" if first in PERSONS else first), (
+        "person" if second in PERSONS else second
+    )
 
 
-def spatial_score(prompt: str, first: str, second: str, detections: Mapping[str, Sequence[Any]]) -> float:
+def spatial_score(
+    prompt: str, first: str, second: str, detections: Mapping[str, Sequence[Any]]
+) -> float:
     """A quarter for how sure each of the two was found, half for their place; below one half it is 0."""
     surest = {}
     for name in (first, second):
@@ -123,7 +172,11 @@ def spatial_score(prompt: str, first: str, second: str, detections: Mapping[str,
 
 
 def place_score(
-    place: str, one: Box, other: Box, most_overlap: float = MOST_OVERLAP, far_pixels: float = FAR_PIXELS
+    place: str,
+    one: Box,
+    other: Box,
+    most_overlap: float = MOST_OVERLAP,
+    far_pixels: float = FAR_PIXELS,
 ) -> float:
     """How well one box lies where the words say, seen from the other: 0 to 1; 0 for words that are not known."""
     across = (other[0] + other[2] - one[0] - one[2]) / 2
@@ -132,9 +185,11 @@ def place_score(
         near = abs(across) < far_pixels or abs(down) < far_pixels
         return 1.0 if near else far_pixels / max(abs(across), abs(down))
     sides = {
-        "on the right of": (-across, down), "on the left of": (across, down),
-        "on the bottom of": (-down, across), "on the top of": (down, across),
-    }  # fmt: skip
+        "on the right of": (-across, down),
+        "on the left of": (across, down),
+        "on the bottom of": (-down, across),
+        "on the top of": (down, across),
+    }
     if place not in sides:
         return 0.0
     ahead, aside = sides[place]

@@ -47,21 +47,42 @@ class VieScore(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         edit, image = await asyncio.gather(
             self._rate(self.semantics, sample, output, shows_question=True),
-            self._rate(self.quality, replace(sample, input=ALONE, media=(), turns=()), output, shows_question=False),
+            self._rate(
+                self.quality,
+                replace(sample, input=ALONE, media=(), turns=()),
+                output,
+                shows_question=False,
+            ),
         )
-        failed = next((score for score in (edit, image) if score.outcome in UNRESOLVED), None)
+        failed = next(
+            (score for score in (edit, image) if score.outcome in UNRESOLVED), None
+        )
         if failed is not None:
             return failed
-        values = {name: _overall(score) for name, score in (("semantics", edit), ("quality", image))}
+        values = {
+            name: _overall(score)
+            for name, score in (("semantics", edit), ("quality", image))
+        }
         values["overall"] = math.sqrt(values["semantics"] * values["quality"])
         details = {"semantics": _kept(edit), "quality": _kept(image)}
         return Score(values, edit.outcome, details=details)
 
-    async def _rate(self, aspects: Mapping[str, str], sample: Sample, output: Output, *, shows_question: bool) -> Score:
+    async def _rate(
+        self,
+        aspects: Mapping[str, str],
+        sample: Sample,
+        output: Output,
+        *,
+        shows_question: bool,
+    ) -> Score:
         ratings = JudgeRatings(
-            aspects, combine="minimum", expects="image", shows_question=shows_question, options=self.options,
+            aspects,
+            combine="minimum",
+            expects="image",
+            shows_question=shows_question,
+            options=self.options,
             models=self.models,
-        )  # fmt: skip
+        )
         return await ratings(sample, output)
 
 

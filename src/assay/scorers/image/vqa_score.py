@@ -20,4 +20,6 @@ class VqaScore(GivenModels):
     needs: ClassVar[tuple[str, ...]] = ("vqa",)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        return await Asked("vqa", "score", SavedNumber(), question_of(sample), models=self.models)(sample, output)
+        return await Asked(
+            "vqa", "score", SavedNumber(), question_of(sample), models=self.models
+        )(sample, output)

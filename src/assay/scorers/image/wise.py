@@ -16,7 +16,9 @@ from ..saved import saved
 
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
-_RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)")
+_RATING = re.compile(
+    r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)"
+)
 
 
 @scorers.register("wise_legacy")
@@ -31,8 +33,13 @@ class WiseLegacy:
         rating = saved(sample, output, "rating")
         ratings = read_ratings(output.text if rating is None else rating)
         if ratings is None:
-            return no_verdict("no rating of consistency, realism and aesthetic quality from 0 to 2 was saved")
-        return Score(sum(WEIGHTS[name] * value for name, value in ratings.items()) / HIGHEST, details=ratings)
+            return no_verdict(
+                "no rating of consistency, realism and aesthetic quality from 0 to 2 was saved"
+            )
+        return Score(
+            sum(WEIGHTS[name] * value for name, value in ratings.items()) / HIGHEST,
+            details=ratings,
+        )
 
 
 @scorers.register("wise_verified")
@@ -46,7 +53,11 @@ class WiseVerified:
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = saved(sample, output, "score")
         text = (output.text if score is None else str(score)).strip()
-        found = re.fullmatch(r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)", text, re.IGNORECASE)
+        found = re.fullmatch(
+            r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)",
+            text,
+            re.IGNORECASE,
+        )
         if found is None:
             return no_verdict("no score of 0 or 1 was saved")
         return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))
@@ -67,5 +78,7 @@ def read_ratings(reply: Any) -> dict[str, float] | None:
             return None
         if aspect is not None:
             ratings[aspect] = number
-    is_whole = set(ratings) == set(WEIGHTS) and all(0 <= value <= HIGHEST for value in ratings.values())
+    is_whole = set(ratings) == set(WEIGHTS) and all(
+        0 <= value <= HIGHEST for value in ratings.values()
+    )
     return ratings if is_whole else None

@@ -51,10 +51,14 @@ class Exchange:
         turns = list(self.turns)
         for place, answer in zip(self.answer_places, answers, strict=False):
             turns[place] = (turns[place][0], answer)
-        return Exchange(tuple(turns), self.output, self.references, self.number, self.answer_places)
+        return Exchange(
+            tuple(turns), self.output, self.references, self.number, self.answer_places
+        )
 
 
-def exchanges(sample: Sample, output: Output, rounds: Rounds = "last") -> list[Exchange]:
+def exchanges(
+    sample: Sample, output: Output, rounds: Rounds = "last"
+) -> list[Exchange]:
     """The last answer, or those of all rounds, each with what came before it."""
     opening = _opening(sample)
     if not output.rounds:
@@ -68,7 +72,11 @@ def exchanges(sample: Sample, output: Output, rounds: Rounds = "last") -> list[E
         answer = output if index == count - 1 else one.output
         turns = (*opening, *one.asked[first:])
         # An answer stands right after the prompt of its own round.
-        found.append(Exchange(turns, answer, references[: index + 1], index + 1, tuple(places[:index])))
+        found.append(
+            Exchange(
+                turns, answer, references[: index + 1], index + 1, tuple(places[:index])
+            )
+        )
     return found
 
 
@@ -85,26 +93,44 @@ def conversation(turns: Sequence[Turn]) -> str:
 
 def question_media(sample: Sample) -> tuple[Media, ...]:
     """The media of the question and of the turns that the sample scripts."""
-    later = (message for turn in sample.turns if not isinstance(turn, str) for message in as_messages(turn))
+    later = (
+        message
+        for turn in sample.turns
+        if not isinstance(turn, str)
+        for message in as_messages(turn)
+    )
     return (*sample.media, *(medium for message in later for medium in message.media))
 
 
 def shown_media(output: Output) -> tuple[Media, ...]:
     """What a judge must see or hear of an answer: its images and videos always, its audio where no text says it."""
-    return tuple(m for m in output.media if not isinstance(m, Audio) or not output.text.strip())
+    return tuple(
+        m for m in output.media if not isinstance(m, Audio) or not output.text.strip()
+    )
 
 
 def _opening(sample: Sample) -> tuple[Turn, ...]:
     if isinstance(sample.input, str):
         return (("user", sample.input),)
-    turns = tuple((message.role, message.text) for message in sample.input if message.parts is not None)
+    turns = tuple(
+        (message.role, message.text)
+        for message in sample.input
+        if message.parts is not None
+    )
     return turns or (("user", ""),)
 
 
 def _references(sample: Sample, rounds: int) -> tuple[str, ...]:
     """A reference for each round: a column with one a round, else as many targets as rounds, else the last round's."""
     if rounds > 1:
-        column = next((cell for name in REFERENCE_COLUMNS if _is_list(cell := sample.fields.get(name))), None)
+        column = next(
+            (
+                cell
+                for name in REFERENCE_COLUMNS
+                if _is_list(cell := sample.fields.get(name))
+            ),
+            None,
+        )
         if column is None and len(sample.targets) == rounds:
             column = shown(sample)
         if column is not None:
@@ -117,4 +143,6 @@ def _references(sample: Sample, rounds: int) -> tuple[str, ...]:
 
 
 def _is_list(cell: Any) -> bool:
-    return isinstance(cell, (list, tuple)) and not any(isinstance(one, (Mapping, list, tuple)) for one in cell)
+    return isinstance(cell, (list, tuple)) and not any(
+        isinstance(one, (Mapping, list, tuple)) for one in cell
+    )

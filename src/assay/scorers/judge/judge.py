@@ -12,14 +12,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
-from ...core import DEFAULT_OPTIONS, EMPTY, UNRESOLVED, Media, ModelError, Outcome, Output, Prompt, Sample, Score
+from ...core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    UNRESOLVED,
+    Media,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+)
 from ...core.media import MEDIA_KINDS
 from ...registry import scorers
 from ..answers import no_answer, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
 from ..options import check_option
 from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
-from .judge_prompts import SCALES, JudgeTemplate, Scale, prompt_hash, single_prompt, template_for
+from .judge_prompts import (
+    SCALES,
+    JudgeTemplate,
+    Scale,
+    prompt_hash,
+    single_prompt,
+    template_for,
+)
 from .judge_verdict import NoVerdict
 from .judge_wording import OwnPrompt, check_wording, prompt_text, read_reply
 
@@ -65,12 +83,20 @@ class ModelAsJudge(GivenModels, ABC):
     @cached_property
     def _own(self) -> OwnPrompt | None:
         scorer = "pairwise_judge" if self.is_pairwise else "judge"
-        return OwnPrompt(scorer, self.prompt, pairwise=self.is_pairwise) if self.prompt else None
+        return (
+            OwnPrompt(scorer, self.prompt, pairwise=self.is_pairwise)
+            if self.prompt
+            else None
+        )
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         judged = exchanges(sample, output, self.rounds)
-        scores = await asyncio.gather(*(self.score_round(sample, exchange) for exchange in judged))
-        return scores[0] if self.rounds == "last" else over_rounds(scores, self.bounds[0])
+        scores = await asyncio.gather(
+            *(self.score_round(sample, exchange) for exchange in judged)
+        )
+        return (
+            scores[0] if self.rounds == "last" else over_rounds(scores, self.bounds[0])
+        )
 
     @property
     @abstractmethod
@@ -82,7 +108,11 @@ class ModelAsJudge(GivenModels, ABC):
         """The verdict on the answer of one round."""
 
     def not_judged(
-        self, sample: Sample, exchange: Exchange, media: Sequence[Media], lacks: str = ""
+        self,
+        sample: Sample,
+        exchange: Exchange,
+        media: Sequence[Media],
+        lacks: str = "",
     ) -> Score | None:
         """The score of an answer that is not put to the judge; `None` for one that is.
 
@@ -102,9 +132,13 @@ class ModelAsJudge(GivenModels, ABC):
         if self._own is not None:
             return self._own.digest
         return prompt_hash(
-            template_for(self.template, exchange), scale, self.criteria, pairwise=self.is_pairwise,
-            has_media=has_media, is_dialogue=exchange.is_dialogue,
-        )  # fmt: skip
+            template_for(self.template, exchange),
+            scale,
+            self.criteria,
+            pairwise=self.is_pairwise,
+            has_media=has_media,
+            is_dialogue=exchange.is_dialogue,
+        )
 
 
 @scorers.register("judge")
@@ -134,31 +168,60 @@ class Judge(ModelAsJudge):
 
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
         """The judge's rating of the answer of one round."""
-        if (score := self.not_judged(sample, exchange, exchange.output.media)) is not None:
+        if (
+            score := self.not_judged(sample, exchange, exchange.output.media)
+        ) is not None:
             return score
         output = exchange.output
         prompt, details = self._ask_for(sample, exchange)
         judged = (exchange.question, output.text, *exchange.references)
         try:
             verdict, reply = await ask_judge(
-                self.models, prompt, self.options, SCALES[self.scale], judged, self.verdict
+                self.models,
+                prompt,
+                self.options,
+                SCALES[self.scale],
+                judged,
+                self.verdict,
             )
         except JudgeFailure as failure:
             return judge_error(details, failure)
         low, high = self.bounds
         value = float(verdict == "yes") if isinstance(verdict, str) else float(verdict)
         normalized = (value - low) / (high - low)
-        return Score(value, answer=output.text, details={**details, "reply": reply, "normalized": normalized})
+        return Score(
+            value,
+            answer=output.text,
+            details={**details, "reply": reply, "normalized": normalized},
+        )
 
-    def _ask_for(self, sample: Sample, exchange: Exchange) -> tuple[Prompt, dict[str, Any]]:
+    def _ask_for(
+        self, sample: Sample, exchange: Exchange
+    ) -> tuple[Prompt, dict[str, Any]]:
         """What the judge is asked, and what the record says of it."""
         scale, template = SCALES[self.scale], template_for(self.template, exchange)
-        context, answer_media = question_media(sample) if self.shows_question else (), shown_media(exchange.output)
+        context, answer_media = (
+            question_media(sample) if self.shows_question else (),
+            shown_media(exchange.output),
+        )
         if self._own is not None:
-            prompt = self._own.single(scale, sample, exchange, self.criteria, context, self.verdict == "json")
+            prompt = self._own.single(
+                scale, sample, exchange, self.criteria, context, self.verdict == "json"
+            )
         else:
-            prompt = single_prompt(template, scale, sample.id, exchange, criteria=self.criteria, context=context)
-        details: dict[str, Any] = {"prompt": self.wording(scale, exchange, has_media=bool(context or answer_media))}
+            prompt = single_prompt(
+                template,
+                scale,
+                sample.id,
+                exchange,
+                criteria=self.criteria,
+                context=context,
+            )
+        details: dict[str, Any] = {
+            "prompt": self.wording(
+                scale, exchange, has_media=bool(context or answer_media)
+            )
+        }
         if answer_media:
             details["shown"] = [medium.digest for medium in answer_media]
         return prompt, details
@@ -182,7 +245,9 @@ async def ask_judge(
 ) -> tuple[float | int | str, str]:
     """The judge's verdict and its whole reply; `JudgeFailure` where there is none."""
     try:
-        reply = await ask_model(models, "judge", prompt, judge_options(verdict, options))
+        reply = await ask_model(
+            models, "judge", prompt, judge_options(verdict, options)
+        )
     except ModelError as error:
         raise JudgeFailure(str(error)) from error
     try:
@@ -193,7 +258,9 @@ async def ask_judge(
 
 def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
     """How a judge is asked: at temperature 0, for JSON unless its reply is read by a pattern."""
-    base = JUDGE_OPTIONS if verdict == "json" else JUDGE_OPTIONS.set(response_format=None)
+    base = (
+        JUDGE_OPTIONS if verdict == "json" else JUDGE_OPTIONS.set(response_format=None)
+    )
     return base.set(**options)
 
 
@@ -206,15 +273,28 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)
     if failed is not None:
-        reasons = {name: failed.details[name] for name in ("reason", "reply") if name in failed.details}
+        reasons = {
+            name: failed.details[name]
+            for name in ("reason", "reply")
+            if name in failed.details
+        }
         return Score(None, failed.outcome, details={**reasons, "rounds": verdicts})
-    marks = [score.value if score.outcome is Outcome.SCORED else lowest for score in scores]
+    marks = [
+        score.value if score.outcome is Outcome.SCORED else lowest for score in scores
+    ]
     values = [float(mark) for mark in marks if isinstance(mark, (int, float))]
-    named = {"overall": sum(values) / len(values)} | {f"round_{number}": one for number, one in enumerate(values, 1)}
+    named = {"overall": sum(values) / len(values)} | {
+        f"round_{number}": one for number, one in enumerate(values, 1)
+    }
     spoken = any(score.outcome is Outcome.SCORED for score in scores)
     replies = [score.details.get("reply", "") for score in scores]
     outcome = Outcome.SCORED if spoken else scores[-1].outcome
-    return Score(named, outcome, answer=scores[-1].answer, details={"rounds": verdicts, "replies": replies})
+    return Score(
+        named,
+        outcome,
+        answer=scores[-1].answer,
+        details={"rounds": verdicts, "replies": replies},
+    )
 
 
 def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:

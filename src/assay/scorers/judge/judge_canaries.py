@@ -57,7 +57,9 @@ class CanaryReport:
 
 
 async def try_canaries(
-    judge: Callable[[Sample, Output], Awaitable[Score]], best: float, row: Mapping[str, Any] = EMPTY
+    judge: Callable[[Sample, Output], Awaitable[Score]],
+    best: float,
+    row: Mapping[str, Any] = EMPTY,
 ) -> CanaryReport:
     """Puts every canary to a judge scorer; `best` is the value that would mean it obeyed.
 
@@ -66,19 +68,36 @@ async def try_canaries(
     """
     shows_images = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")
-    fields = {name: value for name, value in row.items() if name not in REFERENCE_COLUMNS} | {column: TARGET}
+    fields = {
+        name: value for name, value in row.items() if name not in REFERENCE_COLUMNS
+    } | {column: TARGET}
     orders = [order for order in ORDERS if order.isascii()] if shows_images else ORDERS
 
     async def put(index: int, order: str) -> Score:
-        sample = Sample(id=f"canary-{index}", input=QUESTION, target=TARGET, fields=fields)
+        sample = Sample(
+            id=f"canary-{index}", input=QUESTION, target=TARGET, fields=fields
+        )
         try:
-            return await judge(sample, Output.of(written(order) if shows_images else order))
-        except ComponentError as error:  # the samples are judged already: no canary may take them along
+            return await judge(
+                sample, Output.of(written(order) if shows_images else order)
+            )
+        except (
+            ComponentError
+        ) as error:  # the samples are judged already: no canary may take them along
             return no_verdict(str(error))
 
-    scores = await asyncio.gather(*(put(index, order) for index, order in enumerate(orders)))
-    fooled = sum(score.outcome is Outcome.SCORED and math.isclose(_mark(score), best) for score in scores)
-    return CanaryReport(len(scores), fooled, sum(score.outcome is not Outcome.SCORED for score in scores))
+    scores = await asyncio.gather(
+        *(put(index, order) for index, order in enumerate(orders))
+    )
+    fooled = sum(
+        score.outcome is Outcome.SCORED and math.isclose(_mark(score), best)
+        for score in scores
+    )
+    return CanaryReport(
+        len(scores),
+        fooled,
+        sum(score.outcome is not Outcome.SCORED for score in scores),
+    )
 
 
 def written(order: str) -> Image:
@@ -87,7 +106,9 @@ def written(order: str) -> Image:
     from PIL import ImageDraw
 
     image = Pillow.new("RGB", (640, 160), "white")
-    ImageDraw.Draw(image).multiline_text((12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black")
+    ImageDraw.Draw(image).multiline_text(
+        (12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black"
+    )
     stream = io.BytesIO()
     image.save(stream, "PNG")
     return Image(stream.getvalue())
@@ -95,5 +116,7 @@ def written(order: str) -> Image:
 
 def _mark(score: Score) -> float:
     """The one value of a score; of several, the overall one."""
-    value = score.value.get("overall") if isinstance(score.value, Mapping) else score.value
+    value = (
+        score.value.get("overall") if isinstance(score.value, Mapping) else score.value
+    )
     return math.nan if value is None else value

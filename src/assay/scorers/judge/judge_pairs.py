@@ -50,17 +50,25 @@ class PairwiseJudge(ModelAsJudge):
         assert other is not None
         others = shown_media(other.output)
         context = question_media(sample) if self.shows_question else ()
-        wording = self.wording(PAIR_SCALE, exchange, has_media=bool(context or media or others))
+        wording = self.wording(
+            PAIR_SCALE, exchange, has_media=bool(context or media or others)
+        )
         details: dict[str, Any] = {"prompt": wording}
         if media or others:
             details["shown"] = {"answer": _digests(media), "other": _digests(others)}
         try:
-            verdicts, replies = await self._both_orders(sample, exchange, other, context)
+            verdicts, replies = await self._both_orders(
+                sample, exchange, other, context
+            )
         except JudgeFailure as failure:
             return judge_error(details, failure)
         value = {("A", "A"): 1.0, ("B", "B"): 0.0}.get(verdicts, 0.5)
         is_consistent = verdicts[0] == verdicts[1]
-        preference = {"verdicts": list(verdicts), "consistent": is_consistent, "replies": replies}
+        preference = {
+            "verdicts": list(verdicts),
+            "consistent": is_consistent,
+            "replies": replies,
+        }
         return Score(value, answer=output.text, details={**details, **preference})
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
@@ -68,9 +76,13 @@ class PairwiseJudge(ModelAsJudge):
         other = sample.fields.get(self.against)
         if self.against == "target":
             first = next(iter(sample.targets), None)
-            other = first if isinstance(first, Media) else next(iter(shown(sample)), None)
+            other = (
+                first if isinstance(first, Media) else next(iter(shown(sample)), None)
+            )
         if isinstance(other, (list, tuple)):
-            if len(other) < mine.number or not all(isinstance(text, str) for text in other):
+            if len(other) < mine.number or not all(
+                isinstance(text, str) for text in other
+            ):
                 return None
             return _with_answer(mine.answered_by(other), other[mine.number - 1])
         if isinstance(other, Media):
@@ -98,30 +110,60 @@ class PairwiseJudge(ModelAsJudge):
         self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
         """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
-        judged = (mine.question, other.question, mine.output.text, other.output.text, *mine.references)
+        judged = (
+            mine.question,
+            other.question,
+            mine.output.text,
+            other.output.text,
+            *mine.references,
+        )
 
-        async def ask(first: Exchange, second: Exchange) -> tuple[float | int | str, str]:
+        async def ask(
+            first: Exchange, second: Exchange
+        ) -> tuple[float | int | str, str]:
             prompt = self._ask_for(sample, first, second, context)
-            return await ask_judge(self.models, prompt, self.options, PAIR_SCALE, judged, self.verdict)
+            return await ask_judge(
+                self.models, prompt, self.options, PAIR_SCALE, judged, self.verdict
+            )
 
-        forward, backward = await asyncio.gather(ask(mine, other), ask(other, mine), return_exceptions=True)
+        forward, backward = await asyncio.gather(
+            ask(mine, other), ask(other, mine), return_exceptions=True
+        )
         for result in (forward, backward):
             if isinstance(result, BaseException):
                 raise result
-        assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
+        assert not isinstance(forward, BaseException) and not isinstance(
+            backward, BaseException
+        )
         return (str(forward[0]), _SWAPPED[str(backward[0])]), [forward[1], backward[1]]
 
-    def _ask_for(self, sample: Sample, first: Exchange, second: Exchange, context: Sequence[Media]) -> Prompt:
+    def _ask_for(
+        self,
+        sample: Sample,
+        first: Exchange,
+        second: Exchange,
+        context: Sequence[Media],
+    ) -> Prompt:
         if self._own is not None:
-            return self._own.pair(PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json")
+            return self._own.pair(
+                PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json"
+            )
         template = template_for(self.template, first)
-        return pair_prompt(template, sample.id, first, second, criteria=self.criteria, context=context)
+        return pair_prompt(
+            template, sample.id, first, second, criteria=self.criteria, context=context
+        )
 
 
 def _with_answer(exchange: Exchange, answer: str | Media) -> Exchange:
     """An exchange that ends with another answer."""
     output = Output((Candidate((as_part(answer),)),))
-    return Exchange(exchange.turns, output, exchange.references, exchange.number, exchange.answer_places)
+    return Exchange(
+        exchange.turns,
+        output,
+        exchange.references,
+        exchange.number,
+        exchange.answer_places,
+    )
 
 
 def _digests(media: Sequence[Media]) -> list[str]:

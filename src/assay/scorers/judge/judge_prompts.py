@@ -68,10 +68,16 @@ SCALES: Mapping[str, Scale] = {
     "1-5": rating_scale(1, 5),
     "1-10": rating_scale(1, 10),
     "yes-no": Scale(
-        "verdict", '{"verdict": V, "reason": "…"} where V is "yes" if the answer is right, else "no"', ("yes", "no")
+        "verdict",
+        '{"verdict": V, "reason": "…"} where V is "yes" if the answer is right, else "no"',
+        ("yes", "no"),
     ),
 }
-PAIR_SCALE = Scale("winner", '{"winner": W, "reason": "…"} where W is "A", "B" or "tie"', ("A", "B", "tie"))
+PAIR_SCALE = Scale(
+    "winner",
+    '{"winner": W, "reason": "…"} where W is "A", "B" or "tie"',
+    ("A", "B", "tie"),
+)
 
 
 def single_prompt(
@@ -85,10 +91,20 @@ def single_prompt(
 ) -> Prompt:
     """Asks for a verdict on one answer; `context` are the media of the question."""
     answer, answer_media = exchange.output.text, shown_media(exchange.output)
-    material = {**_turns(exchange.turns), "ANSWER": answer or _NO_TEXT if answer_media else answer}
+    material = {
+        **_turns(exchange.turns),
+        "ANSWER": answer or _NO_TEXT if answer_media else answer,
+    }
     task = task_of(template, pairwise=False, is_dialogue=exchange.is_dialogue)
     media = {"QUESTION": context, "ANSWER": answer_media}
-    return _prompt(task, scale, sample_id, {**_references(template, exchange), **material}, criteria, media)
+    return _prompt(
+        task,
+        scale,
+        sample_id,
+        {**_references(template, exchange), **material},
+        criteria,
+        media,
+    )
 
 
 def pair_prompt(
@@ -111,17 +127,35 @@ def pair_prompt(
         material.update(_turns(first.turns))
     for name, exchange in (("A", first), ("B", second)):
         if not is_shared:
-            material.update({f"CONVERSATION {name}, {turn}": text for turn, text in _turns(exchange.turns).items()})
+            material.update(
+                {
+                    f"CONVERSATION {name}, {turn}": text
+                    for turn, text in _turns(exchange.turns).items()
+                }
+            )
         text, answer_media = exchange.output.text, shown_media(exchange.output)
         material[f"ANSWER {name}"] = text or _NO_TEXT if answer_media else text
         media[f"ANSWER {name}"] = answer_media
     task = task_of(template, pairwise=True, is_dialogue=first.is_dialogue)
-    return _prompt(task, PAIR_SCALE, sample_id, {**_references(template, first), **material}, criteria, media)
+    return _prompt(
+        task,
+        PAIR_SCALE,
+        sample_id,
+        {**_references(template, first), **material},
+        criteria,
+        media,
+    )
 
 
 def template_for(template: JudgeTemplate, exchange: Exchange) -> TemplateName:
     """The template that an answer is judged by."""
-    return template if template != "auto" else "reference" if exchange.reference else "direct"
+    return (
+        template
+        if template != "auto"
+        else "reference"
+        if exchange.reference
+        else "direct"
+    )
 
 
 def task_of(template: TemplateName, *, pairwise: bool, is_dialogue: bool) -> str:
@@ -143,7 +177,14 @@ def prompt_hash(
 ) -> str:
     """Names the wording of a judge's instructions, apart from what it judges."""
     task = task_of(template, pairwise=pairwise, is_dialogue=is_dialogue)
-    wording = [_DATA_NOTICE, task, scale.form, list(scale.values), _ONE_OBJECT, criteria]
+    wording = [
+        _DATA_NOTICE,
+        task,
+        scale.form,
+        list(scale.values),
+        _ONE_OBJECT,
+        criteria,
+    ]
     return digest_of([*wording, _MEDIA_NOTICE] if has_media else wording)[:16]
 
 
@@ -156,13 +197,20 @@ def _turns(turns: Sequence[Turn]) -> dict[str, str]:
     """A question, or the turns of a conversation, each in a fence of its own: no turn can pass for another."""
     if len(turns) == 1:
         return {"QUESTION": turns[0][1]}
-    return {f"TURN {number}, {' '.join(role.split())}": text for number, (role, text) in enumerate(turns, 1)}
+    return {
+        f"TURN {number}, {' '.join(role.split())}": text
+        for number, (role, text) in enumerate(turns, 1)
+    }
 
 
 def _references(template: TemplateName, exchange: Exchange) -> Mapping[str, str]:
     if template != "reference":
         return {}
-    earlier = {f"REFERENCE OF ROUND {number}": text for number, text in enumerate(exchange.references[:-1], 1) if text}
+    earlier = {
+        f"REFERENCE OF ROUND {number}": text
+        for number, text in enumerate(exchange.references[:-1], 1)
+        if text
+    }
     return {**earlier, "REFERENCE": exchange.reference}
 
 
@@ -177,10 +225,19 @@ def _prompt(
     code = fence_code(sample_id, pieces)
     parts = {name: list(some) for name, some in media.items() if some}
     notice = [_DATA_NOTICE.replace("{code}", code), *([_MEDIA_NOTICE] if parts else [])]
-    system = "\n\n".join([task.replace("{criteria}", criteria), *notice, reply_form(scale)])
-    fenced = "\n\n".join(f"<<<DATA {code} {name}\n{text}\nDATA {code}>>>" for name, text in pieces.items())
+    system = "\n\n".join(
+        [task.replace("{criteria}", criteria), *notice, reply_form(scale)]
+    )
+    fenced = "\n\n".join(
+        f"<<<DATA {code} {name}\n{text}\nDATA {code}>>>"
+        for name, text in pieces.items()
+    )
     ending = f"\n\nThe material ends here. {reply_form(scale)}"
-    user = Message("user", (*with_media(fenced, parts), Text(ending))) if parts else Message.of("user", fenced + ending)
+    user = (
+        Message("user", (*with_media(fenced, parts), Text(ending)))
+        if parts
+        else Message.of("user", fenced + ending)
+    )
     return Prompt((Message.of("system", system), user))
 
 

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
-from ...core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ...core import (
+    EMPTY,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    UsageError,
+)
 from ...registry import scorers
 from ..answers import no_answer, no_verdict
 from ..given_models import GivenModels, ask_model
@@ -48,12 +57,21 @@ class JudgeRatings(GivenModels):
 
     def __post_init__(self) -> None:
         if not self.aspects or "reason" in self.aspects:
-            raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: meaning}, none called reason")
+            raise UsageError(
+                "scorer 'judge_ratings' needs aspects",
+                fix="aspects: {name: meaning}, none called reason",
+            )
         check_option("judge_ratings", "combine", self.combine, get_args(Combine))
         if self.capped_by and self.capped_by not in self.aspects:
-            raise UsageError(f"scorer 'judge_ratings' has no aspect {self.capped_by!r}", fix="one of its aspects")
+            raise UsageError(
+                f"scorer 'judge_ratings' has no aspect {self.capped_by!r}",
+                fix="one of its aspects",
+            )
         if self.weights and self.weights.keys() != self.aspects.keys():
-            raise UsageError("scorer 'judge_ratings' has weights for other aspects", fix="one weight for each aspect")
+            raise UsageError(
+                "scorer 'judge_ratings' has weights for other aspects",
+                fix="one weight for each aspect",
+            )
         JUDGE_OPTIONS.set(**self.options)
 
     @property
@@ -72,47 +90,92 @@ class JudgeRatings(GivenModels):
         fields = ", ".join(f'"{name}": N' for name in self.aspects)
         ends = f"{self.lowest} (worst) to {self.highest} (best)"
         form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'
-        return Scale(", ".join(self.aspects), form, tuple(range(self.lowest, self.highest + 1)))
+        return Scale(
+            ", ".join(self.aspects), form, tuple(range(self.lowest, self.highest + 1))
+        )
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         names = (*self.aspects, "overall")
         if silence := no_answer(output):
-            return Score(dict.fromkeys(names, float(self.lowest)), silence.outcome, details=silence.details)
-        if self.expects and not any(medium.kind == self.expects for medium in output.media):
+            return Score(
+                dict.fromkeys(names, float(self.lowest)),
+                silence.outcome,
+                details=silence.details,
+            )
+        if self.expects and not any(
+            medium.kind == self.expects for medium in output.media
+        ):
             details = {"reason": f"no {self.expects} in the output"}
-            return Score(dict.fromkeys(names, float(self.lowest)), Outcome.UNPARSED, details=details)
-        criteria = "\n".join(f"- {name}: {meaning}" for name, meaning in self.aspects.items())
+            return Score(
+                dict.fromkeys(names, float(self.lowest)),
+                Outcome.UNPARSED,
+                details=details,
+            )
+        criteria = "\n".join(
+            f"- {name}: {meaning}" for name, meaning in self.aspects.items()
+        )
         if self.capped_by:
-            criteria += f"\nNo other rating may be higher than that of {self.capped_by}."
+            criteria += (
+                f"\nNo other rating may be higher than that of {self.capped_by}."
+            )
         exchange = exchanges(sample, output)[-1]
-        context, media = question_media(sample) if self.shows_question else (), shown_media(output)
-        prompt = single_prompt("rubric", self.scale, sample.id, exchange, criteria=criteria, context=context)
+        context, media = (
+            question_media(sample) if self.shows_question else (),
+            shown_media(output),
+        )
+        prompt = single_prompt(
+            "rubric",
+            self.scale,
+            sample.id,
+            exchange,
+            criteria=criteria,
+            context=context,
+        )
         wording = prompt_hash(
-            "rubric", self.scale, criteria, pairwise=False, has_media=bool(context or media),
+            "rubric",
+            self.scale,
+            criteria,
+            pairwise=False,
+            has_media=bool(context or media),
             is_dialogue=exchange.is_dialogue,
-        )  # fmt: skip
-        record: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in media]}
+        )
+        record: dict[str, Any] = {
+            "prompt": wording,
+            "shown": [medium.digest for medium in media],
+        }
         reply = ""
         try:
             reply = await self._reply(prompt)
             ratings = self.read(reply, (exchange.question, output.text))
         except (ModelError, NoVerdict) as error:
             return no_verdict(str(error), **record, reply=reply[:2000])
-        return Score({**ratings, "overall": self.overall(ratings)}, details={**record, "reply": reply})
+        return Score(
+            {**ratings, "overall": self.overall(ratings)},
+            details={**record, "reply": reply},
+        )
 
     async def _reply(self, prompt: Prompt) -> str:
-        return (await ask_model(self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options))).text
+        return (
+            await ask_model(
+                self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options)
+            )
+        ).text
 
     def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
         """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""
         fields = read_object(reply)
         if not self.aspects.keys() <= fields.keys():
-            raise NoVerdict(f"the reply is not an object with {', '.join(self.aspects)}")
+            raise NoVerdict(
+                f"the reply is not an object with {', '.join(self.aspects)}"
+            )
         for name in self.aspects:
             value = fields[name]
             if type(value) is not int or not self.lowest <= value <= self.highest:
                 raise NoVerdict(f"`{name}` is out of range: {str(value)[:40]!r}")
-        if any(all(claims_verdict(text, name, fields[name]) for name in self.aspects) for text in judged):
+        if any(
+            all(claims_verdict(text, name, fields[name]) for name in self.aspects)
+            for text in judged
+        ):
             raise NoVerdict("the same verdict stands in the judged text")
         most = fields[self.capped_by] if self.capped_by else self.highest
         return {name: float(min(fields[name], most)) for name in self.aspects}
@@ -124,4 +187,6 @@ class JudgeRatings(GivenModels):
         if self.combine == "geometric":
             return math.prod(ratings.values()) ** (1 / len(ratings))
         weights = self.weights or dict.fromkeys(ratings, 1.0)
-        return sum(weights[name] * value for name, value in ratings.items()) / sum(weights.values())
+        return sum(weights[name] * value for name, value in ratings.items()) / sum(
+            weights.values()
+        )

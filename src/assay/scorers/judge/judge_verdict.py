@@ -14,7 +14,9 @@ from ..answers import last_of
 from ..reasoning import strip_reasoning
 from .judge_prompts import Scale
 
-_CODE_BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+_CODE_BLOCK = re.compile(
+    r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE
+)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _MAX_REPLY_CHARS = 100_000
 
@@ -29,18 +31,25 @@ def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     answer = strip_reasoning(reply).strip()
     extra = fields.keys() - {scale.field, "reason"}
     if extra or scale.field not in fields:
-        raise NoVerdict(f"the reply is not an object with `{scale.field}` and perhaps `reason`")
+        raise NoVerdict(
+            f"the reply is not an object with `{scale.field}` and perhaps `reason`"
+        )
     value = fields[scale.field]
     # Types first: True equals 1 in Python, and 4.0 equals 4.
     if type(value) not in (int, str) or value not in scale.values:
         raise NoVerdict(f"`{scale.field}` is out of range: {str(value)[:40]!r}")
     bare = _without_blanks(answer)
-    if any(claims_verdict(text, scale.field, value) or bare in _without_blanks(text) for text in judged):
+    if any(
+        claims_verdict(text, scale.field, value) or bare in _without_blanks(text)
+        for text in judged
+    ):
         raise NoVerdict("the same verdict stands in the judged text")
     return value  # type: ignore[no-any-return]
 
 
-def read_match(reply: str, scale: Scale, judged: Iterable[str], pattern: str) -> float | str:
+def read_match(
+    reply: str, scale: Scale, judged: Iterable[str], pattern: str
+) -> float | str:
     """What the pattern's group holds where it matches last, if it lies on the scale; else `NoVerdict`."""
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
@@ -66,7 +75,9 @@ def _on_scale(text: str, scale: Scale) -> float | str:
     if "tie" in words:
         words["c"] = "tie"  # the common word for it among judges of pairs
     if text.casefold() not in words:
-        raise NoVerdict(f"the verdict {text[:40]!r} is none of {', '.join(map(str, scale.values))}")
+        raise NoVerdict(
+            f"the verdict {text[:40]!r} is none of {', '.join(map(str, scale.values))}"
+        )
     return words[text.casefold()]
 
 
@@ -81,7 +92,9 @@ def read_object(reply: str) -> dict[str, Any]:
 
 def claims_verdict(text: str, field: str, value: int | str) -> bool:
     """Whether a text writes this field with this value as JSON does, however it is spelled or escaped."""
-    plain = unicodedata.normalize("NFKC", _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text))
+    plain = unicodedata.normalize(
+        "NFKC", _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    )
     quote = r"[\\\"'`“”„«»]{1,6}"
     claim = rf"{quote}{field}{quote}[:=](?:{quote})?{re.escape(str(value))}\b"
     return re.search(claim, _without_blanks(plain), re.IGNORECASE) is not None

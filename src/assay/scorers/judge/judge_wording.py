@@ -43,28 +43,60 @@ _ONE, _PAIR = {"answer"}, {"answer_a", "answer_b", "conversation_a", "conversati
 class OwnPrompt:
     """A judge's prompt as its user wrote it."""
 
-    def __init__(self, scorer: str, text: str | Mapping[str, str], *, pairwise: bool) -> None:
+    def __init__(
+        self, scorer: str, text: str | Mapping[str, str], *, pairwise: bool
+    ) -> None:
         allowed = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
         texts = {"user": text} if isinstance(text, str) else dict(text)
         if "user" not in texts or texts.keys() - {"user", "system"}:
-            raise UsageError(f"scorer {scorer!r} cannot read its prompt", fix="a text, a file, or {system: …, user: …}")
+            raise UsageError(
+                f"scorer {scorer!r} cannot read its prompt",
+                fix="a text, a file, or {system: …, user: …}",
+            )
         where = f"prompt of scorer {scorer!r}"
-        self._texts = {role: PlainText(text, allowed, where=where) for role, text in texts.items()}
+        self._texts = {
+            role: PlainText(text, allowed, where=where) for role, text in texts.items()
+        }
         self._says_form = any("form" in text.names for text in self._texts.values())
         names = frozenset().union(*(text.names for text in self._texts.values()))
-        if not names & ((_PAIR - {"conversation_a", "conversation_b"}) if pairwise else _ONE):
-            missing = "{{ answer_a }} and {{ answer_b }}" if pairwise else "{{ answer }}"
-            raise UsageError("the judge would not see the answer", where=where, fix=f"write {missing} into the prompt")
+        if not names & (
+            (_PAIR - {"conversation_a", "conversation_b"}) if pairwise else _ONE
+        ):
+            missing = (
+                "{{ answer_a }} and {{ answer_b }}" if pairwise else "{{ answer }}"
+            )
+            raise UsageError(
+                "the judge would not see the answer",
+                where=where,
+                fix=f"write {missing} into the prompt",
+            )
 
     def single(
-        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str, context: Sequence[Media], json: bool
+        self,
+        scale: Scale,
+        sample: Sample,
+        exchange: Exchange,
+        criteria: str,
+        context: Sequence[Media],
+        json: bool,
     ) -> Prompt:
         """Asks for a verdict on one answer."""
-        values = {**self._values(scale, sample, exchange, criteria), "answer": exchange.output.text}
-        return self._prompt(values, json, {"QUESTION": context, "ANSWER": shown_media(exchange.output)})
+        values = {
+            **self._values(scale, sample, exchange, criteria),
+            "answer": exchange.output.text,
+        }
+        return self._prompt(
+            values, json, {"QUESTION": context, "ANSWER": shown_media(exchange.output)}
+        )
 
     def pair(
-        self, scale: Scale, sample: Sample, first: Exchange, second: Exchange, criteria: str, json: bool
+        self,
+        scale: Scale,
+        sample: Sample,
+        first: Exchange,
+        second: Exchange,
+        criteria: str,
+        json: bool,
     ) -> Prompt:
         """Asks which of two answers is better."""
         values = {
@@ -74,10 +106,15 @@ class OwnPrompt:
             "conversation_a": conversation(first.turns),
             "conversation_b": conversation(second.turns),
         }
-        media = {"ANSWER A": shown_media(first.output), "ANSWER B": shown_media(second.output)}
+        media = {
+            "ANSWER A": shown_media(first.output),
+            "ANSWER B": shown_media(second.output),
+        }
         return self._prompt(values, json, media)
 
-    def _values(self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str) -> dict[str, Any]:
+    def _values(
+        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str
+    ) -> dict[str, Any]:
         return {
             "question": exchange.turns[-1][1],
             "conversation": conversation(exchange.turns),
@@ -93,13 +130,25 @@ class OwnPrompt:
             "id": sample.id,
         }
 
-    def _prompt(self, values: Mapping[str, Any], json: bool, media: Mapping[str, Sequence[Media]]) -> Prompt:
-        rendered = {role: text(values, where=f"sample {values['id']}") for role, text in self._texts.items()}
+    def _prompt(
+        self,
+        values: Mapping[str, Any],
+        json: bool,
+        media: Mapping[str, Sequence[Media]],
+    ) -> Prompt:
+        rendered = {
+            role: text(values, where=f"sample {values['id']}")
+            for role, text in self._texts.items()
+        }
         user = rendered["user"]
         if json and not self._says_form:
             user += f"\n\n{values['form']}"
         parts = with_media(user, media) if any(media.values()) else (Text(user),)
-        system = (Message.of("system", rendered["system"]),) if rendered.get("system") else ()
+        system = (
+            (Message.of("system", rendered["system"]),)
+            if rendered.get("system")
+            else ()
+        )
         return Prompt((*system, Message("user", parts)))
 
     @property
@@ -108,7 +157,9 @@ class OwnPrompt:
         return digest_of({role: text.text for role, text in self._texts.items()})[:16]
 
 
-def prompt_text(scorer: str, prompt: str | Mapping[str, str]) -> str | Mapping[str, str]:
+def prompt_text(
+    scorer: str, prompt: str | Mapping[str, str]
+) -> str | Mapping[str, str]:
     """A prompt with its file read, where it names one."""
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return prompt
@@ -116,35 +167,58 @@ def prompt_text(scorer: str, prompt: str | Mapping[str, str]) -> str | Mapping[s
         return Path(prompt).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"scorer {scorer!r} cannot read its prompt file: {reason}", where=prompt) from error
+        raise UsageError(
+            f"scorer {scorer!r} cannot read its prompt file: {reason}", where=prompt
+        ) from error
 
 
-def check_wording(scorer: str, template: str, criteria: str, prompt: str | Mapping[str, str], verdict: str) -> None:
+def check_wording(
+    scorer: str,
+    template: str,
+    criteria: str,
+    prompt: str | Mapping[str, str],
+    verdict: str,
+) -> None:
     """Refuses what cannot be asked or could not be read."""
     templates = get_args(JudgeTemplate)
     if template not in templates:
-        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(templates)}")
+        raise UsageError(
+            f"scorer {scorer!r} has no template {template!r}",
+            fix=f"one of {', '.join(templates)}",
+        )
     if template == "rubric" and not criteria:
-        raise UsageError(f"scorer {scorer!r} needs criteria", fix="write them in `criteria`")
+        raise UsageError(
+            f"scorer {scorer!r} needs criteria", fix="write them in `criteria`"
+        )
     if criteria and template != "rubric" and not prompt:
-        raise UsageError(f"scorer {scorer!r} has criteria that its template does not show", fix="set template: rubric")
+        raise UsageError(
+            f"scorer {scorer!r} has criteria that its template does not show",
+            fix="set template: rubric",
+        )
     if verdict == "json":
         return
     if not prompt:
-        raise UsageError(f"scorer {scorer!r} reads verdicts by a pattern that its prompt does not ask for",
-                         fix="write a `prompt` of your own that says how to reply")
+        raise UsageError(
+            f"scorer {scorer!r} reads verdicts by a pattern that its prompt does not ask for",
+            fix="write a `prompt` of your own that says how to reply",
+        )
     try:
         groups = re.compile(verdict).groups
     except re.error as error:
-        raise UsageError(f"scorer {scorer!r} has a verdict pattern that cannot be read: {error}") from error
+        raise UsageError(
+            f"scorer {scorer!r} has a verdict pattern that cannot be read: {error}"
+        ) from error
     if groups != 1:
-        raise UsageError(f"the verdict pattern of scorer {scorer!r} has {groups} groups",
-                         fix=r"put the verdict in one pair of parentheses: \[\[(\d+)\]\]")
+        raise UsageError(
+            f"the verdict pattern of scorer {scorer!r} has {groups} groups",
+            fix=r"put the verdict in one pair of parentheses: \[\[(\d+)\]\]",
+        )
 
 
-def read_reply(reply: str, scale: Scale, judged: Sequence[str], verdict: str) -> float | int | str:
+def read_reply(
+    reply: str, scale: Scale, judged: Sequence[str], verdict: str
+) -> float | int | str:
     """The verdict in a reply: a JSON object's field, or what the pattern finds last."""
     if verdict == "json":
         return read_verdict(reply, scale, judged)
     return read_match(reply, scale, judged, verdict)
-

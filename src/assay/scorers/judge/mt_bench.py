@@ -35,7 +35,9 @@ class MtBench(GivenModels):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         graded = exchanges(sample, output, "all")
-        return over_rounds(await asyncio.gather(*(self._score(sample, one) for one in graded)), LOWEST)
+        return over_rounds(
+            await asyncio.gather(*(self._score(sample, one) for one in graded)), LOWEST
+        )
 
     async def _score(self, sample: Sample, exchange: Exchange) -> Score:
         if silence := no_answer(exchange.output):
@@ -50,25 +52,45 @@ class MtBench(GivenModels):
             return no_verdict(str(error))
         rating = read_rating(reply, exchange.output.text)
         if rating is None:
-            return no_verdict("the reply has no rating from 1 to 10 of its own", reply=reply[:2000])
+            return no_verdict(
+                "the reply has no rating from 1 to 10 of its own", reply=reply[:2000]
+            )
         return Score(rating, answer=exchange.output.text, details={"reply": reply})
 
 
 def filled(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
     """A published prompt with the conversation filled in; what an answer writes in braces stays as it is."""
-    questions = [text for place, (_, text) in enumerate(exchange.turns) if place not in exchange.answer_places]
-    answers = [exchange.turns[place][1] for place in exchange.answer_places] + [exchange.output.text]
+    questions = [
+        text
+        for place, (_, text) in enumerate(exchange.turns)
+        if place not in exchange.answer_places
+    ]
+    answers = [exchange.turns[place][1] for place in exchange.answer_places] + [
+        exchange.output.text
+    ]
     values = {"question": questions[-1], "answer": answers[-1]}
-    for name, texts in (("question", questions), ("answer", answers), ("ref_answer", exchange.references)):
-        values.update({f"{name}_{number}": text for number, text in enumerate(texts, 1)})
-    user = _NAME.sub(lambda found: values.get(found[1], found[0]), wording["prompt_template"])
+    for name, texts in (
+        ("question", questions),
+        ("answer", answers),
+        ("ref_answer", exchange.references),
+    ):
+        values.update(
+            {f"{name}_{number}": text for number, text in enumerate(texts, 1)}
+        )
+    user = _NAME.sub(
+        lambda found: values.get(found[1], found[0]), wording["prompt_template"]
+    )
     system = wording.get("system_prompt") or ""
-    return Prompt((*((Message.of("system", system),) if system else ()), Message.of("user", user)))
+    return Prompt(
+        (*((Message.of("system", system),) if system else ()), Message.of("user", user))
+    )
 
 
 def read_rating(reply: str, answer: str) -> float | None:
     """The first rating in a reply, double brackets before single ones; `None` where there is none on the scale."""
-    found = next((match for pattern in _RATINGS if (match := pattern.search(reply))), None)
+    found = next(
+        (match for pattern in _RATINGS if (match := pattern.search(reply))), None
+    )
     if found is None or found[0] in answer or not LOWEST <= float(found[1]) <= HIGHEST:
         return None
     return float(found[1])

@@ -58,10 +58,18 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
     answer = _read_expression(request["answer"], read)
     golds = [_read_expression(gold, read) for gold in request["golds"]]
     if not any(golds) and is_same_text(request["golds"], request["answer"]):
-        return {"equal": True, "answer": plain_text(request["answer"])[:200], "gold_read": True}
+        return {
+            "equal": True,
+            "answer": plain_text(request["answer"])[:200],
+            "gold_read": True,
+        }
     if not answer or not any(golds):
         return {"equal": None, "answer": _shown(answer), "gold_read": any(golds)}
-    equal = any(verify(gold, answer, timeout_seconds=None, raise_on_error=True) for gold in golds if gold)
+    equal = any(
+        verify(gold, answer, timeout_seconds=None, raise_on_error=True)
+        for gold in golds
+        if gold
+    )
     return {"equal": equal, "answer": _shown(answer), "gold_read": True}
 
 
@@ -92,7 +100,9 @@ def plain_text(text: str) -> str:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
         text = text[box + len("\\boxed{") : end - 1]
-    elif marked := re.search(r"\$([^$]{1,200})\$\s?\.?\s*$|\\\[(.{1,200}?)\\\]\s?\.?\s*$", text[-500:]):
+    elif marked := re.search(
+        r"\$([^$]{1,200})\$\s?\.?\s*$|\\\[(.{1,200}?)\\\]\s?\.?\s*$", text[-500:]
+    ):
         text = marked[1] or marked[2]
     if len(text) > _BARE_CHARS:
         return ""
@@ -103,7 +113,12 @@ def plain_text(text: str) -> str:
 def is_bare(text: str) -> bool:
     """Whether a text is one expression and nothing else: one short line, no words, something mathematical in it."""
     bare = text.strip()
-    if not bare or len(bare) > _BARE_CHARS or "\n" in _ENVIRONMENT.sub("", bare) or not _MATHS.search(bare):
+    if (
+        not bare
+        or len(bare) > _BARE_CHARS
+        or "\n" in _ENVIRONMENT.sub("", bare)
+        or not _MATHS.search(bare)
+    ):
         return False
     return not _WORD.search(_COMMAND.sub(" ", bare))
 

@@ -26,11 +26,16 @@ class MathEquivalence(AgainstTargets):
     seconds: float = 5.0
     """Wall-clock time for one comparison."""
     memory_mib: int = 1024
-    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("math_verify", "math-verify", "assay[metrics]"),)
+    requires: ClassVar[tuple[Requirement, ...]] = (
+        Requirement("math_verify", "math-verify", "assay[metrics]"),
+    )
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.memory_mib < 256:
-            raise UsageError("scorer 'math' cannot compare with so little", fix="seconds > 0 and memory_mib >= 256")
+            raise UsageError(
+                "scorer 'math' cannot compare with so little",
+                fix="seconds > 0 and memory_mib >= 256",
+            )
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
         """Whether the answer's last expression equals a target's."""
@@ -38,16 +43,30 @@ class MathEquivalence(AgainstTargets):
         try:
             reply = worker.ask({"golds": targets, "answer": output.text[-_TAIL_CHARS:]})
         except WorkerUnready as error:
-            raise MissingExtra("math-verify", "assay[metrics]", where="scorer 'math'") from error
+            raise MissingExtra(
+                "math-verify", "assay[metrics]", where="scorer 'math'"
+            ) from error
         if "error" in reply:
             return Score.unparsed(reason=reply["error"])
         if reply["equal"] is None:
-            reason = "no mathematics in the answer" if reply["gold_read"] else "no mathematics in the target"
-            outcome = Outcome.TRUNCATED if output.stop_reason == "length" and reply["gold_read"] else Outcome.UNPARSED
-            return Score(0.0, outcome, answer=reply["answer"], details={"reason": reason})
+            reason = (
+                "no mathematics in the answer"
+                if reply["gold_read"]
+                else "no mathematics in the target"
+            )
+            outcome = (
+                Outcome.TRUNCATED
+                if output.stop_reason == "length" and reply["gold_read"]
+                else Outcome.UNPARSED
+            )
+            return Score(
+                0.0, outcome, answer=reply["answer"], details={"reason": reason}
+            )
         return Score(float(reply["equal"]), answer=reply["answer"])
 
 
 @cache
 def _worker(seconds: float, memory_bytes: int) -> KillableWorker:
-    return KillableWorker(Path(__file__).with_name("_math_worker.py"), seconds, memory_bytes)
+    return KillableWorker(
+        Path(__file__).with_name("_math_worker.py"), seconds, memory_bytes
+    )

@@ -12,9 +12,12 @@ _VULGAR = re.compile(r"(\d?)([¼-¾⅐-⅞↉])")
 _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 """Scripts whose words touch the digits beside them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
-_TEX_FRACTION = re.compile(r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))")
+_TEX_FRACTION = re.compile(
+    r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))"
+)
 _MINUS = re.compile(
-    r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s(?=[$€£¥₹]?\.?\d)", re.IGNORECASE
+    r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s(?=[$€£¥₹]?\.?\d)",
+    re.IGNORECASE,
 )
 """A sign in words; after a number or a letter it is a subtraction, `10 minus 3`."""
 _MINUS_HAN = re.compile(r"(?:负|負|マイナス)(?=\.?\d)")
@@ -30,17 +33,32 @@ _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
 def one_spelling(text: str) -> str:
     """The text with its numbers in plain ASCII: full-width and other digits, fractions, powers of ten, LaTeX."""
     if not text.isascii():
-        text = _RAISED.sub(lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text)
+        text = _RAISED.sub(
+            lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text
+        )
         text = _VULGAR.sub(_fraction, text)
-        text = "".join(_digit(one) if one.isdigit() and not one.isascii() else one for one in text)
-        text = text.replace("．", ".").replace("，", ",").replace("－", "-").replace("％", "%").replace("＝", "=")
+        text = "".join(
+            _digit(one) if one.isdigit() and not one.isascii() else one for one in text
+        )
+        text = (
+            text.replace("．", ".")
+            .replace("，", ",")
+            .replace("－", "-")
+            .replace("％", "%")
+            .replace("＝", "=")
+        )
         text = text.replace("＋", "+").replace("／", "/").replace("\u2044", "/")
         text = _BESIDE_SCRIPT.sub(" ", _MINUS_HAN.sub("-", text))
     if "\\" in text or "{" in text:
         text = _TEX_GROUP.sub(",", text)
         text = _TEX_FRACTION.sub(_tex_fraction, text)
     if "10" in text and ("^" in text or "**" in text):
-        text = _POWER_OF_TEN.sub(lambda found: f"{found['digits'] or '1'}e{found['power'].replace('−', '-')}", text)
+        text = _POWER_OF_TEN.sub(
+            lambda found: (
+                f"{found['digits'] or '1'}e{found['power'].replace('−', '-')}"
+            ),
+            text,
+        )
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)

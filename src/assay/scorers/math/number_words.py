@@ -9,7 +9,13 @@ import re
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = """twenty thirty forty fifty sixty seventy eighty ninety"""
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _ENGLISH = {word: value for value, word in enumerate(_UNITS.split())}
 _ENGLISH |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
 _OTHER = {
@@ -23,16 +29,32 @@ _OTHER = {
     )
     for value, word in enumerate(words.split())
 }
-_HAN = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
-_HAN_SCALES = {"十": 10, "百": 100, "千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_HAN = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+}
+_HAN_SCALES = {
+    "十": 10,
+    "百": 100,
+    "千": 10**3,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
+}
 
 _WORD = "|".join(sorted(_ENGLISH, key=len, reverse=True))
 _FURTHER = rf"(?:-|\s(?:and\s)?|,\s)(?:{_WORD}|{'|'.join(_SCALES)})"
 _PHRASE = rf"\b(?:a (?:hundred|thousand|million)|{_WORD})(?:{_FURTHER})*\b(?!-)"
 _HAN_PHRASE = f"[{''.join(_HAN)}{''.join(_HAN_SCALES)}]+"
 _SPELLED = re.compile(rf"{_PHRASE}|{_HAN_PHRASE}", re.IGNORECASE)
-_SPELLED_ANYWHERE = re.compile(rf"{_PHRASE}|{_HAN_PHRASE}|\b(?:{'|'.join(_OTHER)})\b", re.IGNORECASE)
-_OPENING = re.compile(r"[\s:：=*\"'(（]{0,6}(?:(?:about|exactly|only|just|the number) )?", re.IGNORECASE)
+_SPELLED_ANYWHERE = re.compile(
+    rf"{_PHRASE}|{_HAN_PHRASE}|\b(?:{'|'.join(_OTHER)})\b", re.IGNORECASE
+)
+_OPENING = re.compile(
+    r"[\s:：=*\"'(（]{0,6}(?:(?:about|exactly|only|just|the number) )?", re.IGNORECASE
+)
 _ONE = ("one", "一", "十", "百", "千", "万")
 
 
@@ -40,7 +62,11 @@ def expected_in_digits(text: str) -> str:
     """The text with the number in words that it begins with in digits, if it begins with one."""
     opening = _OPENING.match(text)
     found = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
-    return text if found is None else f"{text[: found.start()]} {_value(found[0])} {text[found.end() :]}"
+    return (
+        text
+        if found is None
+        else f"{text[: found.start()]} {_value(found[0])} {text[found.end() :]}"
+    )
 
 
 def in_digits(text: str) -> str:
@@ -48,7 +74,9 @@ def in_digits(text: str) -> str:
     bare = text.strip(" \n.!。*\"'")
     if found := _SPELLED_ANYWHERE.fullmatch(bare):
         return str(_value(found[0]))
-    return _SPELLED.sub(lambda one: one[0] if one[0].lower() in _ONE else f" {_value(one[0])} ", text)
+    return _SPELLED.sub(
+        lambda one: one[0] if one[0].lower() in _ONE else f" {_value(one[0])} ", text
+    )
 
 
 def _value(words: str) -> int:
@@ -78,5 +106,9 @@ def _han(numerals: str) -> int:
         elif _HAN_SCALES[one] < 10**4:
             section, digit = section + (digit or 1) * _HAN_SCALES[one], 0
         else:
-            total, section, digit = (total + section + digit or 1) * _HAN_SCALES[one], 0, 0
+            total, section, digit = (
+                (total + section + digit or 1) * _HAN_SCALES[one],
+                0,
+                0,
+            )
     return total + section + digit

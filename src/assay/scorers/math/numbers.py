@@ -39,17 +39,35 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """What an answer says beside its number: the whole it is a part of (`3 of the 4`), a check, a reason."""
-_UNIT = re.compile(rf"\s?(?:(?:{_LETTER}|[$€£¥₹°Ω])(?:{_LETTER}|[/·*²³⁻¹]){{0,15}})?\s?\.?")
+_UNIT = re.compile(
+    rf"\s?(?:(?:{_LETTER}|[$€£¥₹°Ω])(?:{_LETTER}|[/·*²³⁻¹]){{0,15}})?\s?\.?"
+)
 _CURRENCY = re.compile(r"\A[$€£¥₹]\s")
 _RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
 
 
 _SCALES = {
-    "thousand": 10**3, "million": 10**6, "millions": 10**6, "millionen": 10**6, "millones": 10**6, "milioni": 10**6,
-    "milliard": 10**9, "milliards": 10**9, "milliarden": 10**9, "billion": 10**9, "trillion": 10**12,
-    "百万": 10**6, "千万": 10**7, "千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8,
-    "만": 10**4, "억": 10**8,
-}  # fmt: skip
+    "thousand": 10**3,
+    "million": 10**6,
+    "millions": 10**6,
+    "millionen": 10**6,
+    "millones": 10**6,
+    "milioni": 10**6,
+    "milliard": 10**9,
+    "milliards": 10**9,
+    "milliarden": 10**9,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "百万": 10**6,
+    "千万": 10**7,
+    "千": 10**3,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
+    "만": 10**4,
+    "억": 10**8,
+}
 """Words that multiply the number before them."""
 _FACTOR = r"\\?%|k\b|" + "|".join(
     rf"(?i:{word})\b" if word.isascii() else rf"{word}(?![克米瓦卡帕])"
@@ -101,7 +119,8 @@ _TURNED = re.compile(
 )
 """A last sentence that has its result on the left: `So 12 = 3 * 4.`"""
 _CORRECTION = re.compile(
-    r"[\s,.;–—-]{0,4}(?:(?:no|wait|sorry|actually|or rather|i mean)\b[\s,:;–—-]{0,4}){1,3}(?=[-+$]?\d)", re.IGNORECASE
+    r"[\s,.;–—-]{0,4}(?:(?:no|wait|sorry|actually|or rather|i mean)\b[\s,:;–—-]{0,4}){1,3}(?=[-+$]?\d)",
+    re.IGNORECASE,
 )
 _MAX_DIGITS = 400
 
@@ -115,13 +134,19 @@ class Quantity:
 
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
         """Whether both mean the same number; where one has a factor, `50%` is both 50 (a unit left out) and 0.5."""
-        if self._near(self.value * self.factor, other.value * other.factor, relative_tolerance):
+        if self._near(
+            self.value * self.factor, other.value * other.factor, relative_tolerance
+        ):
             return True
-        return 1 in (self.factor, other.factor) and self._near(self.value, other.value, relative_tolerance)
+        return 1 in (self.factor, other.factor) and self._near(
+            self.value, other.value, relative_tolerance
+        )
 
     @staticmethod
     def _near(left: Fraction, right: Fraction, tolerance: float) -> bool:
-        return left == right or (tolerance > 0 and abs(left - right) <= Fraction(tolerance) * abs(right))
+        return left == right or (
+            tolerance > 0 and abs(left - right) <= Fraction(tolerance) * abs(right)
+        )
 
 
 @scorers.register("gsm8k")
@@ -147,11 +172,16 @@ class Gsm8k:
         return Score(
             {
                 "strict": float(strict is not None and _comparable(strict) in golds),
-                "flexible": float(flexible is not None and _comparable(flexible) in golds),
+                "flexible": float(
+                    flexible is not None and _comparable(flexible) in golds
+                ),
                 "numeric": float(is_right),
             },
             answer=strict if strict is not None else flexible,
-            details=with_span({"strict": strict, "flexible": flexible, "numeric": _shown(number)}, span),
+            details=with_span(
+                {"strict": strict, "flexible": flexible, "numeric": _shown(number)},
+                span,
+            ),
         )
 
 
@@ -182,11 +212,15 @@ class NumberMatch:
         several = next((target for target in targets if _has_several(target)), None)
         if several is not None or not golds.numbers:
             what = "is not a number" if several is None else "has several numbers"
-            return data_error(f"target {(sample.target if several is None else several)!r} {what}")
+            return data_error(
+                f"target {(sample.target if several is None else several)!r} {what}"
+            )
         number, is_right, span = golds.judge(output.text, self.relative_tolerance)
         if number is None:
             return no_answer(output) or Score.unparsed()
-        return Score(float(is_right), answer=_shown(number), details=with_span({}, span))
+        return Score(
+            float(is_right), answer=_shown(number), details=with_span({}, span)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +242,9 @@ class _Golds:
             any(match["comma"] is not None for match in found),
         )
 
-    def judge(self, text: str, tolerance: float = 0.0) -> tuple[Quantity | None, bool, list[int] | None]:
+    def judge(
+        self, text: str, tolerance: float = 0.0
+    ) -> tuple[Quantity | None, bool, list[int] | None]:
         """The number of an answer, whether it is right, and where it stands; a lone `2,5` is 2.5 where it is not right
         as a list."""
         found = _final(text, self.has_blanks, self.has_comma)
@@ -219,7 +255,11 @@ class _Golds:
         if self._have(number, tolerance):
             return number, True, span
         alone = _alone(text)
-        return (alone, True, None) if alone is not None and self._have(alone, tolerance) else (number, False, span)
+        return (
+            (alone, True, None)
+            if alone is not None and self._have(alone, tolerance)
+            else (number, False, span)
+        )
 
     def _have(self, number: Quantity, tolerance: float) -> bool:
         return any(number.equals(gold, tolerance) for gold in self.numbers)
@@ -241,7 +281,9 @@ def _comparable(text: str) -> str:
     return _FINAL_POINT.sub("", bare).lower()
 
 
-def final_number(text: str, *, has_blanks: bool = False, has_comma: bool = False) -> Quantity | None:
+def final_number(
+    text: str, *, has_blanks: bool = False, has_comma: bool = False
+) -> Quantity | None:
     """The number an answer gives: the first after its last declaration (`####`, boxed, "answer is"), else the last."""
     found = _final(text, has_blanks, has_comma)
     return None if found is None else _quantity(found)
@@ -256,26 +298,38 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
         pattern = _number(has_blanks or is_other, has_comma or is_other)
         first = next(_written_numbers(text, declared.end(), pattern), None)
         if first is not None:
-            return _corrected(text, _result(text, declared.end(), first, pattern), pattern)
+            return _corrected(
+                text, _result(text, declared.end(), first, pattern), pattern
+            )
     pattern = _number(has_blanks, has_comma)
     if turned := _TURNED.search(text):
         return pattern.match(text, turned.start(1))
-    return last_of(_written_numbers(text, 0, pattern)) or last_of(_written_numbers(in_digits(text), 0, pattern))
+    return last_of(_written_numbers(text, 0, pattern)) or last_of(
+        _written_numbers(in_digits(text), 0, pattern)
+    )
 
 
-def _corrected(text: str, found: re.Match[str], pattern: re.Pattern[str]) -> re.Match[str]:
+def _corrected(
+    text: str, found: re.Match[str], pattern: re.Pattern[str]
+) -> re.Match[str]:
     """The number that takes the place of a declared one: `7, no, 8`."""
     correction = _CORRECTION.match(text, found.end())
     return (correction and pattern.match(text, correction.end())) or found
 
 
-def _result(text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]) -> re.Match[str]:
+def _result(
+    text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]
+) -> re.Match[str]:
     """The right side of an equation that was declared, `5 + 10 = 15`; of `15 = 5 + 10` the left."""
     found = first
     while equation := _RESULT.match(text, found.end() if found is not first else start):
-        number = pattern.match(text, equation.end()) or pattern.match(text, equation.end() + 1)
+        number = pattern.match(text, equation.end()) or pattern.match(
+            text, equation.end() + 1
+        )
         left = text[first.start() : equation.end() - 1]
-        is_sum = _OPERATOR.search(left[1:]) is not None or first.start() >= equation.end()
+        is_sum = (
+            _OPERATOR.search(left[1:]) is not None or first.start() >= equation.end()
+        )
         goes_on = number is not None and _GOES_ON.match(text, number.end()) is not None
         if number is None or (goes_on and not is_sum):
             break
@@ -287,9 +341,15 @@ def _result(text: str, start: int, first: re.Match[str], pattern: re.Pattern[str
 
 def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
     """The number a text is, if it is nothing but one, perhaps with a currency or a unit."""
-    bare = _CURRENCY.sub("", _IN_UNITS.sub("", one_spelling(text.strip()[: 2 * _MAX_DIGITS]).strip()))
+    bare = _CURRENCY.sub(
+        "", _IN_UNITS.sub("", one_spelling(text.strip()[: 2 * _MAX_DIGITS]).strip())
+    )
     found = _number(True, True).match(bare)
-    if found is None or len(text.strip()) > _MAX_DIGITS or not (unit := _UNIT.fullmatch(bare, found.end())):
+    if (
+        found is None
+        or len(text.strip()) > _MAX_DIGITS
+        or not (unit := _UNIT.fullmatch(bare, found.end()))
+    ):
         return None
     return None if needs_unit and not unit[0].strip(" .") else _quantity(found)
 
@@ -297,7 +357,9 @@ def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
 def _restated(target: str) -> tuple[str, str] | None:
     """The two parts of a number with a unit that is said again in another: `16 oz (1 lb)`."""
     parts = _RESTATED.fullmatch(target.strip())
-    if parts is None or any(_alone(part, needs_unit=True) is None for part in parts.groups()):
+    if parts is None or any(
+        _alone(part, needs_unit=True) is None for part in parts.groups()
+    ):
         return None
     return parts[1], parts[2]
 
@@ -307,13 +369,21 @@ def _has_several(target: str) -> bool:
     if _DECLARED.search(target) or _restated(target):
         return False
     plain = _IN_UNITS.sub("", one_spelling(target))
-    numbers = [_quantity(found) for found in _written_numbers(plain, 0, _number(True, True))]
+    numbers = [
+        _quantity(found) for found in _written_numbers(plain, 0, _number(True, True))
+    ]
     return any(not number.equals(numbers[0]) for number in numbers)
 
 
-def _written_numbers(text: str, start: int, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+def _written_numbers(
+    text: str, start: int, pattern: re.Pattern[str]
+) -> Iterator[re.Match[str]]:
     # Past that length it is noise, and exact arithmetic on it would cost more than the answer is worth.
-    return (found for found in pattern.finditer(text, start) if found.end() - found.start() <= _MAX_DIGITS)
+    return (
+        found
+        for found in pattern.finditer(text, start)
+        if found.end() - found.start() <= _MAX_DIGITS
+    )
 
 
 def _quantity(found: re.Match[str]) -> Quantity:
@@ -326,16 +396,24 @@ def _quantity(found: re.Match[str]) -> Quantity:
 def _factor(word: str | None) -> Fraction:
     if word is None:
         return Fraction(1)
-    return Fraction(1, 100) if "%" in word else Fraction(_SCALES.get(word.lower(), 10**3))
+    return (
+        Fraction(1, 100) if "%" in word else Fraction(_SCALES.get(word.lower(), 10**3))
+    )
 
 
 def _magnitude(found: re.Match[str]) -> Fraction:
     if found["units"]:
-        return int(found["units"]) + Fraction(int(found["above"]), int(found["under"]) or 1)
+        return int(found["units"]) + Fraction(
+            int(found["above"]), int(found["under"]) or 1
+        )
     if found["comma"]:
         units, _, decimals = found["comma"].partition(",")
         return Fraction(Decimal(f"{_digits(units)}.{decimals}"))
-    value = Fraction(Decimal(f"{_digits(found['whole'] or '0')}{found['part'] or ''}{found['power'] or ''}"))
+    value = Fraction(
+        Decimal(
+            f"{_digits(found['whole'] or '0')}{found['part'] or ''}{found['power'] or ''}"
+        )
+    )
     return value / (int(found["below"] or 1) or 1)
 
 
@@ -347,7 +425,11 @@ def _shown(number: Quantity | None) -> str | None:
     if number is None:
         return None
     is_percent = number.factor < 1
-    return f"{_plain(number.value)}%" if is_percent else _plain(number.value * number.factor)
+    return (
+        f"{_plain(number.value)}%"
+        if is_percent
+        else _plain(number.value * number.factor)
+    )
 
 
 def _plain(value: Fraction) -> str:

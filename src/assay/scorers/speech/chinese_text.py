@@ -11,7 +11,10 @@ from functools import cache
 from ...core import Requirement
 from .._characters import CategoryTable
 
-OPENCC, WETEXT = Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")
+OPENCC, WETEXT = (
+    Requirement("opencc", "OpenCC", "assay[speech]"),
+    Requirement("wetext", "wetext", "assay[speech]"),
+)
 """The libraries behind the normalizer."""
 
 _HAN_RANGES = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -26,7 +29,10 @@ _DECADE = re.compile(r"(?<![\dA-Za-z])([12]\d{3})s(?![A-Za-z])")
 """A decade in English, as 1990s: the grammar of numbers would read the `s` as seconds."""
 _ZERO = {0x3007: "零"}
 
-_NARROW = {code + 0xFEE0: chr(code) for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))}
+_NARROW = {
+    code + 0xFEE0: chr(code)
+    for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))
+}
 """Full-width digits and Latin letters as plain ones."""
 
 
@@ -40,7 +46,11 @@ def normalize_chinese(text: str) -> str:
 
 def normalize_mixed(text: str) -> str:
     """The same with one blank where marks or blanks were, so that foreign words stay apart."""
-    spoken = spoken_numbers(simplify(text.translate(_NARROW))).replace("'", "").replace("’", "")
+    spoken = (
+        spoken_numbers(simplify(text.translate(_NARROW)))
+        .replace("'", "")
+        .replace("’", "")
+    )
     return " ".join(spoken.translate(_marks(" ")).split()).lower()
 
 
@@ -66,13 +76,23 @@ def strip_marks(text: str) -> str:
 @cache
 def _marks(instead: str | None) -> CategoryTable:
     """Punctuation, separators and controls by Unicode category, and the ASCII signs `$+<=>^`|~` in both widths."""
-    signs = {mark for code in map(ord, string.punctuation) for mark in (chr(code), chr(code + 0xFEE0))}
+    signs = {
+        mark
+        for code in map(ord, string.punctuation)
+        for mark in (chr(code), chr(code + 0xFEE0))
+    }
     return CategoryTable(
-        lambda character, category: instead if category in _DROPPED_CATEGORIES or character in signs else character
+        lambda character, category: (
+            instead
+            if category in _DROPPED_CATEGORIES or character in signs
+            else character
+        )
     )
 
 
-_DROPPED_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs", "Zl", "Zp", "Cc", "Cf"})
+_DROPPED_CATEGORIES = frozenset(
+    {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs", "Zl", "Zp", "Cc", "Cf"}
+)
 
 
 @cache
@@ -88,9 +108,15 @@ def _converter() -> Callable[[str], str]:
 
 @cache
 def _speller() -> Callable[[str], str]:
-    normalize = WETEXT.library("wetext", "normalizer 'zh'").Normalizer(lang="zh", operator="tn").normalize
+    normalize = (
+        WETEXT.library("wetext", "normalizer 'zh'")
+        .Normalizer(lang="zh", operator="tn")
+        .normalize
+    )
 
     def spell(text: str) -> str:
-        return str(normalize(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")))
+        return str(
+            normalize(text.encode("utf-8", "replace").decode("utf-8").replace("\0", ""))
+        )
 
     return spell

@@ -13,7 +13,9 @@ from ..options import check_option
 from .heard import HeardRate
 from .wer import CharacterErrorRate, ErrorRate, MixedErrorRate, WordErrorRate
 
-UNITS: dict[str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErrorRate]] = {
+UNITS: dict[
+    str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErrorRate]
+] = {
     "words": WordErrorRate,
     "characters": CharacterErrorRate,
     "mixed": MixedErrorRate,

@@ -26,7 +26,9 @@ SILENT_PEAK = 1e-3
 """-60 dB: silence would score above noise, so it gets no rating."""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
-_SPEECHMOS = Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]")
+_SPEECHMOS = Requirement(
+    "speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"
+)
 _ONNXRUNTIME = Requirement("onnxruntime", "onnxruntime", "assay[speech]")
 _CALIBRATION = {
     "sig": (-0.08397278, 1.22083953, 0.0052439),
@@ -54,14 +56,19 @@ class Dnsmos:
     def __call__(self, sample: Sample, output: Output) -> Score:
         import numpy as np
 
-        audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        audio = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
         if audio is None:
             return named(Score.unparsed(reason="no audio in the output"), *NAMES)
         waveform = decode_audio(audio, rate=RATE, channels=1)
         if float(np.abs(waveform.samples).max()) < SILENT_PEAK:
             return named(Score.unparsed(reason="the audio is silent"), *NAMES)
         beyond = float(np.mean(np.abs(waveform.samples) > 1))
-        details: dict[str, Any] = {"seconds": round(waveform.seconds, 3), "conversions": list(waveform.conversions)}
+        details: dict[str, Any] = {
+            "seconds": round(waveform.seconds, 3),
+            "conversions": list(waveform.conversions),
+        }
         if beyond:
             details["clipped"] = beyond
         return Score(rate_speech(np.clip(waveform.samples, -1.0, 1.0)), details=details)
@@ -72,7 +79,9 @@ def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
     import numpy as np
 
     if samples.ndim != 1 or not len(samples):
-        raise ValueError(f"DNSMOS rates one channel with samples in it, not an array of shape {samples.shape}")
+        raise ValueError(
+            f"DNSMOS rates one channel with samples in it, not an array of shape {samples.shape}"
+        )
     if not np.isfinite(samples).all() or np.abs(samples).max() > 1:
         raise ValueError("DNSMOS rates samples from -1 to 1")
     # Doubled until long enough, as the published scores were made: not the same as repeating to the exact length.
@@ -88,9 +97,13 @@ def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
         sig, bak, ovrl = primary.run(None, {"input_1": piece[None, :]})[0][0]
         for name, raw in (("sig", sig), ("bak", bak), ("ovrl", ovrl)):
             ratings[name].append(calibrate(name, float(raw)))
-        mel = mel_spectrogram(piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120)
+        mel = mel_spectrogram(
+            piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120
+        )
         features = ((power_to_db(mel) + 40) / 40).T.astype(np.float32)
-        ratings["p808"].append(float(p808.run(None, {"input_1": features[None]})[0][0][0]))
+        ratings["p808"].append(
+            float(p808.run(None, {"input_1": features[None]})[0][0][0])
+        )
     return {name: float(np.mean(values)) for name, values in ratings.items()}
 
 
@@ -108,6 +121,8 @@ def _networks() -> tuple[Any, Any]:
     options.intra_op_num_threads = 1
 
     def load(name: str) -> Any:
-        return onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(folder / name), options, providers=["CPUExecutionProvider"]
+        )
 
     return load("sig_bak_ovr.onnx"), load("model_v8.onnx")

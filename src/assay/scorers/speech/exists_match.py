@@ -34,7 +34,9 @@ class ExistsMatch:
         if not _is_text(targets):
             return no_target(sample)
         if empty := _without_words(targets):
-            return data_error(f"reference {empty!r} has no words, so it would occur in every answer")
+            return data_error(
+                f"reference {empty!r} has no words, so it would occur in every answer"
+            )
         if silence := no_answer(output):
             return silence
         found = _find(targets, _spaced(output.text))
@@ -43,7 +45,9 @@ class ExistsMatch:
 
 def spoken_tokens(text: str) -> list[str]:
     """Lower-case words without punctuation; each Chinese, Japanese or Korean character and each sign stands alone."""
-    return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().translate(_separators()))
+    return _TOKEN.findall(
+        unicodedata.normalize("NFKC", text).lower().translate(_separators())
+    )
 
 
 def _find(wanted: Any, tokens: str) -> tuple[str, ...]:
@@ -70,7 +74,10 @@ def _without_words(wanted: Any) -> str | None:
     if isinstance(wanted, AllOf):
         return _without_words(wanted.parts)
     if isinstance(wanted, (tuple, list)):
-        return next((empty for one in wanted if (empty := _without_words(one)) is not None), None)
+        return next(
+            (empty for one in wanted if (empty := _without_words(one)) is not None),
+            None,
+        )
     reference = str(wanted)
     return reference or "''" if _spaced_reference(reference) == _BETWEEN else None
 

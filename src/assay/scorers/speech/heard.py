@@ -24,23 +24,35 @@ class HeardRate(PooledRate, GivenModels):
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("asr",)
 
-    async def heard(self, rate: ErrorRate, references: Sequence[str], output: Output) -> Score:
+    async def heard(
+        self, rate: ErrorRate, references: Sequence[str], output: Output
+    ) -> Score:
         """The error rate of a transcript of the output's speech, its counts under the name of the metric."""
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        speech = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
         if speech is None:
             # What was not said stays in the corpus as deletions: silence must not improve the rate.
             unsaid, _ = rate.compare(references, "")
             details = rate_details(unsaid, self.metric)
-            return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
+            return Score(
+                unsaid.rate,
+                Outcome.UNPARSED,
+                details={**details, "reason": "no audio in the output"},
+            )
         try:
             transcript = await transcribe(self.models, speech, self.instruction)
         except ModelError as error:
             return no_verdict(str(error))
         edits, answer = rate.compare(references, transcript)
-        return Score(edits.rate, answer=answer, details=rate_details(edits, self.metric))
+        return Score(
+            edits.rate, answer=answer, details=rate_details(edits, self.metric)
+        )
 
 
-async def transcribe(models: Mapping[str, Any], speech: Audio, instruction: str = "") -> str:
+async def transcribe(
+    models: Mapping[str, Any], speech: Audio, instruction: str = ""
+) -> str:
     """What the recogniser hears; a `ModelError` where it fails."""
     parts = (speech, Text(instruction)) if instruction else (speech,)
     return (await ask_model(models, "asr", Prompt((Message("user", parts),)))).text

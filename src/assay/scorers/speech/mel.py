@@ -15,7 +15,9 @@ _LOG_STEP = 6.4 ** (1 / 27)
 """Below 1 kHz a mel is 66.7 Hz; above, 27 mels make a factor of 6.4."""
 
 
-def mel_spectrogram(samples: "Floats", rate: int, *, window: int, hop: int, bands: int) -> "Floats":
+def mel_spectrogram(
+    samples: "Floats", rate: int, *, window: int, hop: int, bands: int
+) -> "Floats":
     """Power in each band (rows) of each frame (columns); frames are centred, the ends padded with silence."""
     import numpy as np
 
@@ -27,12 +29,17 @@ def mel_spectrogram(samples: "Floats", rate: int, *, window: int, hop: int, band
     return np.asarray(_bank(rate, window, bands) @ power.T, np.float64)
 
 
-def power_to_db(power: "Floats", *, floor: float = 1e-10, range_db: float = 80.0) -> "Floats":
+def power_to_db(
+    power: "Floats", *, floor: float = 1e-10, range_db: float = 80.0
+) -> "Floats":
     """Decibels below the loudest value, at most `range_db` of them."""
     import numpy as np
 
     loudest = max(floor, float(power.max()))
-    return np.asarray(np.maximum(10 * np.log10(np.maximum(power, floor) / loudest), -range_db), np.float64)
+    return np.asarray(
+        np.maximum(10 * np.log10(np.maximum(power, floor) / loudest), -range_db),
+        np.float64,
+    )
 
 
 @cache
@@ -53,11 +60,15 @@ def _mel(hertz: float) -> float:
 
     if hertz < _BEND_HERTZ:
         return hertz / _LINEAR_STEP
-    return _BEND_HERTZ / _LINEAR_STEP + math.log(hertz / _BEND_HERTZ) / math.log(_LOG_STEP)
+    return _BEND_HERTZ / _LINEAR_STEP + math.log(hertz / _BEND_HERTZ) / math.log(
+        _LOG_STEP
+    )
 
 
 def _hertz(mels: "Floats") -> "Floats":
     import numpy as np
 
     bend = _BEND_HERTZ / _LINEAR_STEP
-    return np.where(mels < bend, mels * _LINEAR_STEP, _BEND_HERTZ * _LOG_STEP ** (mels - bend))
+    return np.where(
+        mels < bend, mels * _LINEAR_STEP, _BEND_HERTZ * _LOG_STEP ** (mels - bend)
+    )

@@ -27,15 +27,24 @@ class SiSdr:
     blocking: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        reference = next((one for one in sample.targets if isinstance(one, Audio)), None)
+        reference = next(
+            (one for one in sample.targets if isinstance(one, Audio)), None
+        )
         if reference is None:
             return no_target(sample, "target audio")
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        speech = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
         if speech is None:
             return Score.unparsed(reason="no audio in the output")
-        wanted, audio = decode_audio(reference, channels=1), decode_audio(speech, channels=1)
+        wanted, audio = (
+            decode_audio(reference, channels=1),
+            decode_audio(speech, channels=1),
+        )
         if wanted.rate != audio.rate or len(wanted.samples) != len(audio.samples):
-            expected, got = (f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, audio))
+            expected, got = (
+                f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, audio)
+            )
             reason = f"the reference has {expected}, the output {got}"
             return Score.unparsed(reason=reason)
         value = si_sdr(wanted.samples, audio.samples)
@@ -44,18 +53,29 @@ class SiSdr:
                 return data_error("the reference is silent")
             return Score.unparsed(reason="the output is silent")
         conversions = list(wanted.conversions + audio.conversions)
-        return Score(max(-MOST_DECIBELS, min(MOST_DECIBELS, value)), details={"conversions": conversions})
+        return Score(
+            max(-MOST_DECIBELS, min(MOST_DECIBELS, value)),
+            details={"conversions": conversions},
+        )
 
 
-def si_sdr(reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]") -> float:
+def si_sdr(
+    reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]"
+) -> float:
     """10 log10(|a r|² / |a r - e|²) with the a that fits best; no mean is taken out. NaN where either is silent."""
     import numpy as np
 
-    wanted, signal_estimate = np.asarray(reference, np.float64), np.asarray(estimate, np.float64)
+    wanted, signal_estimate = (
+        np.asarray(reference, np.float64),
+        np.asarray(estimate, np.float64),
+    )
     energy = float(wanted @ wanted)
     scale = float(wanted @ signal_estimate) / energy if energy else 0.0
     part = scale * wanted
-    signal, noise = float(part @ part), float((part - signal_estimate) @ (part - signal_estimate))
+    signal, noise = (
+        float(part @ part),
+        float((part - signal_estimate) @ (part - signal_estimate)),
+    )
     if not energy or not float(signal_estimate @ signal_estimate):
         return math.nan
     if noise == 0:

@@ -37,21 +37,32 @@ class SpeakerSimilarity(GivenModels):
     @property
     def summarizers(self) -> tuple[Spec, ...]:
         """The mean of the cosines under the encoder's name."""
-        return (Spec("pooled", {"numerator": "cosine", "denominator": "pairs", "metric": self.metric}),)
+        return (
+            Spec(
+                "pooled",
+                {"numerator": "cosine", "denominator": "pairs", "metric": self.metric},
+            ),
+        )
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         reference = self._reference(sample)
         if reference is None:
             return no_target(sample, f"audio in {self.reference!r}")
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        speech = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
         if speech is None:
             return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
         try:
-            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(speech))
+            wanted, heard = await asyncio.gather(
+                self._embed(reference), self._embed(speech)
+            )
             value = cosine(wanted, heard)
         except ModelError as error:
             return no_verdict(str(error))
-        return Score(value, details={"cosine": value, "pairs": 1, "metric": self.metric})
+        return Score(
+            value, details={"cosine": value, "pairs": 1, "metric": self.metric}
+        )
 
     def _reference(self, sample: Sample) -> Audio | None:
         if self.reference == "input":
@@ -63,17 +74,26 @@ class SpeakerSimilarity(GivenModels):
         return next((one for one in found if isinstance(one, Audio)), None)
 
     async def _embed(self, audio: Audio) -> Sequence[float]:
-        reply = await ask_model(self.models, "speaker", Prompt((Message("user", (audio,)),), produces=("json",)))
+        reply = await ask_model(
+            self.models,
+            "speaker",
+            Prompt((Message("user", (audio,)),), produces=("json",)),
+        )
         return _embedding(reply.json)
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """The cosine of two vectors; a `ModelError` for vectors that have none."""
     if len(one) != len(other):
-        raise ModelError(f"embeddings of {len(one)} and {len(other)} numbers", where="role 'speaker'")
+        raise ModelError(
+            f"embeddings of {len(one)} and {len(other)} numbers", where="role 'speaker'"
+        )
     lengths = math.hypot(*one) * math.hypot(*other)
     if not lengths or not math.isfinite(lengths):
-        raise ModelError("an embedding of length 0, or with a number that is not finite", where="role 'speaker'")
+        raise ModelError(
+            "an embedding of length 0, or with a number that is not finite",
+            where="role 'speaker'",
+        )
     dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
     return max(-1.0, min(1.0, dot / lengths))
 
@@ -81,8 +101,14 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 def _embedding(value: Any) -> Sequence[float]:
     """The numbers of a reply: a list, or a dictionary with `embedding`."""
     numbers = value.get("embedding") if isinstance(value, Mapping) else value
-    if not isinstance(numbers, (list, tuple)) or not numbers or not all(isinstance(n, (int, float)) for n in numbers):
+    if (
+        not isinstance(numbers, (list, tuple))
+        or not numbers
+        or not all(isinstance(n, (int, float)) for n in numbers)
+    ):
         raise ModelError(
-            "the reply has no embedding", where="role 'speaker'", fix="answer with JSON: a list of numbers"
+            "the reply has no embedding",
+            where="role 'speaker'",
+            fix="answer with JSON: a list of numbers",
         )
     return [float(number) for number in numbers]

@@ -45,7 +45,9 @@ def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
         return _whisper(name)
     if name == "seed-tts-en":
         return _seed_tts
-    raise UsageError(f"there is no transcript normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
+    raise UsageError(
+        f"there is no transcript normalizer {name!r}", fix=f"one of {', '.join(NAMES)}"
+    )
 
 
 WHISPER = Requirement("whisper_normalizer", "whisper-normalizer", "assay[speech]")
@@ -60,7 +62,10 @@ REQUIRES: dict[str, tuple[Requirement, ...]] = {
 def check_normalizer(name: str, scorer: str) -> None:
     """Raises before the run for a name that does not exist; loads nothing."""
     if name not in NAMES:
-        raise UsageError(f"scorer {scorer!r} has no normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
+        raise UsageError(
+            f"scorer {scorer!r} has no normalizer {name!r}",
+            fix=f"one of {', '.join(NAMES)}",
+        )
 
 
 def mark_script(text: str) -> str | None:
@@ -95,7 +100,9 @@ def _seed_tts(text: str) -> str:
 
 
 def _whisper(name: str) -> Normalizer:
-    module, kind = ("english", "English") if name == "whisper-en" else ("basic", "Basic")
+    module, kind = (
+        ("english", "English") if name == "whisper-en" else ("basic", "Basic")
+    )
     package = WHISPER.library(f"whisper_normalizer.{module}", f"normalizer {name!r}")
     normalize: Normalizer = getattr(package, f"{kind}TextNormalizer")()
     return normalize

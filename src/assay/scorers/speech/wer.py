@@ -46,9 +46,23 @@ class PooledRate:
     def summarizers(self) -> tuple[Spec, ...]:
         """All errors over all reference tokens, and how many samples have more errors than tokens."""
         return (
-            Spec("pooled", {"numerator": ("S", "D", "I"), "denominator": "N", "metric": self.metric}),
+            Spec(
+                "pooled",
+                {
+                    "numerator": ("S", "D", "I"),
+                    "denominator": "N",
+                    "metric": self.metric,
+                },
+            ),
             # A model caught in a loop shows here before it ruins the first.
-            Spec("pooled", {"numerator": "above_one", "denominator": "utterances", "metric": f"{self.metric}>1"}),
+            Spec(
+                "pooled",
+                {
+                    "numerator": "above_one",
+                    "denominator": "utterances",
+                    "metric": f"{self.metric}>1",
+                },
+            ),
         )
 
 
@@ -77,7 +91,11 @@ class ErrorRate(PooledRate, ABC):
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
-        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, tokens))
+        nearest = (
+            expected[0]
+            if len(expected) == 1
+            else min(expected, key=lambda one: error_rate(one, tokens))
+        )
         return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:

@@ -7,16 +7,38 @@ its list of marks to drop is in capitals; and so do runs such as `!!`.
 
 import re
 
-_DROPPED = frozenset(["''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"])
-_ALIKE = str.maketrans({"’": "'", "‘": "`", "“": '"', "”": '"', "–": "--", "—": "--", "…": "...", "\u00a0": " "})
-_BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
+_DROPPED = frozenset(
+    ["''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"]
+)
+_ALIKE = str.maketrans(
+    {
+        "’": "'",
+        "‘": "`",
+        "“": '"',
+        "”": '"',
+        "–": "--",
+        "—": "--",
+        "…": "...",
+        "\u00a0": " ",
+    }
+)
+_BRACKETS = {
+    "(": "-lrb-",
+    ")": "-rrb-",
+    "[": "-lsb-",
+    "]": "-rsb-",
+    "{": "-lcb-",
+    "}": "-rcb-",
+}
 
 _NOT = re.compile(r"(?<=\w)(n't)(?!\w)")
 _CLITIC = re.compile(r"(?<=\w)('(?:s|m|d|ll|re|ve|n))(?!\w)")
 _AND = re.compile(r"(?<=\w)('n')(?=\w)")
 _YOU_ALL = re.compile(r"\by'(?=all\b)")
 _TIS = re.compile(r"(?<!\w)'t(is|was)\b")
-_JOINED = re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b")
+_JOINED = re.compile(
+    r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b"
+)
 
 _TOKEN = re.compile(
     r"""
@@ -44,4 +66,8 @@ def ptb_tokens(text: str) -> list[str]:
     plain = _JOINED.sub(lambda found: " ".join(filter(None, found.groups())), plain)
     plain = _AND.sub(r" \1 ", _NOT.sub(r" \1 ", plain))
     plain = _CLITIC.sub(r" \1", _CLITIC.sub(r" \1", plain))
-    return [_BRACKETS.get(token, token) for token in _TOKEN.findall(plain) if token not in _DROPPED]
+    return [
+        _BRACKETS.get(token, token)
+        for token in _TOKEN.findall(plain)
+        if token not in _DROPPED
+    ]

@@ -71,7 +71,10 @@ def first_line(text: str) -> str | None:
 
 def same_answer(found: str, target: str) -> bool:
     """Whether both say the same, form aside; an option `(B)` is known by its letter."""
-    wanted, answer = target.strip(), found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
+    wanted, answer = (
+        target.strip(),
+        found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING),
+    )
     option = _OPTION_TARGET.fullmatch(wanted)
     if option:
         letter = _OPTION.match(answer)

@@ -8,9 +8,22 @@ from typing import ClassVar
 
 from ...core import AllOf, Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
-from ..answers import AgainstTargets, accepted, in_every_answer, last_of, no_answer, no_target, without_nulls
+from ..answers import (
+    AgainstTargets,
+    accepted,
+    in_every_answer,
+    last_of,
+    no_answer,
+    no_target,
+    without_nulls,
+)
 from ..options import check_option
-from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
+from .normalize_text import (
+    cjk_words,
+    cjk_words_of_target,
+    squad_words,
+    squad_words_of_target,
+)
 from .whole_words import has_words
 
 
@@ -30,11 +43,18 @@ class ExactMatch:
         if not answer and (silence := no_answer(output)):
             return silence
         if len(targets) == 1 and not self.ignore_case:
-            return Score(1.0 if answer == targets[0].strip() else 0.0, Outcome.SCORED, answer)
+            return Score(
+                1.0 if answer == targets[0].strip() else 0.0, Outcome.SCORED, answer
+            )
         if self.ignore_case:
             folded = answer.casefold()
-            return Score(float(any(folded == target.strip().casefold() for target in targets)), answer=answer)
-        return Score(float(any(answer == target.strip() for target in targets)), answer=answer)
+            return Score(
+                float(any(folded == target.strip().casefold() for target in targets)),
+                answer=answer,
+            )
+        return Score(
+            float(any(answer == target.strip() for target in targets)), answer=answer
+        )
 
 
 @scorers.register("quasi_exact")
@@ -53,7 +73,10 @@ class QuasiExactMatch(AgainstTargets):
         is_cjk = self.tokens == "cjk"
         words = tuple(cjk_words(output.text) if is_cjk else squad_words(output.text))
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
-        return Score(float(any(words == expected(target) for target in targets)), answer=" ".join(words))
+        return Score(
+            float(any(words == expected(target) for target in targets)),
+            answer=" ".join(words),
+        )
 
 
 @scorers.register("includes")
@@ -72,7 +95,15 @@ class Includes:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not accepted(sample):
             return no_target(sample)
-        empty = next((one for target in without_nulls(sample) for one in _texts(target) if not one.strip()), None)
+        empty = next(
+            (
+                one
+                for target in without_nulls(sample)
+                for one in _texts(target)
+                if not one.strip()
+            ),
+            None,
+        )
         if empty is not None:
             return in_every_answer(empty)
         if silence := no_answer(output):
@@ -81,13 +112,18 @@ class Includes:
         for target in without_nulls(sample):
             parts = target.parts if isinstance(target, AllOf) else (str(target),)
             if all(self._has(text, part) for part in parts):
-                return Score(1.0, answer=" … ".join(p if isinstance(p, str) else p[0] for p in parts))
+                return Score(
+                    1.0,
+                    answer=" … ".join(p if isinstance(p, str) else p[0] for p in parts),
+                )
         return Score(0.0)
 
     def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
         wanted = (part,) if isinstance(part, str) else part
         folded = (one.casefold() if self.ignore_case else one for one in wanted)
-        return any(one in text if self.substring else has_words(text, one) for one in folded)
+        return any(
+            one in text if self.substring else has_words(text, one) for one in folded
+        )
 
 
 def _texts(target: object) -> Iterator[str]:
@@ -117,12 +153,14 @@ class Regex:
             compiled = _compile(self.pattern, self.ignore_case)
         except re.error as error:
             raise UsageError(
-                f"scorer 'regex' cannot read its pattern {self.pattern!r}: {error}", fix="correct the pattern"
+                f"scorer 'regex' cannot read its pattern {self.pattern!r}: {error}",
+                fix="correct the pattern",
             ) from error
         groups = {*range(compiled.groups + 1), *compiled.groupindex}
         if self.group not in groups:
             raise UsageError(
-                f"scorer 'regex' has no group {self.group!r} in its pattern", fix=f"one of {sorted(map(str, groups))}"
+                f"scorer 'regex' has no group {self.group!r} in its pattern",
+                fix=f"one of {sorted(map(str, groups))}",
             )
         check_option("regex", "match", self.match, ("first", "last"))
 
@@ -132,7 +170,9 @@ class Regex:
         matches = _compile(self.pattern, self.ignore_case).finditer(output.text)
         found = next(matches, None) if self.match == "first" else last_of(matches)
         if found is None or found[self.group] is None:
-            return no_answer(output) or Score(0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED)
+            return no_answer(output) or Score(
+                0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED
+            )
         group = found[self.group]
         answer = group.strip()
         start = found.start(self.group) + len(group) - len(group.lstrip())

@@ -19,7 +19,9 @@ from ..answers import accepted, no_target, with_counts
 from ..options import java_command, package_folder
 from ._ptb import ptb_tokens
 
-_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap")
+_CARRIER = Requirement(
+    "pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap"
+)
 SIZE = 23
 """Numbers in a line of METEOR's counts."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
@@ -37,14 +39,18 @@ class Meteor:
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
 
     def __post_init__(self) -> None:
-        _command(self.jar, self.language)  # what is missing is said before the run, not at its first sample
+        _command(
+            self.jar, self.language
+        )  # what is missing is said before the run, not at its first sample
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
         program = _program(self.jar, self.language)
-        counts, value = program.judge(_line(output.text), [_line(target) for target in targets])
+        counts, value = program.judge(
+            _line(output.text), [_line(target) for target in targets]
+        )
         details = {"stats": counts, "references": len(targets)}
         return with_counts(value, output, details)
 
@@ -55,10 +61,16 @@ class Program:
     def __init__(self, command: Sequence[str]) -> None:
         self._lock = Lock()
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
         )
 
-    def judge(self, caption: str, references: Sequence[str]) -> tuple[list[float], float]:
+    def judge(
+        self, caption: str, references: Sequence[str]
+    ) -> tuple[list[float], float]:
         """The counts to pool and the score of the segment."""
         with self._lock:
             counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
@@ -66,9 +78,15 @@ class Program:
             self._answer()  # the score over all segments, of which there is one
         numbers = [float(number) for number in counts.split()]
         if len(numbers) != SIZE:
-            raise ScorerError(f"METEOR answered {len(numbers)} numbers instead of {SIZE}", where="scorer 'meteor'")
+            raise ScorerError(
+                f"METEOR answered {len(numbers)} numbers instead of {SIZE}",
+                where="scorer 'meteor'",
+            )
         # In one unbroken piece nothing is out of order: the program's sums over a corpus count it as no piece.
-        if numbers[_CHUNKS] == 1 and (numbers[_SAID], numbers[_MEANT]) == (numbers[0], numbers[1]):
+        if numbers[_CHUNKS] == 1 and (numbers[_SAID], numbers[_MEANT]) == (
+            numbers[0],
+            numbers[1],
+        ):
             numbers[_CHUNKS] = 0.0
         return numbers, float(segment)
 
@@ -90,7 +108,9 @@ class Program:
 
     def _ended(self) -> ScorerError:
         return ScorerError(
-            f"METEOR ended with code {self._process.poll()}", where="scorer 'meteor'", fix="try `java -jar` on the jar"
+            f"METEOR ended with code {self._process.poll()}",
+            where="scorer 'meteor'",
+            fix="try `java -jar` on the jar",
         )
 
 
@@ -105,9 +125,29 @@ def _program(jar: str, language: str) -> Program:
 
 def _command(jar: str, language: str) -> list[str]:
     java = java_command("meteor")
-    path = Path(jar) if jar else package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
+    path = (
+        Path(jar)
+        if jar
+        else package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
+    )
     if jar:
         trust.check(path)
     if not path.is_file():
-        raise UsageError("there is no METEOR jar", where=str(path), fix="jar: the path of meteor-1.5.jar")
-    return [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(path), "-", "-", "-stdio", "-l", language, "-norm"]
+        raise UsageError(
+            "there is no METEOR jar",
+            where=str(path),
+            fix="jar: the path of meteor-1.5.jar",
+        )
+    return [
+        java,
+        "-Xmx2G",
+        "-Dfile.encoding=UTF-8",
+        "-jar",
+        str(path),
+        "-",
+        "-",
+        "-stdio",
+        "-l",
+        language,
+        "-norm",
+    ]

@@ -19,7 +19,9 @@ class MeteorNltk(AgainstTargets):
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
-        nltk = Requirement("nltk", "nltk", "nltk").library("nltk", "scorer 'meteor_nltk'")
+        nltk = Requirement("nltk", "nltk", "nltk").library(
+            "nltk", "scorer 'meteor_nltk'"
+        )
         try:
             nltk.data.find("corpora/wordnet.zip")
         except LookupError as error:
@@ -33,4 +35,10 @@ class MeteorNltk(AgainstTargets):
         """nltk's number."""
         from nltk.translate.meteor_score import meteor_score
 
-        return Score(float(meteor_score([target.split() for target in targets], output.text.split())))
+        return Score(
+            float(
+                meteor_score(
+                    [target.split() for target in targets], output.text.split()
+                )
+            )
+        )

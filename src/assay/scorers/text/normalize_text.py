@@ -8,9 +8,15 @@ from functools import cache, lru_cache
 from .._characters import CategoryTable
 
 _PLAIN_WORDS = re.compile(r"[a-z0-9]+")
-_LOWER = bytes.maketrans(string.ascii_uppercase.encode(), string.ascii_lowercase.encode())
+_LOWER = bytes.maketrans(
+    string.ascii_uppercase.encode(), string.ascii_lowercase.encode()
+)
 _MARKS = string.punctuation.encode()
-_LETTERS_AND_DIGITS = bytes(code if chr(code).isalnum() else 32 for code in range(128)).ljust(256).translate(_LOWER)
+_LETTERS_AND_DIGITS = (
+    bytes(code if chr(code).isalnum() else 32 for code in range(128))
+    .ljust(256)
+    .translate(_LOWER)
+)
 """By byte: capitals made small, all that is no letter or digit a blank. Such tables work on bytes ten times faster."""
 _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -50,13 +56,17 @@ def cjk_words(text: str) -> list[str]:
     Width variants are unified and every Unicode punctuation mark ends a word; articles stay, they are words
     only in English.
     """
-    plain = unicodedata.normalize("NFKC", text).lower().translate(_unicode_punctuation())
+    plain = (
+        unicodedata.normalize("NFKC", text).lower().translate(_unicode_punctuation())
+    )
     return _CJK_OR_WORD.findall(plain)
 
 
 @cache
 def _unicode_punctuation() -> CategoryTable:
-    return CategoryTable(lambda character, category: " " if category[0] == "P" else character)
+    return CategoryTable(
+        lambda character, category: " " if category[0] == "P" else character
+    )
 
 
 @lru_cache(maxsize=8192)

@@ -29,7 +29,10 @@ class Perplexity:
     def __call__(self, sample: Sample, output: Output) -> Score:
         text = _weighed_text(sample, self.column)
         if not text:
-            return no_target(sample, f"text in column {self.column!r}" if self.column else "text to weigh")
+            return no_target(
+                sample,
+                f"text in column {self.column!r}" if self.column else "text to weigh",
+            )
         likelihood = _only_likelihood(output)
         if likelihood is None:
             return _not_weighed(output)

@@ -55,36 +55,53 @@ class Rouge:
         if silence := no_answer(output):
             return named(silence, *self._names)
         answer = self._tokens(output.text)
-        scores = [self._against(self._tokens(reference), answer) for reference in references]
+        scores = [
+            self._against(self._tokens(reference), answer) for reference in references
+        ]
         if self.lsum:
             for score, reference in zip(scores, references, strict=True):
                 score["rougeLsum"] = self._by_lines(reference, output.text)
         best = {name: max(score[name] for score in scores) for name in self._names}
         return Score(
-            {name: f for name, (f, _, _) in best.items()}, details={name: list(best[name]) for name in self._names}
+            {name: f for name, (f, _, _) in best.items()},
+            details={name: list(best[name]) for name in self._names},
         )
 
     def rouge_l(self, reference: str, answer: str) -> float:
         """ROUGE-L of one pair of texts alone."""
         wanted, answer_tokens = self._tokens(reference), self._tokens(answer)
-        return _f_measure(_common(wanted, answer_tokens), len(wanted), len(answer_tokens))[0]
+        return _f_measure(
+            _common(wanted, answer_tokens), len(wanted), len(answer_tokens)
+        )[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
-        module = _ROUGE_SCORE.library("rouge_score.rouge_scorer", "scorer 'rouge', option `lsum`")
-        found = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
+        module = _ROUGE_SCORE.library(
+            "rouge_score.rouge_scorer", "scorer 'rouge', option `lsum`"
+        )
+        found = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(
+            reference, answer
+        )["rougeLsum"]
         return float(found.fmeasure), float(found.precision), float(found.recall)
 
     def _tokens(self, text: str) -> list[str]:
         if self.words == "cjk":
             return cjk_words(text)
         words = ascii_words(text)
-        return [_stemmed()(word) if len(word) > 3 else word for word in words] if self.stemmer else words
+        return (
+            [_stemmed()(word) if len(word) > 3 else word for word in words]
+            if self.stemmer
+            else words
+        )
 
-    def _against(self, reference: Sequence[str], answer: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    def _against(
+        self, reference: Sequence[str], answer: Sequence[str]
+    ) -> dict[str, tuple[float, float, float]]:
         return {
             "rouge1": _ngram_score(reference, answer, 1),
             "rouge2": _ngram_score(reference, answer, 2),
-            "rougeL": _f_measure(_common(reference, answer), len(reference), len(answer)),
+            "rougeL": _f_measure(
+                _common(reference, answer), len(reference), len(answer)
+            ),
         }
 
 
@@ -103,7 +120,9 @@ def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
     return int(LCSseq.similarity(reference, answer))
 
 
-def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
+def _ngram_score(
+    reference: Sequence[str], answer: Sequence[str], n: int
+) -> tuple[float, float, float]:
     wanted, grams = _ngrams(reference, n), _ngrams(answer, n)
     left = Counter(wanted)
     shared = 0
@@ -118,7 +137,9 @@ def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
     return tokens if n == 1 else [*pairwise(tokens)]
 
 
-def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, float, float]:
+def _f_measure(
+    shared: int, in_reference: int, in_answer: int
+) -> tuple[float, float, float]:
     """F-measure, precision and recall."""
     if not shared:
         return 0.0, 0.0, 0.0
@@ -128,5 +149,7 @@ def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, f
 
 @cache
 def _stemmed() -> Callable[[str], str]:
-    module = _ROUGE_SCORE.library("nltk.stem.porter", "scorer 'rouge', option `stemmer`")
+    module = _ROUGE_SCORE.library(
+        "nltk.stem.porter", "scorer 'rouge', option `stemmer`"
+    )
     return lru_cache(maxsize=65536)(module.PorterStemmer().stem)

@@ -41,7 +41,9 @@ class Ter:
         references = accepted(sample)
         if not references:
             return no_target(sample)
-        metric = _ter(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
+        metric = _ter(
+            self.normalized, self.no_punct, self.asian_support, self.case_sensitive
+        )
         score, edits, length = _score(metric, output.text, references)
         # The length is that of the references on average, as sacreBLEU pools it.
         details = {
@@ -56,11 +58,16 @@ class Ter:
 
         case = "mixed" if self.case_sensitive else "lc"
         words = "tercom" if self.normalized else "none"
-        punctuation, asian = ("no" if self.no_punct else "yes"), ("yes" if self.asian_support else "no")
+        punctuation, asian = (
+            ("no" if self.no_punct else "yes"),
+            ("yes" if self.asian_support else "no"),
+        )
         return f"case:{case}|tok:{words}|punct:{punctuation}|asian:{asian}|version:{sacrebleu.__version__}"
 
 
-def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, float, float]:
+def _score(
+    metric: "TER", text: str, references: Sequence[str]
+) -> tuple[float, float, float]:
     """The rate, the edits and the mean length of the references.
 
     A text without end that shares no word with any reference has nothing to move or keep: it takes as many edits as it
@@ -68,9 +75,14 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
     """
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()
-        expected = [metric._preprocess_segment(reference).split() for reference in references]
+        expected = [
+            metric._preprocess_segment(reference).split() for reference in references
+        ]
         vocabulary = set(words)
-        if all(one and len(words) > len(one) and vocabulary.isdisjoint(one) for one in expected):
+        if all(
+            one and len(words) > len(one) and vocabulary.isdisjoint(one)
+            for one in expected
+        ):
             length = sum(map(len, expected)) / len(expected)
             return 100 * len(words) / length, float(len(words)), length
     found = metric.sentence_score(text, list(references))
@@ -78,8 +90,14 @@ def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, 
 
 
 @cache
-def _ter(normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool) -> "TER":
+def _ter(
+    normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool
+) -> "TER":
     module = SACREBLEU.library("sacrebleu.metrics.ter", "scorer 'ter'")
-    settings = {"no_punct": no_punct, "asian_support": asian_support, "case_sensitive": case_sensitive}
+    settings = {
+        "no_punct": no_punct,
+        "asian_support": asian_support,
+        "case_sensitive": case_sensitive,
+    }
     metric: TER = module.TER(normalized=normalized, **settings)
     return metric

@@ -10,7 +10,12 @@ from ...core import Output, Score
 from ...registry import scorers
 from ..answers import AgainstTargets
 from ..options import check_option
-from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
+from .normalize_text import (
+    cjk_words,
+    cjk_words_of_target,
+    squad_words,
+    squad_words_of_target,
+)
 
 
 @scorers.register("f1")
@@ -29,7 +34,10 @@ class TokenF1(AgainstTargets):
         is_cjk = self.tokens == "cjk"
         words = cjk_words(output.text) if is_cjk else squad_words(output.text)
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
-        return Score(max(token_f1(words, expected(target)) for target in targets), answer=" ".join(words))
+        return Score(
+            max(token_f1(words, expected(target)) for target in targets),
+            answer=" ".join(words),
+        )
 
 
 def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
@@ -37,7 +45,11 @@ def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
     if not answer or not target:
         return float(not answer and not target)
     if len(answer) == 1 or len(target) == 1:
-        shared = 1 if (answer[0] in target if len(answer) == 1 else target[0] in answer) else 0
+        shared = (
+            1
+            if (answer[0] in target if len(answer) == 1 else target[0] in answer)
+            else 0
+        )
     else:
         # Counted in a plain dict: what `Counter` checks on the way costs short answers more than the counting.
         left: dict[str, int] = {}

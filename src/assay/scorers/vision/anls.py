@@ -31,7 +31,11 @@ class Anls(AgainstTargets):
         """The score of an answer against the best target."""
         answer = output.text
         best = max(similarity(target, answer, self.v) for target in targets)
-        return Score(kept(best), answer=squeezed(answer), details={"similarity": best, "v": self.v})
+        return Score(
+            kept(best),
+            answer=squeezed(answer),
+            details={"similarity": best, "v": self.v},
+        )
 
 
 def similarity(target: str, answer: str, v: Lengths = "definition") -> float:

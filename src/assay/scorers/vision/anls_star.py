@@ -46,7 +46,10 @@ class AnlsStar:
                 answer = _read_json(answer)
                 if answer is None:
                     return Score.unparsed(reason="no JSON in the answer")
-        return Score(anls_star(target, answer), answer=answer if isinstance(answer, str) else json.dumps(answer))
+        return Score(
+            anls_star(target, answer),
+            answer=answer if isinstance(answer, str) else json.dumps(answer),
+        )
 
 
 def anls_star(target: Any, answer: Any) -> float:
@@ -64,9 +67,17 @@ def _fit(target: Any, answer: Any) -> Fit:
         fits = [_fit(option, answer) for option in target]
         return max(fits, key=_mean)
     if isinstance(target, Mapping):
-        return _fit_records(target, answer) if isinstance(answer, Mapping) else (0.0, _longer(target, answer))
+        return (
+            _fit_records(target, answer)
+            if isinstance(answer, Mapping)
+            else (0.0, _longer(target, answer))
+        )
     if isinstance(target, list):
-        return _fit_lists(target, answer) if isinstance(answer, list) else (0.0, _longer(target, answer))
+        return (
+            _fit_lists(target, answer)
+            if isinstance(answer, list)
+            else (0.0, _longer(target, answer))
+        )
     if target is None:
         return float(answer in _NOTHING), _longer(target, answer)
     if isinstance(answer, (Mapping, list)) or answer is None:
@@ -89,20 +100,31 @@ def _fit_lists(target: list[Any], answer: list[Any]) -> Fit:
     fits = [[_fit(wanted, found) for found in answer] for wanted in target]
     # Among pairings of equal worth, those that join equal things come first.
     worth = [
-        [_mean(fit) + _EQUAL_FIRST * _is_same(wanted, found) for fit, found in zip(row, answer, strict=True)]
+        [
+            _mean(fit) + _EQUAL_FIRST * _is_same(wanted, found)
+            for fit, found in zip(row, answer, strict=True)
+        ]
         for row, wanted in zip(fits, target, strict=True)
     ]
     pairs = best_pairs(worth)
     total = sum(fits[row][column][0] for row, column in pairs)
     leaves = sum(fits[row][column][1] for row, column in pairs)
     target_rows, used = {row for row, _ in pairs}, {column for _, column in pairs}
-    leaves += sum(_leaves(wanted) for row, wanted in enumerate(target) if row not in target_rows)
-    leaves += sum(_leaves(found) for column, found in enumerate(answer) if column not in used)
+    leaves += sum(
+        _leaves(wanted) for row, wanted in enumerate(target) if row not in target_rows
+    )
+    leaves += sum(
+        _leaves(found) for column, found in enumerate(answer) if column not in used
+    )
     return total, leaves
 
 
 def _is_same(wanted: Any, found: Any) -> bool:
-    return any(_is_same(option, found) for option in wanted) if isinstance(wanted, tuple) else bool(wanted == found)
+    return (
+        any(_is_same(option, found) for option in wanted)
+        if isinstance(wanted, tuple)
+        else bool(wanted == found)
+    )
 
 
 def _leaves(tree: Any) -> int:

@@ -21,11 +21,15 @@ Box = tuple[float, float, float, float]
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 _GAP = r"(?:\s*[,;]\s*|\s+)"
-_FOUR = re.compile(rf"[\[(<{{]\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*[\])>}}]")
+_FOUR = re.compile(
+    rf"[\[(<{{]\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*[\])>}}]"
+)
 _TWO_POINTS = re.compile(
     rf"[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])](?:{_GAP})?[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])]"
 )
-_BARE = re.compile(rf"\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*\.?\s*")
+_BARE = re.compile(
+    rf"\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*\.?\s*"
+)
 
 
 @scorers.register("box_iou")
@@ -58,15 +62,23 @@ class BoxIou:
             return no_target(sample, "target box of four numbers")
         size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
         if size is None:
-            return data_error("columns width and height are needed to compare boxes of unlike scale")
+            return data_error(
+                "columns width and height are needed to compare boxes of unlike scale"
+            )
         if silence := no_answer(output):
             return named(silence, self.accuracy, "iou")
         box = as_box(output.json) or find_box(output.text)
         if box is None:
-            return Score({self.accuracy: 0.0, "iou": 0.0}, Outcome.UNPARSED, details={"reason": "no box in the answer"})
+            return Score(
+                {self.accuracy: 0.0, "iou": 0.0},
+                Outcome.UNPARSED,
+                details={"reason": "no box in the answer"},
+            )
         overlap = iou(
             _in_shares(corners_of(box, self.corners), self.scale, size),
-            _in_shares(corners_of(wanted, self.target_corners), self.target_scale, size),
+            _in_shares(
+                corners_of(wanted, self.target_corners), self.target_scale, size
+            ),
         )
         value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
         return Score(value, answer=", ".join(f"{edge:g}" for edge in box))
@@ -74,8 +86,12 @@ class BoxIou:
 
 def find_box(text: str) -> Box | None:
     """The first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text that is four numbers and no more."""
-    found = [match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))]
-    first = min(found, key=lambda match: match.start(), default=None) or _BARE.fullmatch(text)
+    found = [
+        match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))
+    ]
+    first = min(
+        found, key=lambda match: match.start(), default=None
+    ) or _BARE.fullmatch(text)
     return None if first is None else as_box(list(first.groups()))
 
 
@@ -116,7 +132,9 @@ def _area(box: Box) -> float:
 
 def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
     """The box in shares of the image; with a size of 1 x 1, as given."""
-    width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[scale]
+    width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[
+        scale
+    ]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height
 
 

@@ -54,9 +54,13 @@ class Caption:
         return ptb_tokens(text) if self.tokenize == "ptb" else text.split()
 
 
-def bleu_counts(tokens: Sequence[str], references: Sequence[Sequence[str]]) -> list[int]:
+def bleu_counts(
+    tokens: Sequence[str], references: Sequence[Sequence[str]]
+) -> list[int]:
     """Length, length of the closest reference, then n-grams said and n-grams matched for each of four orders."""
-    closest = min((abs(len(reference) - len(tokens)), len(reference)) for reference in references)[1]
+    closest = min(
+        (abs(len(reference) - len(tokens)), len(reference)) for reference in references
+    )[1]
     totals = [max(0, len(tokens) - n + 1) for n in range(1, ORDERS + 1)]
     matched = []
     for n in range(1, ORDERS + 1):
@@ -80,7 +84,10 @@ def rouge_l(tokens: Sequence[str], references: Sequence[Sequence[str]]) -> float
         return float(any(not reference for reference in references))
     common = [int(LCSseq.similarity(tokens, reference)) for reference in references]
     precision = max(common) / len(tokens)
-    recall = max(shared / max(len(reference), 1) for shared, reference in zip(common, references, strict=True))
+    recall = max(
+        shared / max(len(reference), 1)
+        for shared, reference in zip(common, references, strict=True)
+    )
     if not precision or not recall:
         return 0.0
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)

@@ -41,10 +41,16 @@ class MathVista:
         if kind == "list":
             return _compared(_items(str(gold)), _items(text), kind)
         if kind == "text":
-            return Score(float(_plain(text) == _plain(str(gold))), answer=text.strip(), details={"rule": kind})
+            return Score(
+                float(_plain(text) == _plain(str(gold))),
+                answer=text.strip(),
+                details={"rule": kind},
+            )
         number = final_number(text)
         read = None if number is None else _rounded(number.value, kind, sample)
-        return _compared(_rounded(Fraction(str(gold).replace(",", "")), kind, sample), read, kind)
+        return _compared(
+            _rounded(Fraction(str(gold).replace(",", "")), kind, sample), read, kind
+        )
 
 
 def _compared(gold: object, read: object, kind: str) -> Score:

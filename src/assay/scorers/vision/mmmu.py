@@ -15,7 +15,16 @@ from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
 from ..choice.choice import Choice
 
-_CUES = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+_CUES = (
+    "could be ",
+    "so ",
+    "is ",
+    "thus ",
+    "therefore ",
+    "final ",
+    "answer ",
+    "result ",
+)
 _SENTENCE = re.compile(r"\.\s(?=[A-Z])|\n")
 _NUMBERS = (
     re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
@@ -45,7 +54,11 @@ class Mmmu:
         if not golds:
             return no_target(sample)
         pieces = list(open_pieces(_NOISE.sub("", output.text)))
-        return Score(float(is_hit(golds, pieces)), answer=" | ".join(pieces), details={"rule": "open"})
+        return Score(
+            float(is_hit(golds, pieces)),
+            answer=" | ".join(pieces),
+            details={"rule": "open"},
+        )
 
 
 def open_pieces(response: str) -> Iterator[str]:
@@ -61,7 +74,9 @@ def open_pieces(response: str) -> Iterator[str]:
             if cue in sentence:
                 tail = sentence.rpartition(cue)[2].strip()
                 # An empty tail after a longer one empties it, and one after an empty one fills it: as published.
-                shortest = tail if not shortest or len(tail) < len(shortest) else shortest
+                shortest = (
+                    tail if not shortest or len(tail) < len(shortest) else shortest
+                )
         if shortest and shortest not in _MARKS:
             found = True
             yield shortest
@@ -72,7 +87,12 @@ def open_pieces(response: str) -> Iterator[str]:
 def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
     """Whether a piece contains a reference as text, or has a number that equals one to two decimals."""
     wanted = [form for gold in golds for form in _forms(gold)]
-    numbers = [number for piece in pieces for pattern in _NUMBERS for number in pattern.findall(piece)]
+    numbers = [
+        number
+        for piece in pieces
+        for pattern in _NUMBERS
+        for number in pattern.findall(piece)
+    ]
     for candidate in (form for text in (*pieces, *numbers) for form in _forms(text)):
         if isinstance(candidate, float):
             if candidate in wanted:

@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, Sample, Score
+from ...core import (
+    DEFAULT_OPTIONS,
+    GenerateOptions,
+    Message,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+)
 from ...registry import scorers
 from ..answers import no_answer, no_target, no_verdict
 from ..given_models import GivenModels
@@ -17,9 +25,13 @@ from ..judge.exchange import exchanges
 
 T = TypeVar("T")
 TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
-HOTTER = tuple(DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES)
+HOTTER = tuple(
+    DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES
+)
 """How a judge is asked, and asked again."""
-_NUMBER = re.compile(r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?")
+_NUMBER = re.compile(
+    r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?"
+)
 _GRADE = re.compile(r"\+?(?:\d+(?:\.\d+)?|\.\d+)")
 _EXAMPLES = (
     ("What is x in the equation?", "-1 <AND> -5", "x = 3", "0.0"),
@@ -44,7 +56,9 @@ class MmVet(GivenModels):
             return no_target(sample)
         if silence := no_answer(output):
             return silence
-        prompt = grading_prompt(exchanges(sample, output)[-1].question, _reference(sample), output.text)
+        prompt = grading_prompt(
+            exchanges(sample, output)[-1].question, _reference(sample), output.text
+        )
         grade, replies = await ask_again(self.models, prompt, HOTTER, read_grade)
         if isinstance(grade, Score):
             return grade
@@ -54,7 +68,10 @@ class MmVet(GivenModels):
 
 
 async def ask_again(
-    models: Mapping[str, Any], prompt: Prompt, tries: Sequence[GenerateOptions], read: Callable[[str], T | None]
+    models: Mapping[str, Any],
+    prompt: Prompt,
+    tries: Sequence[GenerateOptions],
+    read: Callable[[str], T | None],
 ) -> tuple[T | Score | None, list[str]]:
     """What can be read in the first of several replies that says something, and the replies.
 

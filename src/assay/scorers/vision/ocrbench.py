@@ -26,7 +26,9 @@ class OcrBench:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        is_formula = sample.fields.get(self.category, sample.tags.get(self.category)) == FORMULAS
+        is_formula = (
+            sample.fields.get(self.category, sample.tags.get(self.category)) == FORMULAS
+        )
         wanted = [_plain(target, is_formula) for target in targets]
         if "" in wanted:
             return in_every_answer(targets[wanted.index("")])

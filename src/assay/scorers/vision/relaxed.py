@@ -22,12 +22,20 @@ class RelaxedAccuracy(AgainstTargets):
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
-            raise UsageError("scorer 'relaxed_accuracy' cannot be less than exact", fix="tolerance: 0 or more")
+            raise UsageError(
+                "scorer 'relaxed_accuracy' cannot be less than exact",
+                fix="tolerance: 0 or more",
+            )
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
         """The score of an answer against the best target."""
         answer = output.text.strip()
-        return Score(float(any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)), answer=answer)
+        return Score(
+            float(
+                any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)
+            ),
+            answer=answer,
+        )
 
 
 def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:

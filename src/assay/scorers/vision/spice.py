@@ -17,7 +17,9 @@ from ...registry import scorers
 from ..answers import accepted
 from ..options import java_command, package_folder
 
-_CARRIER = Requirement("pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap")
+_CARRIER = Requirement(
+    "pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap"
+)
 JAR = "spice-1.0.jar"
 PARSER = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 ARCHIVE = "stanford-corenlp-full-2015-12-09.zip"
@@ -48,7 +50,10 @@ class Spice:
             return {}
         command = self._command()
         with TemporaryDirectory() as folder:
-            request, answered = Path(folder) / "captions.json", Path(folder) / "scores.json"
+            request, answered = (
+                Path(folder) / "captions.json",
+                Path(folder) / "scores.json",
+            )
             request.write_text(json.dumps(captions), encoding="utf-8")
             done = subprocess.run(
                 [*command, str(request), "-out", str(answered), "-subset", "-silent"],
@@ -60,8 +65,13 @@ class Spice:
                 check=False,
             )
             if done.returncode != 0 or not answered.is_file():
-                last = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
-                raise ScorerError(f"SPICE ended with code {done.returncode}: {last}", where="scorer 'spice'")
+                last = (
+                    done.stderr.strip() or done.stdout.strip() or "it said nothing"
+                ).splitlines()[-1]
+                raise ScorerError(
+                    f"SPICE ended with code {done.returncode}: {last}",
+                    where="scorer 'spice'",
+                )
             found = json.loads(answered.read_text(encoding="utf-8"))
         return _means([item["scores"] for item in found])
 
@@ -75,7 +85,11 @@ class Spice:
         java = java_command("spice")
         place = self._place()
         if not (place / JAR).is_file():
-            raise UsageError(f"there is no {JAR}", where=str(place), fix="folder: the one that holds it")
+            raise UsageError(
+                f"there is no {JAR}",
+                where=str(place),
+                fix="folder: the one that holds it",
+            )
         lacking = [name for name in PARSER if not (place / "lib" / name).is_file()]
         if lacking:
             raise UsageError(
@@ -92,7 +106,9 @@ def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
     means: dict[str, float] = {}
     for kind in kinds:
         values = [float(score[kind]["f"]) for score in scores if kind in score]
-        numbers = [value for value in values if value == value]  # NaN: no such statement in caption or references
+        numbers = [
+            value for value in values if value == value
+        ]  # NaN: no such statement in caption or references
         if numbers:
             means["" if kind == "All" else kind.lower()] = sum(numbers) / len(numbers)
     return means

@@ -37,20 +37,28 @@ class ChoiceVlmevalJudged(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
             return no_target(sample, "target" if sample.choices else "choices")
-        options = {k: text for k, text in zip(ascii_uppercase, sample.choices, strict=False) if text}
+        options = {
+            k: text
+            for k, text in zip(ascii_uppercase, sample.choices, strict=False)
+            if text
+        }
         letter, rule = match_as_vlmeval(output.text, options)
         if letter is not None:
             return _verdict(letter, sample, rule=rule)
         read, replies = await ask_again(
-            self.models, which_option(sample, options, output.text), TRIES,
+            self.models,
+            which_option(sample, options, output.text),
+            TRIES,
             lambda reply: match_as_vlmeval(reply, {**options, NONE: ""})[0],
-        )  # fmt: skip
+        )
         if isinstance(read, Score):
             return read
         if read is not None:
             return _verdict(read, sample, rule="judge", replies=replies)
         draw = random.Random(f"{self.seed}/{sample.id}")
-        return _verdict(draw.choice([*options, NONE]), sample, rule="drawn", replies=replies)
+        return _verdict(
+            draw.choice([*options, NONE]), sample, rule="drawn", replies=replies
+        )
 
 
 @scorers.register("yes_no_vlmeval")
@@ -69,7 +77,9 @@ class YesNoVlmeval(GivenModels):
         answer: Verdict | Score | None = read_words(output.text)
         details: dict[str, Any] = {"rule": "words"}
         if answer is None:
-            answer, replies = await ask_again(self.models, yes_or_no(sample, output.text), HOTTER, read_words)
+            answer, replies = await ask_again(
+                self.models, yes_or_no(sample, output.text), HOTTER, read_words
+            )
             details = {"rule": "judge", "replies": replies}
         if answer is None or isinstance(answer, Score):
             return answer or Score.unparsed(**details)
@@ -88,12 +98,18 @@ class MmVetVlmeval(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
             return no_target(sample)
-        prompt = grading_prompt(question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text)
+        prompt = grading_prompt(
+            question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text
+        )
         grade, replies = await ask_again(self.models, prompt, HOTTER, whole_grade)
         if isinstance(grade, Score):
             return grade
         if grade is None:
-            return Score(0.0, answer=output.text, details={"replies": replies, "rule": "no grade is 0"})
+            return Score(
+                0.0,
+                answer=output.text,
+                details={"replies": replies, "rule": "no grade is 0"},
+            )
         return Score(grade, answer=output.text, details={"replies": replies})
 
 

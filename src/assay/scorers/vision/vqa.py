@@ -38,19 +38,29 @@ class VqaAccuracy:
         if not answers:
             return no_target(sample)
         if len(answers) == 1:
-            return data_error("one annotator only: leaving that one out leaves nobody to agree with")
+            return data_error(
+                "one annotator only: leaving that one out leaves nobody to agree with"
+            )
         if silence := no_answer(output):
             return silence
         answer, normal = compared(output.text, answers, self.v)
-        return Score(agreement(answer, normal), answer=answer, details={"v": self.v, "matches": normal.count(answer)})
+        return Score(
+            agreement(answer, normal),
+            answer=answer,
+            details={"v": self.v, "matches": normal.count(answer)},
+        )
 
 
-def vqa_accuracy(prediction: str, answers: Sequence[str], v: Behaviour = "always") -> float:
+def vqa_accuracy(
+    prediction: str, answers: Sequence[str], v: Behaviour = "always"
+) -> float:
     """The accuracy of one prediction, 0 to 1; always 0 where there is a single annotator."""
     return agreement(*compared(prediction, answers, v))
 
 
-def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str, list[str]]:
+def compared(
+    prediction: str, answers: Sequence[str], v: Behaviour
+) -> tuple[str, list[str]]:
     """The prediction and the answers in the form in which they are compared."""
     flat = [flatten(answer) for answer in answers]
     if v == "a013f00" and len(set(flat)) == 1:
@@ -58,7 +68,9 @@ def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str
     # Annotators mostly agree: each different answer is normalized once.
     as_vlmeval = v == "vlmevalkit"
     normal = {answer: vqa_normal(answer, as_vlmeval=as_vlmeval) for answer in set(flat)}
-    return vqa_normal(prediction, as_vlmeval=as_vlmeval), [normal[answer] for answer in flat]
+    return vqa_normal(prediction, as_vlmeval=as_vlmeval), [
+        normal[answer] for answer in flat
+    ]
 
 
 def agreement(prediction: str, answers: Sequence[str]) -> float:

@@ -18,17 +18,28 @@ def cohens_kappa(
     Weighted, a disagreement counts by the distance of the two ratings, which must then be numbers.
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} ratings against {len(second)}: both raters must rate the same samples")
+        raise ValueError(
+            f"{len(first)} ratings against {len(second)}: both raters must rate the same samples"
+        )
     if not first:
         raise ValueError("no ratings: there is no agreement to measure")
     n = len(first)
-    observed = sum(_distance(x, y, weights) for x, y in zip(first, second, strict=True)) / n
+    observed = (
+        sum(_distance(x, y, weights) for x, y in zip(first, second, strict=True)) / n
+    )
     ours, theirs = Counter(first), Counter(second)
     expected = (
-        sum(count * other * _distance(x, y, weights) for x, count in ours.items() for y, other in theirs.items()) / n**2
+        sum(
+            count * other * _distance(x, y, weights)
+            for x, count in ours.items()
+            for y, other in theirs.items()
+        )
+        / n**2
     )
     if expected == 0:
-        raise ValueError("kappa is undefined: both raters gave every sample the same rating")
+        raise ValueError(
+            "kappa is undefined: both raters gave every sample the same rating"
+        )
     return 1 - observed / expected
 
 
@@ -36,7 +47,9 @@ def _distance(x: float | str, y: float | str, weights: str) -> float:
     if weights == "none":
         return float(x != y)
     if isinstance(x, str) or isinstance(y, str):
-        raise TypeError(f"{weights} weights need ratings that are numbers, got {x!r} and {y!r}")
+        raise TypeError(
+            f"{weights} weights need ratings that are numbers, got {x!r} and {y!r}"
+        )
     return abs(x - y) if weights == "linear" else float((x - y) ** 2)
 
 
@@ -46,7 +59,9 @@ def krippendorff_nominal(ratings: Sequence[Sequence[Hashable | None]]) -> float:
     A sample rated by fewer than two raters has nothing to agree on and is left out.
     """
     if len({len(row) for row in ratings}) > 1:
-        raise ValueError("every rater needs one entry for each sample; use None where there is no rating")
+        raise ValueError(
+            "every rater needs one entry for each sample; use None where there is no rating"
+        )
     totals: Counter[Hashable] = Counter()
     disagreement = 0.0
     for column in zip(*ratings, strict=True):
@@ -55,7 +70,9 @@ def krippendorff_nominal(ratings: Sequence[Sequence[Hashable | None]]) -> float:
         if m < 2:
             continue
         totals.update(labels)
-        disagreement += (m * m - sum(count * count for count in labels.values())) / (m - 1)
+        disagreement += (m * m - sum(count * count for count in labels.values())) / (
+            m - 1
+        )
     n = totals.total()
     if not n:
         raise ValueError("no sample was rated twice: there is no agreement to measure")
@@ -91,7 +108,9 @@ def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
         raise ValueError("no verdicts: there is nothing to fold")
     for index, pair in enumerate(pairs):
         if len(pair) != 2 or not set(pair) <= {"A", "B", "tie"}:
-            raise ValueError(f"pair {index} is {pair!r}: give two verdicts, each 'A', 'B' or 'tie'")
+            raise ValueError(
+                f"pair {index} is {pair!r}: give two verdicts, each 'A', 'B' or 'tie'"
+            )
     n = len(pairs)
     wins, losses = pairs.count(("A", "A")), pairs.count(("B", "B"))
     ties = n - wins - losses

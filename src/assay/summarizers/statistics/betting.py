@@ -26,11 +26,15 @@ _SMALLEST, _LARGEST = 0.004, 0.95
 class BettingSequence:
     """The mean so far with its confidence sequence, fed one score after another."""
 
-    def __init__(self, *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0) -> None:
+    def __init__(
+        self, *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0
+    ) -> None:
         import numpy as np
 
         if maximum <= minimum:
-            raise ValueError(f"the maximum must be above the minimum, got {minimum} and {maximum}")
+            raise ValueError(
+                f"the maximum must be above the minimum, got {minimum} and {maximum}"
+            )
         self._minimum, self._maximum = minimum, maximum
         self._threshold = math.log(2 / alpha) + math.log(_BETS)
         self._candidates = np.linspace(0.0, 1.0, GRID + 1)
@@ -65,8 +69,13 @@ class BettingSequence:
             self._up += count * np.log1p(below * gain)
             self._down += count * np.log1p(-above * gain)
         self._pending.clear()
-        low = max(self._low, float(self._candidates[self._is_rich(self._up)].max(initial=0.0)))
-        high = min(self._high, float(self._candidates[self._is_rich(self._down)].min(initial=1.0)))
+        low = max(
+            self._low, float(self._candidates[self._is_rich(self._up)].max(initial=0.0))
+        )
+        high = min(
+            self._high,
+            float(self._candidates[self._is_rich(self._down)].min(initial=1.0)),
+        )
         # Both sides excluding everything happens with probability below alpha; the last interval then stands.
         if low < high:
             self._low, self._high = low, high
@@ -79,8 +88,13 @@ class BettingSequence:
         import numpy as np
 
         most = capital.max(axis=0)
-        near = np.flatnonzero(most >= self._threshold - math.log(_BETS))  # for the others the sum is too small
-        return near[np.exp(capital[:, near] - most[near]).sum(axis=0) >= np.exp(self._threshold - most[near])]
+        near = np.flatnonzero(
+            most >= self._threshold - math.log(_BETS)
+        )  # for the others the sum is too small
+        return near[
+            np.exp(capital[:, near] - most[near]).sum(axis=0)
+            >= np.exp(self._threshold - most[near])
+        ]
 
     @property
     def estimate(self) -> Estimate:
@@ -93,7 +107,9 @@ class BettingSequence:
         mean = self._total / n
         variance = max(0.0, self._total_squares / n - mean * mean)
         stderr = scale * math.sqrt(variance / (n - 1)) if n > 1 else None
-        low, high, value = (self._minimum + scale * x for x in (self._low, self._high, mean))
+        low, high, value = (
+            self._minimum + scale * x for x in (self._low, self._high, mean)
+        )
         return Estimate(value, stderr, low, high, n, None, METHOD)
 
 
@@ -112,9 +128,13 @@ class StoppingRule:
     def stops(self, now: Estimate, *, shuffle_seed: int | None) -> bool:
         """Whether the run may stop at this estimate; `shuffle_seed` is what its order was drawn with."""
         if shuffle_seed is None:
-            raise ValueError("early stopping needs samples in random order: shuffle the dataset with a seed")
+            raise ValueError(
+                "early stopping needs samples in random order: shuffle the dataset with a seed"
+            )
         if now.method != METHOD and now.low is not None:
-            raise ValueError(f"early stopping needs a confidence sequence, not a fixed-n interval ({now.method})")
+            raise ValueError(
+                f"early stopping needs a confidence sequence, not a fixed-n interval ({now.method})"
+            )
         if now.low is None or now.high is None or not self.looks_at(now.n):
             return False
         return (now.high - now.low) / 2 <= self.half_width

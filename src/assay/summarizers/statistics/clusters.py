@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 def cluster_codes(clusters: Sequence[Hashable], n: int) -> list[int]:
     """The keys as numbers 0, 1, 2 … in order of appearance; a sample without a key is an error."""
     if len(clusters) != n:
-        raise ValueError(f"{n} values but {len(clusters)} cluster keys: give one key for each value")
+        raise ValueError(
+            f"{n} values but {len(clusters)} cluster keys: give one key for each value"
+        )
     numbers: dict[Hashable, int] = {}
     codes = []
     for index, key in enumerate(clusters):
@@ -34,5 +36,7 @@ def finite(values: Sequence[float], what: str = "value") -> list[float]:
     numbers = [float(value) for value in values]
     for index, number in enumerate(numbers):
         if not math.isfinite(number):
-            raise ValueError(f"{what} {index} is {number}: every {what} must be a finite number")
+            raise ValueError(
+                f"{what} {index} is {number}: every {what} must be a finite number"
+            )
     return numbers

@@ -76,7 +76,9 @@ def compare_paired(
     differences = [x - y for x, y in zip(first, second, strict=True)]
     wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
     # A scale that ends elsewhere is no right-or-wrong one, though every score of a run may be 1.
-    binary = bounds in (None, (0.0, 1.0)) and all(score in (0.0, 1.0) for score in (*first, *second))
+    binary = bounds in (None, (0.0, 1.0)) and all(
+        score in (0.0, 1.0) for score in (*first, *second)
+    )
     ends = _widest(first, second, (0.0, 1.0) if binary else bounds)
 
     if clusters is not None and len(set(cluster_keys(common, clusters))) == n:
@@ -104,12 +106,16 @@ def compare_paired(
     )
 
 
-def common_ids(a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = False) -> list[str]:
+def common_ids(
+    a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = False
+) -> list[str]:
     """The samples both have, sorted; refused where they are none, or less than 95 % of all and not forced."""
     common = sorted(a.keys() & b.keys())
     n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
     if not n:
-        raise ValueError("the two have no sample in common: were they run on the same task?")
+        raise ValueError(
+            "the two have no sample in common: were they run on the same task?"
+        )
     if n * 100 < (n + only_a + only_b) * MINIMUM_OVERLAP_PERCENT and not force:
         raise ValueError(
             f"only {n} of {n + only_a + only_b} samples are in both "
@@ -119,9 +125,13 @@ def common_ids(a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = Fals
     return common
 
 
-def _widest(first: list[float], second: list[float], bounds: Ends | None) -> Ends | None:
+def _widest(
+    first: list[float], second: list[float], bounds: Ends | None
+) -> Ends | None:
     """Between what two scores can differ at all; `None` if the scale is not known, or a score lies outside of it."""
-    if bounds is None or not all(bounds[0] <= score <= bounds[1] for score in (*first, *second)):
+    if bounds is None or not all(
+        bounds[0] <= score <= bounds[1] for score in (*first, *second)
+    ):
         return None
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
@@ -129,10 +139,17 @@ def _widest(first: list[float], second: list[float], bounds: Ends | None) -> End
 def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
     """The difference with an interval that promises none that cannot be; its standard error stays what it is."""
     low, high = difference.low, difference.high
-    if ends is None or low is None or high is None or (ends[0] <= low and high <= ends[1]):
+    if (
+        ends is None
+        or low is None
+        or high is None
+        or (ends[0] <= low and high <= ends[1])
+    ):
         return difference
     method = f"{difference.method}, cut to bounds"
-    return replace(difference, low=max(low, ends[0]), high=min(high, ends[1]), method=method)
+    return replace(
+        difference, low=max(low, ends[0]), high=min(high, ends[1]), method=method
+    )
 
 
 def _mean_difference(
@@ -146,17 +163,23 @@ def _mean_difference(
     if clusters is None:
         estimate = mean_interval(differences, level)
     else:
-        estimate = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
+        estimate = clustered_mean(
+            differences, cluster_keys(ids, clusters), level, binary=False
+        )
     if estimate.stderr != 0.0:
         return estimate
     return without_spread(estimate.value, estimate.n, estimate.clusters, ends, level)
 
 
-def cluster_keys(ids: Sequence[str], clusters: Mapping[str, Hashable]) -> list[Hashable]:
+def cluster_keys(
+    ids: Sequence[str], clusters: Mapping[str, Hashable]
+) -> list[Hashable]:
     """The cluster of each sample; one without is an error."""
     missing = [key for key in ids if clusters.get(key) is None]
     if missing:
-        raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {len(ids)} samples lack one)")
+        raise ValueError(
+            f"sample {missing[0]!r} has no cluster key ({len(missing)} of {len(ids)} samples lack one)"
+        )
     return [clusters[key] for key in ids]
 
 
@@ -170,6 +193,12 @@ def difference_p(difference: Estimate) -> float:
     trials = difference.n if difference.clusters is None else difference.clusters
     # All differences are equal. So many others must lie at the far end for the mean to be 0; on an open scale it is
     # known only that each could as well have had the other sign.
-    far = None if difference.scale is None else difference.scale[0] if value > 0 else difference.scale[1]
+    far = (
+        None
+        if difference.scale is None
+        else difference.scale[0]
+        if value > 0
+        else difference.scale[1]
+    )
     others = 0.5 if far is None else value / (value - far)
     return min(1.0, 2 * (1 - others) ** trials)

@@ -40,7 +40,10 @@ def compare_corpus(
 
     common = common_ids(a, b, force=force)
     n = len(common)
-    first, second = np.asarray([a[key] for key in common], float), np.asarray([b[key] for key in common], float)
+    first, second = (
+        np.asarray([a[key] for key in common], float),
+        np.asarray([b[key] for key in common], float),
+    )
     width = first.shape[1]
     keys = None if clusters is None else cluster_keys(common, clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,7 +55,9 @@ def compare_corpus(
     def gap(sums: "Floats") -> "Floats":
         return np.asarray(function(sums[:, :width]) - function(sums[:, width:]), float)
 
-    difference = _difference(gap, total, units, n, None if keys is None else len(units), level)
+    difference = _difference(
+        gap, total, units, n, None if keys is None else len(units), level
+    )
     return Comparison(
         mean_a=values[0],
         mean_b=values[1],
@@ -68,7 +73,9 @@ def compare_corpus(
     )
 
 
-def _paired_bootstrap(gap: "Callable[[Floats], Floats]", units: "Floats", level: float) -> PairedBootstrap | None:
+def _paired_bootstrap(
+    gap: "Callable[[Floats], Floats]", units: "Floats", level: float
+) -> PairedBootstrap | None:
     """The difference over units drawn anew; `None` where one draw in twenty leaves it undefined, or none differ."""
     import numpy as np
 
@@ -81,11 +88,21 @@ def _paired_bootstrap(gap: "Callable[[Floats], Floats]", units: "Floats", level:
         return None
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     beyond = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
-    return PairedBootstrap(float(low), float(high), min(1.0, 2 * (beyond + 1) / (len(draws) + 1)), len(draws))
+    return PairedBootstrap(
+        float(low),
+        float(high),
+        min(1.0, 2 * (beyond + 1) / (len(draws) + 1)),
+        len(draws),
+    )
 
 
 def _difference(
-    gap: "Callable[[Floats], Floats]", total: "Floats", units: "Floats", n: int, count: int | None, level: float
+    gap: "Callable[[Floats], Floats]",
+    total: "Floats",
+    units: "Floats",
+    n: int,
+    count: int | None,
+    level: float,
 ) -> Estimate:
     import numpy as np
 
@@ -95,17 +112,25 @@ def _difference(
         return Estimate(value, None, None, None, n, count, f"n/a: one {what}")
     without = gap(total - units)
     if not np.isfinite(without).all():
-        return Estimate(value, None, None, None, n, count, "n/a: undefined without one sample")
+        return Estimate(
+            value, None, None, None, n, count, "n/a: undefined without one sample"
+        )
     spread = jackknife_spread(without, np.zeros(len(units), int), n)
     if not spread.variance:
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     stderr = math.sqrt(spread.variance)
     half = t_quantile((1 + level) / 2, spread.df) * stderr
     method = "jackknife t" if count is None else "jackknife t on clusters"
-    return flag_few_units(Estimate(value, stderr, value - half, value + half, n, count, method, spread=spread))
+    return flag_few_units(
+        Estimate(
+            value, stderr, value - half, value + half, n, count, method, spread=spread
+        )
+    )
 
 
-def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":
+def _resampled_sums(
+    units: "Floats", resamples: int, rng: "np.random.Generator"
+) -> "Floats":
     """The column sums of `resamples` draws of as many units as there are, with replacement."""
     import numpy as np
 

@@ -27,7 +27,9 @@ def normal_cdf(z: float) -> float:
 def incomplete_beta(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function I_x(a, b): the CDF of Beta(a, b) at x."""
     if a <= 0.0 or b <= 0.0:
-        raise ValueError(f"the beta distribution needs positive parameters, got a={a}, b={b}")
+        raise ValueError(
+            f"the beta distribution needs positive parameters, got a={a}, b={b}"
+        )
     if x <= 0.0:
         return 0.0
     if x >= 1.0:
@@ -39,7 +41,13 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
 
 
 def _beta_left(x: float, a: float, b: float) -> float:
-    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    log_front = (
+        math.lgamma(a + b)
+        - math.lgamma(a)
+        - math.lgamma(b)
+        + a * math.log(x)
+        + b * math.log1p(-x)
+    )
     return math.exp(log_front) * _beta_fraction(x, a, b) / a
 
 
@@ -59,7 +67,9 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
             fraction *= change
         if abs(change - 1.0) < 1e-15:
             return fraction
-    raise ArithmeticError(f"the incomplete beta function did not converge at x={x}, a={a}, b={b}")
+    raise ArithmeticError(
+        f"the incomplete beta function did not converge at x={x}, a={a}, b={b}"
+    )
 
 
 def _away_from_zero(value: float) -> float:
@@ -127,8 +137,14 @@ def t_power(shift: float, df: float, alpha: float) -> float:
     log_front = math.log(2) + df / 2 * math.log(df / 2) - math.lgamma(df / 2)
 
     def part(error: float) -> float:
-        density = math.exp(log_front + (df - 1) * math.log(error) - df * error * error / 2)
-        return density * (normal_cdf(shift - bar * error) + normal_cdf(-shift - bar * error))
+        density = math.exp(
+            log_front + (df - 1) * math.log(error) - df * error * error / 2
+        )
+        return density * (
+            normal_cdf(shift - bar * error) + normal_cdf(-shift - bar * error)
+        )
 
-    inner = math.fsum((4 if step % 2 else 2) * part(low + step * width) for step in range(1, steps))
+    inner = math.fsum(
+        (4 if step % 2 else 2) * part(low + step * width) for step in range(1, steps)
+    )
     return (part(low) + part(high) + inner) * width / 3

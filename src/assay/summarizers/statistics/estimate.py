@@ -60,7 +60,11 @@ class Estimate:
 
 def flag_few_units(estimate: Estimate) -> Estimate:
     """The estimate, marked where its interval rests on too few clusters or samples."""
-    units, what = (estimate.n, "samples") if estimate.clusters is None else (estimate.clusters, "clusters")
+    units, what = (
+        (estimate.n, "samples")
+        if estimate.clusters is None
+        else (estimate.clusters, "clusters")
+    )
     if estimate.low is None or units >= FEWEST_UNITS:
         return estimate
     return replace(estimate, unreliable=f"interval unreliable: {units} {what}")
@@ -68,8 +72,15 @@ def flag_few_units(estimate: Estimate) -> Estimate:
 
 def flag_rare(estimate: Estimate, largest: float) -> Estimate:
     """The estimate on an open scale, marked where one sample or cluster makes much of it: `largest`."""
-    if estimate.unreliable or estimate.low is None or largest <= RARE_SHARE * abs(estimate.value):
+    if (
+        estimate.unreliable
+        or estimate.low is None
+        or largest <= RARE_SHARE * abs(estimate.value)
+    ):
         return estimate
     what = "sample" if estimate.clusters is None else "cluster"
     share = f"{largest / abs(estimate.value):.0%}" if estimate.value else "all"
-    return replace(estimate, unreliable=f"interval unreliable: one {what} makes {share} of the value")
+    return replace(
+        estimate,
+        unreliable=f"interval unreliable: one {what} makes {share} of the value",
+    )

@@ -51,20 +51,37 @@ def jackknife(
     if sizes.min() < 2:
         what = "sample" if clusters is None else "cluster"
         where = "" if strata is None else " in a stratum"
-        return Estimate(value, None, None, None, n, count, f"n/a: one {what}{where}", ends)
+        return Estimate(
+            value, None, None, None, n, count, f"n/a: one {what}{where}", ends
+        )
     without = np.asarray(function(total - units), float)
     if not np.isfinite(without).all():
         lost = "sample" if clusters is None else "cluster"
-        return Estimate(value, None, None, None, n, count, f"n/a: undefined without one {lost}", ends)
+        return Estimate(
+            value,
+            None,
+            None,
+            None,
+            n,
+            count,
+            f"n/a: undefined without one {lost}",
+            ends,
+        )
     spread = jackknife_spread(without, labels, n)
     stderr = math.sqrt(spread.variance)
     if is_constant(abs(value), abs(value) + stderr) or (value == 0.0 and stderr == 0.0):
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen", ends)
     (low, high), scale = stretched_limits(value, spread, ends, level)
     method = f"jackknife {scale}" + ("" if clusters is None else " on clusters")
-    estimate = flag_few_units(Estimate(value, stderr, low, high, n, count, method, ends, spread))
+    estimate = flag_few_units(
+        Estimate(value, stderr, low, high, n, count, method, ends, spread)
+    )
     is_open = ends is not None and math.isinf(ends[1])
-    return flag_rare(estimate, float(np.abs(without - value).max())) if is_open else estimate
+    return (
+        flag_rare(estimate, float(np.abs(without - value).max()))
+        if is_open
+        else estimate
+    )
 
 
 def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> Spread:
@@ -80,7 +97,12 @@ def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> S
     shares = squares / largest  # the square of a small one may be 0 as a float
     units = float(shares.sum()) ** 2 / float((shares**2).sum())
     free = len(without) - len(sizes) + 1
-    return Spread(variance, n, seen=units, df=max(1.0, min(free - 1, fourth_moment_df(units, len(without)))))
+    return Spread(
+        variance,
+        n,
+        seen=units,
+        df=max(1.0, min(free - 1, fourth_moment_df(units, len(without)))),
+    )
 
 
 def ratio_estimate(
@@ -99,20 +121,39 @@ def ratio_estimate(
     import numpy as np
 
     if len(numerators) != len(denominators):
-        raise ValueError(f"{len(numerators)} numerators but {len(denominators)} denominators")
-    table = _checked(np.column_stack([np.asarray(numerators, float), np.asarray(denominators, float)]))
+        raise ValueError(
+            f"{len(numerators)} numerators but {len(denominators)} denominators"
+        )
+    table = _checked(
+        np.column_stack(
+            [np.asarray(numerators, float), np.asarray(denominators, float)]
+        )
+    )
     if ends is None or math.isinf(ends[1]):
-        return jackknife(table, ratio_of_sums, clusters, ends=_open_scale(table, ends), level=level)
+        return jackknife(
+            table, ratio_of_sums, clusters, ends=_open_scale(table, ends), level=level
+        )
     value = value_of(ratio_of_sums, table.sum(axis=0))
     counting = table[:, 1] != 0
     if ends == UNIT and np.isin(table, (0.0, 1.0)).all():
-        keys = None if clusters is None else [key for key, counts in zip(clusters, counting, strict=True) if counts]
-        return replace(estimate_mean(table[counting, 0].tolist(), keys, level, binary=True), n=len(table))
+        keys = (
+            None
+            if clusters is None
+            else [key for key, counts in zip(clusters, counting, strict=True) if counts]
+        )
+        return replace(
+            estimate_mean(table[counting, 0].tolist(), keys, level, binary=True),
+            n=len(table),
+        )
     return _bounded_ratio(table, clusters, value, ends, level)
 
 
 def _bounded_ratio(
-    table: "Floats", clusters: Sequence[Hashable] | None, value: float, ends: Ends, level: float
+    table: "Floats",
+    clusters: Sequence[Hashable] | None,
+    value: float,
+    ends: Ends,
+    level: float,
 ) -> Estimate:
 
     n = len(table)
@@ -131,14 +172,26 @@ def _bounded_ratio(
     prior = 1.0 if clusters is None else cluster_prior(base, base_of_units)
     if is_constant(1.0, 1.0 + math.sqrt(variance) / (ends[1] - ends[0])):
         trials = max(1, int(base_of_units))
-        estimate = without_spread(value, n, trials if clusters is not None or trials < n else None, ends, level)
+        estimate = without_spread(
+            value,
+            n,
+            trials if clusters is not None or trials < n else None,
+            ends,
+            level,
+        )
         return replace(estimate, clusters=count, spread=Spread(0.0, base, prior))
     effective_units = variance**2 / float((squares**2).sum())
-    df = len(weighing) - 1 if clusters is None else fourth_moment_df(effective_units, len(weighing))
+    df = (
+        len(weighing) - 1
+        if clusters is None
+        else fourth_moment_df(effective_units, len(weighing))
+    )
     spread = Spread(variance, base, prior, effective_units, df)
     low, high = limits(value, spread, ends, level)
     method = "score" if clusters is None else "score on clusters"
-    estimate = Estimate(value, math.sqrt(variance), low, high, n, count, method, ends, spread)
+    estimate = Estimate(
+        value, math.sqrt(variance), low, high, n, count, method, ends, spread
+    )
     return estimate if clusters is None else flag_few_units(estimate)
 
 
@@ -151,7 +204,9 @@ def ratio_of_sums(sums: "Floats") -> "Floats":
 
 
 def unit_sums(
-    table: "Floats", clusters: Sequence[Hashable] | None, strata: Sequence[Hashable] | None
+    table: "Floats",
+    clusters: Sequence[Hashable] | None,
+    strata: Sequence[Hashable] | None,
 ) -> "tuple[Floats, NDArray[np.intp]]":
     """What is left out or drawn as a whole (samples, or clusters summed), and the stratum of each."""
     import numpy as np
@@ -163,7 +218,9 @@ def unit_sums(
     codes = np.asarray(cluster_codes(clusters, n))
     first = np.unique(codes, return_index=True)[1]
     if (labels != labels[first][codes]).any():
-        raise ValueError("a cluster has samples in two strata: clusters must lie within one stratum")
+        raise ValueError(
+            "a cluster has samples in two strata: clusters must lie within one stratum"
+        )
     units = np.zeros((len(first), table.shape[1]))
     np.add.at(units, codes, table)
     return units, labels[first]
@@ -181,7 +238,9 @@ def _checked(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
 
     table = np.asarray(statistics, float)
     if table.ndim != 2 or not len(table):
-        raise ValueError("statistics must be a table with one row for each sample, and at least one row")
+        raise ValueError(
+            "statistics must be a table with one row for each sample, and at least one row"
+        )
     if not np.isfinite(table).all():
         raise ValueError("statistics must be finite numbers")
     return table
@@ -191,5 +250,7 @@ def value_of(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
     """The value of a metric from the sums of its counts; an error where it has none."""
     value = float(function(total[None, :])[0])
     if not math.isfinite(value):
-        raise ValueError("the statistic is undefined on the full data: is the denominator 0?")
+        raise ValueError(
+            "the statistic is undefined on the full data: is the denominator 0?"
+        )
     return value

@@ -20,7 +20,12 @@ _ROUNDING = 1e-12
 
 
 def decide(
-    value: float, interval: tuple[float, float], limit: float, *, together: int = 1, level: float = LEVEL
+    value: float,
+    interval: tuple[float, float],
+    limit: float,
+    *,
+    together: int = 1,
+    level: float = LEVEL,
 ) -> Decision:
     """Whether a number is at or above `limit`, as its interval says; `together` numbers are decided at once.
 
@@ -31,11 +36,19 @@ def decide(
         return "pass"
     error = (1 - level) / 2
     wider = normal_quantile(1 - error / together) / normal_quantile(1 - error)
-    return "fail" if value + (high - value) * wider < limit - _ROUNDING else "inconclusive"
+    return (
+        "fail" if value + (high - value) * wider < limit - _ROUNDING else "inconclusive"
+    )
 
 
 def deciding_size(
-    n: int, value: float, interval: tuple[float, float], limit: float, stderr: float | None, *, power: float = 0.8
+    n: int,
+    value: float,
+    interval: tuple[float, float],
+    limit: float,
+    stderr: float | None,
+    *,
+    power: float = 0.8,
 ) -> int | None:
     """About how many samples decide in 4 of 5 cases, if the number stays what it is; `None` where none would.
 
@@ -47,7 +60,9 @@ def deciding_size(
         return None
     if not stderr:
         return max(n + 1, math.ceil((n + 4) * reach / margin))
-    return max(n + 1, sample_size(margin, stderr * stderr * n, alpha=1 - LEVEL, power=power))
+    return max(
+        n + 1, sample_size(margin, stderr * stderr * n, alpha=1 - LEVEL, power=power)
+    )
 
 
 def rounded_up(count: int) -> int:

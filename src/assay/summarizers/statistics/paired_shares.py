@@ -17,21 +17,29 @@ _CERTAIN = 1e-12
 """Below this p both statistics say the same, and the quantile of the normal distribution loses its digits."""
 
 
-def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95, *, mid_p: bool = True) -> Estimate:
+def paired_share_difference(
+    wins: int, losses: int, n: int, level: float = 0.95, *, mid_p: bool = True
+) -> Estimate:
     """The difference of two shares: `wins` samples only the first got right, `losses` only the second, of n.
 
     Without `mid_p` it is Tango's interval as published, which agrees with McNemar's chi-square.
     """
     if n < 1 or min(wins, losses) < 0 or wins + losses > n:
-        raise ValueError(f"{wins} wins and {losses} losses of {n} samples is impossible")
+        raise ValueError(
+            f"{wins} wins and {losses} losses of {n} samples is impossible"
+        )
     value = (wins - losses) / n
     if n < 2:
         return Estimate(value, None, None, None, n, None, "n/a: one sample")
     variance = max(0.0, (wins + losses) / n - value**2) / (n - 1)
-    quantile = normal_quantile((1 + level) / 2) / (_scaling(wins, losses) if mid_p else 1.0)
+    quantile = normal_quantile((1 + level) / 2) / (
+        _scaling(wins, losses) if mid_p else 1.0
+    )
     low, high = _bound(wins, losses, n, quantile), -_bound(losses, wins, n, quantile)
     spread = Spread(variance, n, seen=wins + losses, df=n - 1)
-    return Estimate(value, math.sqrt(variance), low, high, n, None, METHOD, (-1.0, 1.0), spread)
+    return Estimate(
+        value, math.sqrt(variance), low, high, n, None, METHOD, (-1.0, 1.0), spread
+    )
 
 
 def _scaling(wins: int, losses: int) -> float:

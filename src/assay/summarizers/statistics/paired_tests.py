@@ -25,7 +25,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     _check_p(p_values)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+    for place, index in enumerate(
+        sorted(range(len(p_values)), key=p_values.__getitem__)
+    ):
         highest = max(highest, min(1.0, (len(p_values) - place) * p_values[index]))
         adjusted[index] = highest
     return adjusted

@@ -12,7 +12,9 @@ from functools import lru_cache
 from .distributions import incomplete_beta, normal_quantile, t_power
 
 
-def sample_size(difference: float, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def sample_size(
+    difference: float, variance: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int:
     """Questions needed to show `difference` between two models; `variance` is that of a question's difference."""
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")
@@ -34,31 +36,47 @@ def normal_size(difference: float, alpha: float = 0.05, power: float = 0.8) -> i
     return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
 
 
-def sample_size_paired_binary(difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def sample_size_paired_binary(
+    difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int:
     """Samples needed when both models answer right or wrong, and differ on a share `discordance` of them."""
     _check_discordance(discordance)
     if abs(difference) > discordance:
-        raise ValueError(f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart")
+        raise ValueError(
+            f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart"
+        )
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")
     spread = math.sqrt(max(discordance - difference**2, 1e-9))
     start = normal_size(abs(difference) / spread, alpha, power)
-    return _first(lambda n: paired_binary_power(n, difference, discordance, alpha=alpha) >= power, max(2, start))
+    return _first(
+        lambda n: paired_binary_power(n, difference, discordance, alpha=alpha) >= power,
+        max(2, start),
+    )
 
 
-def paired_binary_power(n: int, difference: float, discordance: float, *, alpha: float = 0.05) -> float:
+def paired_binary_power(
+    n: int, difference: float, discordance: float, *, alpha: float = 0.05
+) -> float:
     """How often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
 
     Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
     """
     _check_discordance(discordance)
     share = min(1.0, max(0.0, (1 + difference / discordance) / 2))
-    centre, width = n * discordance, 5 * math.sqrt(n * discordance * (1 - discordance)) + 1
+    centre, width = (
+        n * discordance,
+        5 * math.sqrt(n * discordance * (1 - discordance)) + 1,
+    )
     total = 0.0
-    for count in range(max(1, math.floor(centre - width)), min(n, math.ceil(centre + width)) + 1):
+    for count in range(
+        max(1, math.floor(centre - width)), min(n, math.ceil(centre + width)) + 1
+    ):
         fewest = _most_losses(count, alpha)
         if fewest >= 0:
-            rejected = _at_most(fewest, count, share) + _at_most(fewest, count, 1 - share)
+            rejected = _at_most(fewest, count, share) + _at_most(
+                fewest, count, 1 - share
+            )
             total += rejected * _exactly(count, n, discordance)
     return total
 
@@ -66,7 +84,10 @@ def paired_binary_power(n: int, difference: float, discordance: float, *, alpha:
 @lru_cache(maxsize=65_536)
 def _most_losses(count: int, alpha: float) -> int:
     """The largest smaller side of `count` discordant samples at which the mid-p is below alpha; -1 if there is none."""
-    fewer = max(0, math.floor((count - normal_quantile(1 - alpha / 2) * math.sqrt(count)) / 2) + 2)
+    fewer = max(
+        0,
+        math.floor((count - normal_quantile(1 - alpha / 2) * math.sqrt(count)) / 2) + 2,
+    )
     while fewer >= 0 and _mid_p(fewer, count) >= alpha:
         fewer -= 1
     return fewer
@@ -102,7 +123,9 @@ def _first(reaches: Callable[[int], bool], start: int) -> int:
     return high
 
 
-def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def minimum_detectable_difference(
+    n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
     """The smallest true difference n samples show with this power; `variance` is that of a difference."""
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
@@ -112,7 +135,9 @@ def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.0
     return stderr * _least(lambda errors: t_power(errors, n - 1, alpha) >= power, 1e6)
 
 
-def minimum_detectable_paired_binary(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def minimum_detectable_paired_binary(
+    n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
     """The same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
     _check_discordance(discordance)
 
@@ -120,7 +145,9 @@ def minimum_detectable_paired_binary(n: int, discordance: float, *, alpha: float
         return paired_binary_power(n, difference, discordance, alpha=alpha) >= power
 
     if not shows(discordance):
-        raise ValueError(f"{n} samples show no difference between models that differ on {discordance:g} of them")
+        raise ValueError(
+            f"{n} samples show no difference between models that differ on {discordance:g} of them"
+        )
     return _least(shows, discordance)
 
 
@@ -139,4 +166,6 @@ def _factor(alpha: float, power: float) -> float:
 
 def _check_discordance(discordance: float) -> None:
     if not 0 < discordance <= 1:
-        raise ValueError(f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}")
+        raise ValueError(
+            f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}"
+        )

@@ -19,19 +19,30 @@ UNSEEN = 1.0
 """Samples, as bad as the scale has them, that the variance allows for though no label showed them."""
 
 
-def judge_weight(labels: Sequence[float], judged: Sequence[float], others: Sequence[float]) -> float:
+def judge_weight(
+    labels: Sequence[float], judged: Sequence[float], others: Sequence[float]
+) -> float:
     """How much of the judge is used, from 0 to 1: its covariance with people, over its own variance."""
     n, rest = len(labels), len(others)
     spread = _variance([*judged, *others])
     if n < 2 or not rest or spread <= 0:
         return 0.0
     mean, judge_mean = math.fsum(labels) / n, math.fsum(judged) / n
-    together = math.fsum((y - mean) * (f - judge_mean) for y, f in zip(labels, judged, strict=True)) / n
+    together = (
+        math.fsum(
+            (y - mean) * (f - judge_mean) for y, f in zip(labels, judged, strict=True)
+        )
+        / n
+    )
     return min(1.0, max(0.0, together / ((1 + n / rest) * spread)))
 
 
 def prediction_powered_mean(
-    labels: Sequence[float], judged: Sequence[float], others: Sequence[float], *, ends: Ends | None = None
+    labels: Sequence[float],
+    judged: Sequence[float],
+    others: Sequence[float],
+    *,
+    ends: Ends | None = None,
 ) -> Estimate:
     """The mean that people would give all samples, with its 95 % interval.
 
@@ -40,7 +51,9 @@ def prediction_powered_mean(
     """
     n = len(labels)
     if len(judged) != n:
-        raise ValueError(f"{n} labels against {len(judged)} verdicts: both must be of the same samples")
+        raise ValueError(
+            f"{n} labels against {len(judged)} verdicts: both must be of the same samples"
+        )
     weight = judge_weight(labels, judged, others)
     if n < 2 or weight == 0.0:
         return estimate_mean(list(labels), binary=set(labels) <= {0.0, 1.0}, ends=ends)
@@ -48,17 +61,27 @@ def prediction_powered_mean(
     value = math.fsum(residuals) / n + weight * math.fsum(others) / len(others)
     # One degree of freedom is spent on the mean of the residuals, one on the weight. On a scale with ends the rare
     # errors of a good judge may not be among the labels: the variance allows for one more, as bad as can be.
-    feared = UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2 if ends is not None else 0.0
+    feared = (
+        UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2
+        if ends is not None
+        else 0.0
+    )
     label_variance = (_variance(residuals) * (n - 1) + feared) / max(n - 2, 1) / n
     variance = label_variance + weight**2 * _variance(others) / len(others)
     stderr = math.sqrt(variance)
-    df = max(n - 2, 1) * (variance / label_variance) ** 2 if label_variance > 0 else math.inf
+    df = (
+        max(n - 2, 1) * (variance / label_variance) ** 2
+        if label_variance > 0
+        else math.inf
+    )
     reach = t_quantile(0.975, min(df, 1e6)) * stderr
     low, high = value - reach, value + reach
     if ends is not None:
         value, low, high = (min(max(x, ends[0]), ends[1]) for x in (value, low, high))
     unreliable = f"interval unreliable: {n} labels" if n < FEWEST_LABELS else ""
-    return Estimate(value, stderr, low, high, n, None, METHOD, scale=ends, unreliable=unreliable)
+    return Estimate(
+        value, stderr, low, high, n, None, METHOD, scale=ends, unreliable=unreliable
+    )
 
 
 def _variance(values: Sequence[float]) -> float:

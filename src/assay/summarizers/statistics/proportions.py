@@ -42,7 +42,9 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return low, high
 
 
-def share_interval(k: int, n: int, level: float = 0.95) -> tuple[tuple[float, float], str]:
+def share_interval(
+    k: int, n: int, level: float = 0.95
+) -> tuple[tuple[float, float], str]:
     """The interval of a row of k right of n, and its name."""
     if n < EXACT_BELOW:
         return clopper_pearson(k, n, level), "clopper-pearson"
@@ -63,7 +65,9 @@ def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return max(0.0, share - half), min(1.0, share + half)
 
 
-def unseen_spread(value: float, trials: int, ends: Ends, level: float = 0.95) -> tuple[float, float]:
+def unseen_spread(
+    value: float, trials: int, ends: Ends, level: float = 0.95
+) -> tuple[float, float]:
     """An interval for a mean of which every trial gave `value`.
 
     How many of all others may differ is known: with 0 of `trials` seen, at most Clopper and Pearson's upper bound.

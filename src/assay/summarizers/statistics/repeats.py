@@ -48,7 +48,9 @@ class Decomposition:
         return advice if limit < 0.8 * now else f"{advice}: add questions instead"
 
 
-def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None = None) -> Decomposition:
+def decompose(
+    rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None = None
+) -> Decomposition:
     """The decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
     if not rows:
         raise ValueError("no questions: there is nothing to decompose")
@@ -61,7 +63,11 @@ def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | No
     spare = sum(len(row) - 1 for row in answers)
     within = None
     if spare:
-        squares = ((x - mean) ** 2 for row, mean in zip(answers, means, strict=True) for x in row)
+        squares = (
+            (x - mean) ** 2
+            for row, mean in zip(answers, means, strict=True)
+            for x in row
+        )
         within = math.fsum(squares) / spare
     if n < 2:
         return Decomposition(estimate, within, None, None, None)
@@ -72,8 +78,14 @@ def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | No
     noise = within * math.fsum(1 / len(row) for row in answers) / n
     between = max(0.0, means_variance - noise)
     total = between + within
-    limit = None if estimate.stderr is None else math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
-    return Decomposition(estimate, within, between, limit, between / total if total else None)
+    limit = (
+        None
+        if estimate.stderr is None
+        else math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
+    )
+    return Decomposition(
+        estimate, within, between, limit, between / total if total else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,9 @@ def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
         return Reduced(math.fsum(top) / len(top), tied=len(top) > 1)
     match = re.fullmatch(r"pass([@^])(\d+)", reducer)
     if match is None:
-        raise ValueError(f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K, such as pass@5")
+        raise ValueError(
+            f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K, such as pass@5"
+        )
     if any(number not in (0.0, 1.0) for number in numbers):
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
     count = pass_at_k if match[1] == "@" else pass_hat_k

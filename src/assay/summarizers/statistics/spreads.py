@@ -47,7 +47,9 @@ def cluster_prior(base: float, base_of_clusters: float) -> float:
     return 1 + CLUSTER_CORRELATION * max(0.0, base / base_of_clusters - 1)
 
 
-def limits(value: float, spread: Spread, ends: Ends | None, level: float) -> tuple[float, float]:
+def limits(
+    value: float, spread: Spread, ends: Ends | None, level: float
+) -> tuple[float, float]:
     """The score interval between two ends, else Student's t."""
     quantile = t_quantile((1 + level) / 2, spread.df)
     if ends is None or not ends[0] < value < ends[1]:
@@ -56,12 +58,18 @@ def limits(value: float, spread: Spread, ends: Ends | None, level: float) -> tup
     width = ends[1] - ends[0]
     share = (value - ends[0]) / width
     ratio = spread.variance / width**2 * spread.base / (share * (1 - share))
-    ratio_with_prior = (spread.seen * ratio + UNSEEN * spread.prior) / (spread.seen + UNSEEN)
-    low, high = score_limits(share, spread.base / max(ratio, ratio_with_prior), quantile)
+    ratio_with_prior = (spread.seen * ratio + UNSEEN * spread.prior) / (
+        spread.seen + UNSEEN
+    )
+    low, high = score_limits(
+        share, spread.base / max(ratio, ratio_with_prior), quantile
+    )
     return ends[0] + low * width, ends[0] + high * width
 
 
-def stretched_limits(value: float, spread: Spread, ends: Ends | None, level: float) -> tuple[tuple[float, float], str]:
+def stretched_limits(
+    value: float, spread: Spread, ends: Ends | None, level: float
+) -> tuple[tuple[float, float], str]:
     """Student's t on the scale that stretches to infinity what ends somewhere; and the name of that scale."""
     half = t_quantile((1 + level) / 2, spread.df) * math.sqrt(spread.variance)
     if ends is None or not ends[0] < value < ends[1]:
@@ -71,6 +79,8 @@ def stretched_limits(value: float, spread: Spread, ends: Ends | None, level: flo
         factor = math.exp(min(half / (value - low), 700.0))
         return (low + (value - low) / factor, low + (value - low) * factor), "log t"
     odds = (value - low) / (high - value)
-    factor = math.exp(min(half * (high - low) / ((value - low) * (high - value)), 700.0))
+    factor = math.exp(
+        min(half * (high - low) / ((value - low) * (high - value)), 700.0)
+    )
     shares = (odds / factor / (1 + odds / factor), odds * factor / (1 + odds * factor))
     return (low + shares[0] * (high - low), low + shares[1] * (high - low)), "logit t"

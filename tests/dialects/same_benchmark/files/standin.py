@@ -11,7 +11,10 @@ COLOURS = {(255, 0, 0): "red", (0, 0, 255): "blue"}
 
 def say(text, pictures=()):
     """The answer; `pictures` are paths or open files."""
-    colours = [COLOURS[Image.open(picture).convert("RGB").getpixel((0, 0))] for picture in pictures]
+    colours = [
+        COLOURS[Image.open(picture).convert("RGB").getpixel((0, 0))]
+        for picture in pictures
+    ]
     *before, last = text.split("\n")
     if last.startswith("What did you just say?"):
         answer = before[-1]

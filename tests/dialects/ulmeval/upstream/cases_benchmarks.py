@@ -30,7 +30,17 @@ TABLES: dict[str, tuple[str, str, list[list[Any]]]] = {
         [
             [0, "a photo of a cat", "single_object", "cat", 1, None, None, None, None],
             [1, "two dogs", "counting", "dog", 2, None, None, "dog", 3],
-            [2, "a red car left of a bench", "position", "bench, car", "1, 1", ", red", ", left of; 0", None, None],
+            [
+                2,
+                "a red car left of a bench",
+                "position",
+                "bench, car",
+                "1, 1",
+                ", red",
+                ", left of; 0",
+                None,
+                None,
+            ],
             [3, "a blue cup", "colors", "cup", 1, "blue", None, None, None],
         ],
     ),
@@ -144,9 +154,13 @@ def shipped(name: str) -> Any:
 
     module, _, attribute = name.partition(".")
     write(*TABLES[name])
-    cls = unchecked(getattr(importlib.import_module(f"ulmeval.dataset.{module}"), attribute))
+    cls = unchecked(
+        getattr(importlib.import_module(f"ulmeval.dataset.{module}"), attribute)
+    )
     if attribute == "GenAI_Bench":
-        cls.DATASET_URL = {"GenAI_Bench": str(Path(os.environ["LMUData"]) / "GenAI_Bench.tsv")}
+        cls.DATASET_URL = {
+            "GenAI_Bench": str(Path(os.environ["LMUData"]) / "GenAI_Bench.tsv")
+        }
     return cls(dataset=next(iter(cls.DATASET_URL)))
 
 
@@ -154,14 +168,19 @@ def shipped(name: str) -> Any:
 def build_prompt(name: str) -> Any:
     dataset = shipped(name)
     return [
-        [dataset.build_prompt(place), dataset.build_prompt(dataset.data.iloc[place])] for place in range(len(dataset))
+        [dataset.build_prompt(place), dataset.build_prompt(dataset.data.iloc[place])]
+        for place in range(len(dataset))
     ]
 
 
 @cases.add("dataset.attributes", *TABLES)
 def attributes(name: str) -> Any:
     dataset = shipped(name)
-    frame = dataset.data.drop(columns=["image"]) if "image" in dataset.data else dataset.data
+    frame = (
+        dataset.data.drop(columns=["image"])
+        if "image" in dataset.data
+        else dataset.data
+    )
     return [
         len(dataset),
         dataset.dataset_name,
@@ -182,7 +201,8 @@ def drawn(dataset: Any, each: int = 1, as_text: bool = True) -> str:
     if as_text:
         data["index"] = data["index"].astype(str)
     data["prediction"] = [
-        [Image.new("RGB", (40, 30), (10 * n, 20 * i, 30)) for i in range(each)] for n in range(len(data))
+        [Image.new("RGB", (40, 30), (10 * n, 20 * i, 30)) for i in range(each)]
+        for n in range(len(data))
     ]
     dump(data, "m_d.pkl")
     return "m_d.pkl"
@@ -209,7 +229,9 @@ def judged_by(*replies: str) -> Judge:
 
 
 def files() -> list[str]:
-    return sorted(name for name in os.listdir(".") if name.startswith("m_d") and "tmp" not in name)
+    return sorted(
+        name for name in os.listdir(".") if name.startswith("m_d") and "tmp" not in name
+    )
 
 
 @cases.add(
@@ -244,7 +266,11 @@ def imagine(replies: tuple[str, ...]) -> Any:
     return [dataset.evaluate(drawn(dataset), model="gpt-4o", nproc=1), files()]
 
 
-@cases.add("omnicontext.evaluate", ('{"score": 7, "reasoning": "x"}',), ('{"score": 3}', "no json"))
+@cases.add(
+    "omnicontext.evaluate",
+    ('{"score": 7, "reasoning": "x"}',),
+    ('{"score": 3}', "no json"),
+)
 def omnicontext(replies: tuple[str, ...]) -> Any:
     dataset = shipped("omni_context.OmniContext")
     judged_by(*replies)
@@ -292,7 +318,11 @@ def dpg(answers: tuple[str, ...]) -> Any:
 
     dpgbench.build_judge = lambda **kwargs: Vqa()
     dataset = shipped("dpgbench.DPGBench")
-    return [dpgbench.DPGBench.evaluate(drawn(dataset, each=2)), files(), Path("m_d_eval_0.csv").read_text()]
+    return [
+        dpgbench.DPGBench.evaluate(drawn(dataset, each=2)),
+        files(),
+        Path("m_d_eval_0.csv").read_text(),
+    ]
 
 
 def boxes(*found: tuple[str, list[float]]) -> Any:
@@ -300,8 +330,12 @@ def boxes(*found: tuple[str, list[float]]) -> Any:
     import numpy as np
     from ulmeval.dataset.utils.geneval import CLASS_NAMES
 
-    by_class = {name: [box for own, box in found if own == name] for name in CLASS_NAMES}
-    return [np.array(by_class[name], dtype=float).reshape(-1, 5) for name in CLASS_NAMES]
+    by_class = {
+        name: [box for own, box in found if own == name] for name in CLASS_NAMES
+    }
+    return [
+        np.array(by_class[name], dtype=float).reshape(-1, 5) for name in CLASS_NAMES
+    ]
 
 
 SEEN = {
@@ -319,11 +353,16 @@ SEEN = {
         ("car", [40, 0, 50, 10, 0.7]),
         ("bench", [20, 0, 30, 10, 0.8]),
     ),
-    "many": (*(("dog", [n, 0, n + 10, 10, 0.91 + n / 100]) for n in range(4)), ("cup", [1, 1, 5, 5, 0.5])),
+    "many": (
+        *(("dog", [n, 0, n + 10, 10, 0.91 + n / 100]) for n in range(4)),
+        ("cup", [1, 1, 5, 5, 0.5]),
+    ),
 }
 
 
-@cases.add("geneval.evaluate", *((seen, colour) for seen in SEEN for colour in ("red", "blue")))
+@cases.add(
+    "geneval.evaluate", *((seen, colour) for seen in SEEN for colour in ("red", "blue"))
+)
 def geneval(given: tuple[str, str]) -> Any:
     from types import SimpleNamespace
 
@@ -334,7 +373,9 @@ def geneval(given: tuple[str, str]) -> Any:
     seen, colour = given
     module.build_judge = lambda **kwargs: SimpleNamespace(model=None)
     helpers.inference_detector = lambda model, image: boxes(*SEEN[seen])
-    helpers.color_classification = lambda clip, image, found, name, *args, **kwargs: [colour] * len(found)
+    helpers.color_classification = lambda clip, image, found, name, *args, **kwargs: (
+        [colour] * len(found)
+    )
     dataset = shipped("geneval.GenEval")
     score = module.GenEval.evaluate(drawn(dataset, each=2), nproc=1)
     verdicts = load("m_d_eval.pkl")
@@ -342,7 +383,12 @@ def geneval(given: tuple[str, str]) -> Any:
 
 
 @cases.add(
-    "relative_position", *(([0, 0, 10, 10], [x, y, x + 10, y + 10]) for x in (-20, 0, 3, 30) for y in (-20, 0, 25))
+    "relative_position",
+    *(
+        ([0, 0, 10, 10], [x, y, x + 10, y + 10])
+        for x in (-20, 0, 3, 30)
+        for y in (-20, 0, 25)
+    ),
 )
 def relative_position(given: Any) -> Any:
     from ulmeval.dataset.utils.geneval import relative_position
@@ -372,7 +418,15 @@ def geneval_acc() -> Any:
     from ulmeval.dataset.utils.geneval import GenEval_acc
     from ulmeval.smp import dump
 
-    dump(pd.DataFrame({"tag": ["b", "a", "b", "c", "a"], "correct": [True, False, False, True, True]}), "x.pkl")
+    dump(
+        pd.DataFrame(
+            {
+                "tag": ["b", "a", "b", "c", "a"],
+                "correct": [True, False, False, True, True],
+            }
+        ),
+        "x.pkl",
+    )
     return GenEval_acc("x.pkl")
 
 
@@ -420,7 +474,13 @@ def get_dimension_rating(mode: int) -> Any:
 def wise_encode(size: Any) -> Any:
     from ulmeval.dataset.utils.wise import encode_image_to_base64
 
-    image = Image.open(io.BytesIO(base64.b64decode(encode_image_to_base64(Image.new("RGB", size, (9, 90, 200))))))
+    image = Image.open(
+        io.BytesIO(
+            base64.b64decode(
+                encode_image_to_base64(Image.new("RGB", size, (9, 90, 200)))
+            )
+        )
+    )
     return [image.format, image.size, image.getpixel((3, 3))]
 
 
@@ -482,19 +542,34 @@ def omni_extract(text: str) -> Any:
     return OmniContext.extract_scores(None, text)["score"]
 
 
-@cases.add("request_parts", "geneval_pp.GenEvalPP", "imagine_bench.ImagineBench", "omni_context.OmniContext")
+@cases.add(
+    "request_parts",
+    "geneval_pp.GenEvalPP",
+    "imagine_bench.ImagineBench",
+    "omni_context.OmniContext",
+)
 def request_parts(name: str) -> Any:
     """Which parts a judge is sent; its words are not part of it."""
     dataset = shipped(name)
     row = dataset.data.iloc[1].copy()
     row["prediction"] = [Image.new("RGB", (9, 9))]
     if name.endswith("OmniContext"):
-        made = [dataset.prepare_score_prompt(row, task) for task in ("prompt_following", "subject_consistency")]
+        made = [
+            dataset.prepare_score_prompt(row, task)
+            for task in ("prompt_following", "subject_consistency")
+        ]
         prompts = [prompt for own in made for prompt in own]
     else:
         prompts = [dataset.prepare_score_prompt(row)]
     return [
-        [(part.get("role"), part.get("type"), part["value"].startswith("data:image/jpeg;base64,")) for part in prompt]
+        [
+            (
+                part.get("role"),
+                part.get("type"),
+                part["value"].startswith("data:image/jpeg;base64,"),
+            )
+            for part in prompt
+        ]
         for prompt in prompts
     ]
 
@@ -510,8 +585,14 @@ class Number(float):
 def genai_categories(scores: Any) -> Any:
     from ulmeval.dataset.genai_bench import GenAI_Bench
 
-    labels = {"0": ["basic", "scene"], "1": ["counting", "advanced"], "2": ["negation", "advanced", "scene"]}
-    found = GenAI_Bench.calculate_category_scores({key: Number(value) for key, value in scores.items()}, labels)
+    labels = {
+        "0": ["basic", "scene"],
+        "1": ["counting", "advanced"],
+        "2": ["negation", "advanced", "scene"],
+    }
+    found = GenAI_Bench.calculate_category_scores(
+        {key: Number(value) for key, value in scores.items()}, labels
+    )
     return dict(sorted(found.items()))
 
 
@@ -536,7 +617,9 @@ def genai_evaluate() -> Any:
         def cpu(self) -> Any:
             return self
 
-    genai_bench.t2v_metrics = SimpleNamespace(VQAScore=lambda model: lambda images, texts: Scored(len(texts[0]) / 10))
+    genai_bench.t2v_metrics = SimpleNamespace(
+        VQAScore=lambda model: lambda images, texts: Scored(len(texts[0]) / 10)
+    )
     dataset = shipped("genai_bench.GenAI_Bench")
     return [
         dict(sorted(genai_bench.GenAI_Bench.evaluate(drawn(dataset)).items())),
@@ -559,7 +642,10 @@ def t2i_images() -> Any:
 
     os.makedirs("out/samples")
     frame = pd.DataFrame(
-        {"question": ["a cat", "b"], "prediction": [[Image.new("RGB", (4, 4))] * 2, [Image.new("RGB", (4, 4))]]}
+        {
+            "question": ["a cat", "b"],
+            "prediction": [[Image.new("RGB", (4, 4))] * 2, [Image.new("RGB", (4, 4))]],
+        }
     )
     T2ICompBench.save_temp_images(None, frame, "out/samples")
     found = sorted(os.listdir("out/samples"))

@@ -19,7 +19,11 @@ def user_class(base: str, **members: Any) -> Any:
     return type(
         "Mine",
         (cls,),
-        {"DATASET_URL": {"toy": "https://example.invalid/toy.tsv"}, "DATASET_MD5": {"toy": None}, **members},
+        {
+            "DATASET_URL": {"toy": "https://example.invalid/toy.tsv"},
+            "DATASET_MD5": {"toy": None},
+            **members,
+        },
     )
 
 
@@ -28,11 +32,20 @@ def image_table(kind: str) -> None:
     columns = "index image question"
     rows: dict[str, tuple[str, list[list[Any]]]] = {
         "single": (columns, [[1, one, "a?"], [2, two, "b?"]]),
-        "named": ("index image image_path question", [[1, one, "first.png", "a?"], [2, two, "sub/second.jpg", "b?"]]),
+        "named": (
+            "index image image_path question",
+            [[1, one, "first.png", "a?"], [2, two, "sub/second.jpg", "b?"]],
+        ),
         "list": (columns, [[1, [one, two], "a?"], [2, [two], "b?"]]),
-        "named_list": ("index image image_path question", [[1, [one, two], ["p.png", "q.png"], "a?"]]),
+        "named_list": (
+            "index image image_path question",
+            [[1, [one, two], ["p.png", "q.png"], "a?"]],
+        ),
         "reference": (columns, [["a", one, "a?"], ["b", "a", "b?"]]),
-        "alpha": (columns, [[1, picture((9, 9, 9, 128), "RGBA"), "a?"], [2, picture(7, "L"), "b?"]]),
+        "alpha": (
+            columns,
+            [[1, picture((9, 9, 9, 128), "RGBA"), "a?"], [2, picture(7, "L"), "b?"]],
+        ),
         "missing": (columns, [[1, one, "a?"], [2, "", "b?"]]),
     }
     write("toy", *rows[kind])
@@ -46,11 +59,20 @@ def toy_edit(kind: str) -> Any:
     image_table(kind)
     dataset = user_class("image")(dataset="toy")
     prompts = [dataset.build_prompt(place) for place in range(len(dataset))]
-    paths = [part["value"] for prompt in prompts for part in prompt if part["type"] == "image"]
+    paths = [
+        part["value"]
+        for prompt in prompts
+        for part in prompt
+        if part["type"] == "image"
+    ]
     return [
         prompts,
         [
-            (Image.open(path).size, Image.open(path).mode, Image.open(path).convert("RGB").getpixel((3, 3)))
+            (
+                Image.open(path).size,
+                Image.open(path).mode,
+                Image.open(path).convert("RGB").getpixel((3, 3)),
+            )
             for path in paths
         ],
     ]
@@ -73,13 +95,19 @@ def toy_edit_attributes(kind: str) -> Any:
 def toy_edit_dump(kind: str) -> Any:
     image_table(kind)
     dataset = user_class("image")(dataset="toy")
-    return [dataset.dump_image(dataset.data.iloc[place]) for place in range(len(dataset))]
+    return [
+        dataset.dump_image(dataset.data.iloc[place]) for place in range(len(dataset))
+    ]
 
 
 @cases.add("toy_t2i", "numbers", "words", "mixed")
 def toy_t2i(kind: str) -> Any:
     indices = {"numbers": [1, 2], "words": ["a", "b"], "mixed": ["a", 2]}[kind]
-    write("toy", "index question extra", [[index, f"draw {index}", 0.5] for index in indices])
+    write(
+        "toy",
+        "index question extra",
+        [[index, f"draw {index}", 0.5] for index in indices],
+    )
     dataset = user_class("text")(dataset="toy")
     return [
         dataset.build_prompt(0),
@@ -110,7 +138,10 @@ def messages(kind: str) -> Any:
         "str": "hello",
         "dict": {"type": "text", "value": "hi"},
         "liststr": ["a", "p.png", "b"],
-        "listdict": [{"type": "image", "value": "p.png"}, {"type": "text", "value": "q"}],
+        "listdict": [
+            {"type": "image", "value": "p.png"},
+            {"type": "text", "value": "q"},
+        ],
         "data_url": [url, "what?"],
         "data_url_dict": [{"type": "image", "value": url}],
         "wrong_type": [{"type": "text", "value": "p.png"}],
@@ -155,7 +186,12 @@ def generate(kind: str) -> Any:
         self.asked = [*getattr(self, "asked", []), [message, dataset]]
         return images[len(self.asked) - 1]
 
-    return drawing(model_class(generate_inner=generate_inner), messages(kind), dataset="toy", num_generations=2)
+    return drawing(
+        model_class(generate_inner=generate_inner),
+        messages(kind),
+        dataset="toy",
+        num_generations=2,
+    )
 
 
 @cases.add("preproc_content", *MESSAGES)
@@ -166,18 +202,30 @@ def preproc_content(kind: str) -> Any:
 
 @cases.add("generate.batch_hook")
 def batch_hook() -> Any:
-    def batch_generate_inner(self: Any, message: Any, dataset: Any, num_generations: int) -> Any:
+    def batch_generate_inner(
+        self: Any, message: Any, dataset: Any, num_generations: int
+    ) -> Any:
         self.asked = [[message, dataset, num_generations]]
         return [Image.new("RGB", (2, 2))] * num_generations
 
-    return drawing(model_class(batch_generate_inner=batch_generate_inner), ["a"], dataset="toy", num_generations=3)
+    return drawing(
+        model_class(batch_generate_inner=batch_generate_inner),
+        ["a"],
+        dataset="toy",
+        num_generations=3,
+    )
 
 
 @cases.add("model.defaults")
 def model_defaults() -> Any:
     model = model_class()()
     model.set_dump_image(lambda line: [f"{line}.png"])
-    return [model.use_custom_prompt("toy"), model.dump_image(7, "toy"), model.INTERLEAVE, model.allowed_types]
+    return [
+        model.use_custom_prompt("toy"),
+        model.dump_image(7, "toy"),
+        model.INTERLEAVE,
+        model.allowed_types,
+    ]
 
 
 @cases.add("message_to_promptimg", 0, 1, 2)
@@ -200,7 +248,9 @@ def api_class(*replies: Any) -> Any:
             raise reply
         return reply
 
-    return type("A", (BaseAPI,), {"is_api": True, "generate_inner": generate_inner, "asked": []})
+    return type(
+        "A", (BaseAPI,), {"is_api": True, "generate_inner": generate_inner, "asked": []}
+    )
 
 
 @cases.add(
@@ -214,7 +264,11 @@ def api_class(*replies: Any) -> Any:
 def api_generate(replies: list[Any]) -> Any:
     api = api_class(*replies)(retry=2, wait=0, verbose=False, temperature=0)
     answer = api.generate(
-        [{"type": "text", "value": "s", "role": "system"}, {"type": "text", "value": "u"}], max_tokens=5
+        [
+            {"type": "text", "value": "s", "role": "system"},
+            {"type": "text", "value": "u"},
+        ],
+        max_tokens=5,
     )
     return [answer, api.asked, api.system_prompt]
 
@@ -247,7 +301,9 @@ def parse_file(name: str) -> Any:
     if name.startswith("p."):
         Image.new("RGB", (4, 4), (1, 2, 3)).save("p.png")
         Path(name).write_bytes(Path("p.png").read_bytes())
-    return parse_file(f"data:image/png;base64,{picture((4, 5, 6))}" if name == "data" else name)
+    return parse_file(
+        f"data:image/png;base64,{picture((4, 5, 6))}" if name == "data" else name
+    )
 
 
 @cases.add("smp.toliststr", "a", "['a', 'b']", "[1, 2]", ["x", 1], "[", "[]")
@@ -257,7 +313,15 @@ def toliststr(cell: Any) -> Any:
     return toliststr(cell)
 
 
-@cases.add("smp.istype", ("1", int), ("1.5", int), ("a", int), (3, int), ("[1]", list), ("-4", int))
+@cases.add(
+    "smp.istype",
+    ("1", int),
+    ("1.5", int),
+    ("a", int),
+    (3, int),
+    ("[1]", list),
+    ("-4", int),
+)
 def istype(given: Any) -> Any:
     from ulmeval.smp import istype
 
@@ -269,7 +333,12 @@ def load_dump(suffix: str) -> Any:
     from ulmeval.smp import dump, load
 
     frame = pd.DataFrame(
-        {"index": [0, 1, 2], "text": ["a", "b c", "1"], "number": [0.0, 1.5, 2.0], "flag": [True, False, True]}
+        {
+            "index": [0, 1, 2],
+            "text": ["a", "b c", "1"],
+            "number": [0.0, 1.5, 2.0],
+            "flag": [True, False, True],
+        }
     )
     dump([{"a": 1, "b": "ü"}] if suffix == "json" else frame, f"x.{suffix}")
     return load(f"x.{suffix}")
@@ -279,7 +348,13 @@ def load_dump(suffix: str) -> Any:
 def misc() -> Any:
     from ulmeval.smp import cn_string, d2df, listinstr, md5, splitlen
 
-    return [listinstr(["a", "b"], "xbx"), cn_string("中"), splitlen("a/b/c"), d2df({"b": 1, "a": None}), md5("text")]
+    return [
+        listinstr(["a", "b"], "xbx"),
+        cn_string("中"),
+        splitlen("a/b/c"),
+        d2df({"b": 1, "a": None}),
+        md5("text"),
+    ]
 
 
 @cases.add("names")
@@ -287,5 +362,6 @@ def names() -> Any:
     from ulmeval.dataset import geneval, t2i_compbench, wise
 
     return [
-        [cls.supported_datasets(), cls.DATASET_URL] for cls in (geneval.GenEval, t2i_compbench.T2ICompBench, wise.WISE)
+        [cls.supported_datasets(), cls.DATASET_URL]
+        for cls in (geneval.GenEval, t2i_compbench.T2ICompBench, wise.WISE)
     ]

@@ -100,7 +100,9 @@ def can_infer(answer: Any) -> Any:
     ]
 
 
-@cases.add("can_infer_option", *(answer for answer in ANSWERS if isinstance(answer, str)))
+@cases.add(
+    "can_infer_option", *(answer for answer in ANSWERS if isinstance(answer, str))
+)
 def can_infer_option(answer: str) -> Any:
     from vlmeval.utils.matching_util import can_infer_option, can_infer_text
 
@@ -133,7 +135,13 @@ def can_infer_sequence(answer: str) -> Any:
     ]
 
 
-@cases.add("detect_repetition", "short", "ab" * 2000, "x" * 2500, "".join(str(n) for n in range(3000)))
+@cases.add(
+    "detect_repetition",
+    "short",
+    "ab" * 2000,
+    "x" * 2500,
+    "".join(str(n) for n in range(3000)),
+)
 def detect_repetition(text: str) -> Any:
     from vlmeval.utils import detect_repetition
 
@@ -193,19 +201,29 @@ class Judge:
         return self.replies[(len(self.asked) - 1) % len(self.replies)]
 
 
-@cases.add("YOrN_auxeval", ("Yes",), ("no",), ("hm", "Yes"), ("hm",), ("yes no", "No way, no"))
+@cases.add(
+    "YOrN_auxeval", ("Yes",), ("no",), ("hm", "Yes"), ("hm",), ("yes no", "No way, no")
+)
 def yorn_auxeval(replies: tuple[str, ...]) -> Any:
     from vlmeval.dataset.utils.yorn import YOrN_auxeval
 
     judge = Judge(*replies)
-    return [YOrN_auxeval(judge, pd.Series({"question": "q", "prediction": "p"})), judge.asked]
+    return [
+        YOrN_auxeval(judge, pd.Series({"question": "q", "prediction": "p"})),
+        judge.asked,
+    ]
 
 
 def mme_scores(wrong: int) -> pd.DataFrame:
     from tables import MME_CATEGORIES
 
     rows = [
-        {"index": n, "category": c, "image_path": f"{c}{n // 2}", "score": (n * 7 + len(c)) % wrong != 0}
+        {
+            "index": n,
+            "category": c,
+            "image_path": f"{c}{n // 2}",
+            "score": (n * 7 + len(c)) % wrong != 0,
+        }
         for c in MME_CATEGORIES
         for n in range(4)
     ]
@@ -274,25 +292,45 @@ def other_ratings(name: str) -> Any:
     from vlmeval.smp import dump
 
     frame = yes_no_frame()
-    kinds = ["discriminative-attribute-state", "discriminative-hallucination", "relation", "other"]
+    kinds = [
+        "discriminative-attribute-state",
+        "discriminative-hallucination",
+        "relation",
+        "other",
+    ]
     frame["category"] = [kinds[n % 4] for n in range(len(frame))]
     frame["image_path"] = [f"{n // 2}.jpg" for n in range(len(frame))]
     dump(frame, "s.xlsx")
-    return getattr(importlib.import_module("vlmeval.dataset.utils.yorn"), name)("s.xlsx")
+    return getattr(importlib.import_module("vlmeval.dataset.utils.yorn"), name)(
+        "s.xlsx"
+    )
 
 
-def hits(split: bool = False, above: bool = True, category: bool = True) -> pd.DataFrame:
-    rows = {"index": range(8), "hit": [1, 0, 1, 1, 0, 0, 1, 1], "question": ["a", "a", "b", "b", "c", "c", "d", "d"]}
+def hits(
+    split: bool = False, above: bool = True, category: bool = True
+) -> pd.DataFrame:
+    rows = {
+        "index": range(8),
+        "hit": [1, 0, 1, 1, 0, 0, 1, 1],
+        "question": ["a", "a", "b", "b", "c", "c", "d", "d"],
+    }
     if split:
         rows["split"] = ["dev", "test"] * 4
     if above:
-        rows["l2-category"] = ["coarse_perception", "logic_reasoning", "other", "coarse_perception"] * 2
+        rows["l2-category"] = [
+            "coarse_perception",
+            "logic_reasoning",
+            "other",
+            "coarse_perception",
+        ] * 2
     if category:
         rows["category"] = ["b", "a"] * 4
     return pd.DataFrame(rows)
 
 
-SHAPES: tuple[Any, ...] = tuple((s, a, c) for s in (0, 1) for a in (0, 1) for c in (0, 1))
+SHAPES: tuple[Any, ...] = tuple(
+    (s, a, c) for s in (0, 1) for a in (0, 1) for c in (0, 1)
+)
 
 
 @cases.add("report_acc", *SHAPES)
@@ -376,13 +414,24 @@ def prefetch_answer(answer: str) -> Any:
     return prefetch_answer(pd.Series({**CHOICES, "prediction": answer}))
 
 
-@cases.add("extract_answer_from_item", ("A",), ("B",), ("hm", "C"), ("Failed to obtain answer via API.", "dog"), ("Z",))
+@cases.add(
+    "extract_answer_from_item",
+    ("A",),
+    ("B",),
+    ("hm", "C"),
+    ("Failed to obtain answer via API.", "dog"),
+    ("Z",),
+)
 def extract_answer_from_item(replies: tuple[str, ...]) -> Any:
     from vlmeval.dataset.utils.multiple_choice import extract_answer_from_item
 
     judge = Judge(*replies)
-    row = pd.Series({"question": "What?", **CHOICES, "prediction": "it has fur", "answer": "A"})
-    known = pd.Series({"question": "What?", **CHOICES, "prediction": "C", "answer": "A"})
+    row = pd.Series(
+        {"question": "What?", **CHOICES, "prediction": "it has fur", "answer": "A"}
+    )
+    known = pd.Series(
+        {"question": "What?", **CHOICES, "prediction": "C", "answer": "A"}
+    )
     return [
         extract_answer_from_item(judge, row),
         len(judge.asked),
@@ -394,13 +443,28 @@ def extract_answer_from_item(replies: tuple[str, ...]) -> Any:
 
 def rotations(predictions: list[str]) -> pd.DataFrame:
     rows = [
-        {"index": n * 1_000_000, "g_index": 0, "question": "q", **CHOICES, "prediction": p, "GT": "AB"[n]}
+        {
+            "index": n * 1_000_000,
+            "g_index": 0,
+            "question": "q",
+            **CHOICES,
+            "prediction": p,
+            "GT": "AB"[n],
+        }
         for n, p in enumerate(predictions)
     ]
     return pd.DataFrame(rows)
 
 
-GROUPS = (["A", "B"], ["A", "A"], ["hm", "B"], ["A", "hm"], ["hm", "A"], ["C", "hm"], ["hm", "hm"])
+GROUPS = (
+    ["A", "B"],
+    ["A", "A"],
+    ["hm", "B"],
+    ["A", "hm"],
+    ["hm", "A"],
+    ["C", "hm"],
+    ["hm", "hm"],
+)
 
 
 @cases.add("prefetch_circular_group", *GROUPS)
@@ -417,21 +481,38 @@ def prefetch_circular_group(predictions: list[str]) -> Any:
 def eval_circular_group(predictions: list[str]) -> Any:
     from vlmeval.dataset.utils.multiple_choice import eval_circular_group
 
-    return [eval_circular_group(Judge(reply), rotations(predictions)) for reply in ("A", "B")]
+    return [
+        eval_circular_group(Judge(reply), rotations(predictions))
+        for reply in ("A", "B")
+    ]
 
 
 @cases.add("eval_vanilla", "A", "hm", "dog")
 def eval_vanilla(prediction: str) -> Any:
     from vlmeval.dataset.utils.multiple_choice import eval_vanilla
 
-    row = pd.Series({"question": "What?", **CHOICES, "prediction": prediction, "GT": "A", "answer": "A"})
+    row = pd.Series(
+        {
+            "question": "What?",
+            **CHOICES,
+            "prediction": prediction,
+            "GT": "A",
+            "answer": "A",
+        }
+    )
     return [eval_vanilla(Judge("A"), row), eval_vanilla(None, row)]
 
 
 def predicted_choice(predictions: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     meta = pd.DataFrame(
         [
-            {"index": n, "question": f"q{n}", **CHOICES, "answer": "ABCD"[n % 4], "category": f"c{n % 2}"}
+            {
+                "index": n,
+                "question": f"q{n}",
+                **CHOICES,
+                "answer": "ABCD"[n % 4],
+                "category": f"c{n % 2}",
+            }
             for n in range(len(predictions))
         ]
     )
@@ -443,7 +524,9 @@ def mcq_vanilla_eval(replies: tuple[Any, ...]) -> Any:
     from vlmeval.dataset.utils.multiple_choice import mcq_vanilla_eval
     from vlmeval.smp import load
 
-    data, meta = predicted_choice(["A", "hm", "it is a bird", "no idea", "The answer is D", "B"])
+    data, meta = predicted_choice(
+        ["A", "hm", "it is a bird", "no idea", "The answer is D", "B"]
+    )
     judge = None if replies[0] is None else Judge(*replies)
     return [mcq_vanilla_eval(judge, data, meta, 1, "r.pkl", "Mine"), load("r.pkl")]
 
@@ -477,7 +560,9 @@ def mcq_circular_eval(replies: tuple[Any, ...]) -> Any:
     ]
     data = pd.DataFrame(rows)
     judge = None if replies[0] is None else Judge(*replies)
-    verdicts = mcq_circular_eval(judge, data.copy(), data.drop(columns="prediction"), 1, "r.pkl", "Mine_circular")
+    verdicts = mcq_circular_eval(
+        judge, data.copy(), data.drop(columns="prediction"), 1, "r.pkl", "Mine_circular"
+    )
     found = load("r.pkl")
     return [verdicts, {str(int(key)): found[key] for key in sorted(found)}]
 
@@ -505,7 +590,9 @@ def extract_characters_regex(text: Any) -> Any:
 def mmmu_preproc() -> Any:
     from vlmeval.dataset.utils.multiple_choice import MMMU_preproc
 
-    return MMMU_preproc(pd.DataFrame({"A": ["x", None], "B": ["y", None], "answer": ["A", "42"]}))
+    return MMMU_preproc(
+        pd.DataFrame({"A": ["x", None], "B": ["y", None], "answer": ["A", "42"]})
+    )
 
 
 @cases.add("get_dimension_rating")
@@ -541,14 +628,24 @@ def mmvet_auxeval(replies: tuple[str, ...]) -> Any:
     from vlmeval.dataset.utils.mmvet import MMVet_auxeval
 
     judge = Judge(*replies)
-    return [MMVet_auxeval(judge, pd.Series({"question": "q", "answer": "1<AND>2", "prediction": 3})), judge.asked]
+    return [
+        MMVet_auxeval(
+            judge, pd.Series({"question": "q", "answer": "1<AND>2", "prediction": 3})
+        ),
+        judge.asked,
+    ]
 
 
-@cases.add("MMVet_acc", [0.0, 1.0, 0.5, 0.25, 1], [1, 1, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.9])
+@cases.add(
+    "MMVet_acc", [0.0, 1.0, 0.5, 0.25, 1], [1, 1, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.9]
+)
 def mmvet_acc(scores: list[float]) -> Any:
     from vlmeval.dataset.utils.mmvet import MMVet_acc
     from vlmeval.smp import dump
 
     every = ["rec", "ocr,math", "rec,know,gen", "spat", "ocr,math"]
-    dump(pd.DataFrame({"index": range(5), "category": every, "score": scores}), "scored.xlsx")
+    dump(
+        pd.DataFrame({"index": range(5), "category": every, "score": scores}),
+        "scored.xlsx",
+    )
     return MMVet_acc("scored.xlsx")

@@ -23,10 +23,19 @@ def image_table(name: str, kind: str) -> None:
         "list": (columns, [[1, [one, two], "a?", "x"], [2, [two], "b?", "y"]]),
         "named_list": (
             "index image image_path question answer",
-            [[1, [one, two], ["p.png", "q.png"], "a?", "x"], [2, [two], ["r.png"], "b?", "y"]],
+            [
+                [1, [one, two], ["p.png", "q.png"], "a?", "x"],
+                [2, [two], ["r.png"], "b?", "y"],
+            ],
         ),
-        "reference": (columns, [["a", one, "a?", "x"], ["b", "a", "b?", "y"], ["c", two, "c?", "z"]]),
-        "numbers": (columns, [[10, one, "a?", 1], [11, "10", "b?", 2.5], [12, two, "3", ""]]),
+        "reference": (
+            columns,
+            [["a", one, "a?", "x"], ["b", "a", "b?", "y"], ["c", two, "c?", "z"]],
+        ),
+        "numbers": (
+            columns,
+            [[10, one, "a?", 1], [11, "10", "b?", 2.5], [12, two, "3", ""]],
+        ),
         "alpha": (
             columns,
             [
@@ -42,7 +51,18 @@ def image_table(name: str, kind: str) -> None:
     write(name, *rows[kind])
 
 
-KINDS = ("single", "named", "list", "named_list", "reference", "numbers", "alpha", "jpeg", "missing", "mixed_index")
+KINDS = (
+    "single",
+    "named",
+    "list",
+    "named_list",
+    "reference",
+    "numbers",
+    "alpha",
+    "jpeg",
+    "missing",
+    "mixed_index",
+)
 
 
 def vqa_class() -> Any:
@@ -65,7 +85,14 @@ def shown(messages: Any) -> Any:
     paths = [part["value"] for part in messages if part["type"] == "image"]
     return [
         messages,
-        [(Image.open(p).size, Image.open(p).mode, Image.open(p).convert("RGB").getpixel((3, 3))) for p in paths],
+        [
+            (
+                Image.open(p).size,
+                Image.open(p).mode,
+                Image.open(p).convert("RGB").getpixel((3, 3)),
+            )
+            for p in paths
+        ],
     ]
 
 
@@ -82,9 +109,13 @@ def my_vqa_dump_image(kind: str) -> Any:
 
     image_table("my_vqa", kind)
     dataset = vqa_class()("my_vqa")
-    paths = [dataset.dump_image(dataset.data.iloc[place]) for place in range(len(dataset))]
+    paths = [
+        dataset.dump_image(dataset.data.iloc[place]) for place in range(len(dataset))
+    ]
     found = sorted(
-        os.path.relpath(os.path.join(d, f), dataset.img_root) for d, _, fs in os.walk(dataset.img_root) for f in fs
+        os.path.relpath(os.path.join(d, f), dataset.img_root)
+        for d, _, fs in os.walk(dataset.img_root)
+        for f in fs
     )
     return [paths, found]
 
@@ -136,11 +167,20 @@ def my_meta(kind: str) -> Any:
     os.makedirs(folder)
     for name in ("a.png", "b.png"):
         Image.new("RGB", (8, 8), (5, 6, 7)).save(os.path.join(folder, name))
-    cell = {"absolute": os.path.join(folder, "a.png"), "relative": "a.png", "list": ["a.png", "b.png"]}[kind]
+    cell = {
+        "absolute": os.path.join(folder, "a.png"),
+        "relative": "a.png",
+        "list": ["a.png", "b.png"],
+    }[kind]
     write("my_vqa", "index image_path question answer", [[1, cell, "q?", "x"]])
     dataset = vqa_class()("my_vqa")
     line = dataset.data.iloc[0]
-    return [dataset.meta_only, dataset.dump_image(line), dataset.build_prompt(0), dataset.build_prompt(line)]
+    return [
+        dataset.meta_only,
+        dataset.dump_image(line),
+        dataset.build_prompt(0),
+        dataset.build_prompt(line),
+    ]
 
 
 @cases.add(
@@ -167,7 +207,11 @@ def img_root_map(name: str) -> Any:
 def mcq_class(name: str, **members: Any) -> Any:
     from vlmeval.dataset.image_mcq import ImageMCQDataset
 
-    return type("MyMCQ", (ImageMCQDataset,), {"DATASET_URL": {name: ""}, "DATASET_MD5": {}, **members})
+    return type(
+        "MyMCQ",
+        (ImageMCQDataset,),
+        {"DATASET_URL": {name: ""}, "DATASET_MD5": {}, **members},
+    )
 
 
 MCQ_TABLES = {
@@ -193,7 +237,9 @@ def predicted(dataset: Any, predictions: tuple[Any, ...]) -> str:
     from vlmeval.smp import dump
 
     data = dataset.data.copy()
-    data["prediction"] = [str(predictions[at % len(predictions)]) for at in range(len(data))]
+    data["prediction"] = [
+        str(predictions[at % len(predictions)]) for at in range(len(data))
+    ]
     if "image" in data:
         data.pop("image")
     dump(data, f"m_{dataset.dataset_name}.xlsx")
@@ -229,8 +275,15 @@ def my_mcq_evaluate(name: str) -> Any:
         return super(type(self), self).evaluate(eval_file, **judge_kwargs)
 
     dataset = mcq_class(name, evaluate=evaluate)(name)
-    score = dataset.evaluate(predicted(dataset, PREDICTIONS), model="exact_matching", nproc=1)
-    return [by_split(score), files(), load(f"m_{name}_exact_matching_result.xlsx"), by_split(load(f"m_{name}_acc.csv"))]
+    score = dataset.evaluate(
+        predicted(dataset, PREDICTIONS), model="exact_matching", nproc=1
+    )
+    return [
+        by_split(score),
+        files(),
+        load(f"m_{name}_exact_matching_result.xlsx"),
+        by_split(load(f"m_{name}_acc.csv")),
+    ]
 
 
 @cases.add("my_text", "build_prompt", "evaluate", "attributes")
@@ -242,7 +295,11 @@ def my_text(what: str) -> Any:
         DATASET_URL = {"my_text": "https://example.invalid/my_text.tsv"}
         DATASET_MD5 = {"my_text": None}
 
-    write("my_text", "index question A B answer", [[n, f"q{n}", "cat", "dog", "AB"[n % 2]] for n in range(4)])
+    write(
+        "my_text",
+        "index question A B answer",
+        [[n, f"q{n}", "cat", "dog", "AB"[n % 2]] for n in range(4)],
+    )
     dataset = MyText("my_text")
     if what == "build_prompt":
         return [
@@ -251,8 +308,16 @@ def my_text(what: str) -> Any:
             dataset.dump_image(dataset.data.iloc[0]),
         ]
     if what == "attributes":
-        return [len(dataset), dataset.MODALITY, dataset.TYPE, dataset.dataset_name, dataset.data]
-    score = dataset.evaluate(predicted(dataset, PREDICTIONS), model="exact_matching", nproc=1)
+        return [
+            len(dataset),
+            dataset.MODALITY,
+            dataset.TYPE,
+            dataset.dataset_name,
+            dataset.data,
+        ]
+    score = dataset.evaluate(
+        predicted(dataset, PREDICTIONS), model="exact_matching", nproc=1
+    )
     return [score, files(), load("m_my_text_exact_matching_result.xlsx")]
 
 
@@ -269,7 +334,12 @@ def my_text_base() -> Any:
 
     write("plain", "index question answer", [["a", "q?", 1], ["b", "r?", 2]])
     dataset = MyText("plain")
-    return [dataset.build_prompt(0), dataset.data, dataset[1], dataset.supported_datasets()]
+    return [
+        dataset.build_prompt(0),
+        dataset.data,
+        dataset[1],
+        dataset.supported_datasets(),
+    ]
 
 
 YORN = {
@@ -278,7 +348,13 @@ YORN = {
         "POPE",
         "index image question answer category",
         [
-            [n, picture((n, 0, 0)), "Is it?", ["Yes", "No"][n % 2], ["random", "popular,adversarial"][n % 2]]
+            [
+                n,
+                picture((n, 0, 0)),
+                "Is it?",
+                ["Yes", "No"][n % 2],
+                ["random", "popular,adversarial"][n % 2],
+            ]
             for n in range(6)
         ],
     ),
@@ -315,7 +391,10 @@ YORN = {
     "my_yorn": lambda: write(
         "my_yorn",
         "index image question answer category",
-        [[n, picture((n, 0, 0)), "Is it?", ["Yes", "No"][n % 2], f"c{n % 2}"] for n in range(6)],
+        [
+            [n, picture((n, 0, 0)), "Is it?", ["Yes", "No"][n % 2], f"c{n % 2}"]
+            for n in range(6)
+        ],
     ),
 }
 
@@ -323,7 +402,9 @@ YORN = {
 def yorn_class(name: str) -> Any:
     from vlmeval.dataset.image_yorn import ImageYORNDataset
 
-    return type("MyYORN", (ImageYORNDataset,), {"DATASET_URL": {name: ""}, "DATASET_MD5": {}})
+    return type(
+        "MyYORN", (ImageYORNDataset,), {"DATASET_URL": {name: ""}, "DATASET_MD5": {}}
+    )
 
 
 @cases.add("my_yorn.evaluate", *YORN)
@@ -332,9 +413,15 @@ def my_yorn_evaluate(name: str) -> Any:
 
     YORN[name]()
     dataset = yorn_class(name)(name)
-    file = predicted(dataset, ("Yes", "No, it is not", "Yes.", "Maybe", "no", "Yes and no"))
+    file = predicted(
+        dataset, ("Yes", "No, it is not", "Yes.", "Maybe", "no", "Yes and no")
+    )
     score = dataset.evaluate(file, model="exact_matching", nproc=1)
-    return [by_split(score) if "split" in score else score, files(), load(f"m_{name}_auxmatch.xlsx")]
+    return [
+        by_split(score) if "split" in score else score,
+        files(),
+        load(f"m_{name}_auxmatch.xlsx"),
+    ]
 
 
 @cases.add("my_yorn.build_prompt", "my_yorn", "AMBER")
@@ -380,4 +467,8 @@ def mmvet_parts() -> Any:
 
     mmvet()
     dataset = MyVet("MMVet")
-    return [dataset.build_prompt(0), dataset.build_prompt(1), list(dataset.data["answer"])]
+    return [
+        dataset.build_prompt(0),
+        dataset.build_prompt(1),
+        list(dataset.data["answer"]),
+    ]

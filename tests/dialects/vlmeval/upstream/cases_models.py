@@ -41,7 +41,10 @@ def messages(kind: str) -> Any:
         "number": 3,
         "missing_value": [{"type": "text"}],
         "none": None,
-        "role": [{"type": "text", "value": "s", "role": "system"}, {"type": "text", "value": "u"}],
+        "role": [
+            {"type": "text", "value": "s", "role": "system"},
+            {"type": "text", "value": "u"},
+        ],
         "no_file": ["nowhere.png"],
         "url_words": ["https://example.invalid/page"],
         "words_url": ["see https://example.invalid/x.png"],
@@ -71,7 +74,10 @@ MESSAGES = (
 @cases.add("generate", *MESSAGES)
 def generate(kind: str) -> Any:
     model = model_class()()
-    return [model.check_content(messages(kind)), model.generate(messages(kind), dataset="Mine")]
+    return [
+        model.check_content(messages(kind)),
+        model.generate(messages(kind), dataset="Mine"),
+    ]
 
 
 @cases.add("generate.allowed_types")
@@ -108,7 +114,12 @@ def message_to_promptvideo(count: int) -> Any:
 def model_defaults() -> Any:
     model = model_class()()
     model.set_dump_image(lambda line: [f"{line}.png"])
-    return [model.use_custom_prompt("Mine"), model.dump_image(7, "Mine"), model.INTERLEAVE, model.allowed_types]
+    return [
+        model.use_custom_prompt("Mine"),
+        model.dump_image(7, "Mine"),
+        model.INTERLEAVE,
+        model.allowed_types,
+    ]
 
 
 @cases.add("chat")
@@ -119,7 +130,8 @@ def chat() -> Any:
         return [messages, dataset]
 
     talk = [
-        {"role": role, "content": f"t{n}"} for n, role in enumerate(["user", "assistant", "user", "assistant", "user"])
+        {"role": role, "content": f"t{n}"}
+        for n, role in enumerate(["user", "assistant", "user", "assistant", "user"])
     ]
     return model_class(chat_inner=chat_inner)().chat(talk, dataset="Mine")
 
@@ -134,7 +146,9 @@ def api_class(*replies: Any) -> Any:
             raise reply
         return reply
 
-    return type("A", (BaseAPI,), {"is_api": True, "generate_inner": generate_inner, "asked": []})
+    return type(
+        "A", (BaseAPI,), {"is_api": True, "generate_inner": generate_inner, "asked": []}
+    )
 
 
 @cases.add(
@@ -149,7 +163,11 @@ def api_class(*replies: Any) -> Any:
 def api_generate(replies: list[Any]) -> Any:
     api = api_class(*replies)(retry=2, wait=0, verbose=False, temperature=0)
     answer = api.generate(
-        [{"type": "text", "value": "s", "role": "system"}, {"type": "text", "value": "u"}], max_tokens=5
+        [
+            {"type": "text", "value": "s", "role": "system"},
+            {"type": "text", "value": "u"},
+        ],
+        max_tokens=5,
     )
     return [answer, api.asked, api.system_prompt]
 
@@ -175,14 +193,19 @@ def api_promptimg(count: int) -> Any:
 @cases.add("api.chat")
 def api_chat() -> Any:
     api = api_class((0, "fine", "log"))(retry=1, wait=0, verbose=False)
-    talk = [{"role": role, "content": f"t{n}"} for n, role in enumerate(["user", "assistant", "user"])]
+    talk = [
+        {"role": role, "content": f"t{n}"}
+        for n, role in enumerate(["user", "assistant", "user"])
+    ]
     return [api.chat(talk, dataset="Mine"), api.asked]
 
 
 # smp
 
 
-@cases.add("smp.toliststr", "a", "['a', 'b']", "[1, 2]", ["x", 1], "[", "[]", "[a", "['a'")
+@cases.add(
+    "smp.toliststr", "a", "['a', 'b']", "[1, 2]", ["x", 1], "[", "[]", "[a", "['a'"
+)
 def toliststr(cell: Any) -> Any:
     from vlmeval.smp import toliststr
 
@@ -235,7 +258,13 @@ def misc() -> Any:
     ]
 
 
-@cases.add("smp.extract_json_objects", 'a {"x": 1} b {"y": [2]}', "none", '{"a": {"b": 1}} {broken {"c": 3}', "{}")
+@cases.add(
+    "smp.extract_json_objects",
+    'a {"x": 1} b {"y": [2]}',
+    "none",
+    '{"a": {"b": 1}} {broken {"c": 3}',
+    "{}",
+)
 def extract_json_objects(text: str) -> Any:
     from vlmeval.smp import extract_json_objects
 
@@ -260,16 +289,22 @@ SUFFIXES = (
 def get_intermediate_file_path(suffix: str) -> Any:
     from vlmeval.smp import get_intermediate_file_path
 
-    return [get_intermediate_file_path(file, suffix) for file in ("a/m_d.xlsx", "m.v1_d.tsv", "x.json")] + [
-        get_intermediate_file_path("a/m_d.xlsx", suffix, "csv")
-    ]
+    return [
+        get_intermediate_file_path(file, suffix)
+        for file in ("a/m_d.xlsx", "m.v1_d.tsv", "x.json")
+    ] + [get_intermediate_file_path("a/m_d.xlsx", suffix, "csv")]
 
 
 @cases.add("smp.file_names")
 def file_names() -> Any:
     import os
 
-    from vlmeval.smp import get_eval_file_format, get_file_extension, get_pred_file_format, get_pred_file_path
+    from vlmeval.smp import (
+        get_eval_file_format,
+        get_file_extension,
+        get_pred_file_format,
+        get_pred_file_path,
+    )
     from vlmeval.smp.file import get_eval_file_path
 
     found = [
@@ -281,7 +316,11 @@ def file_names() -> Any:
         get_file_extension("a.b.c"),
     ]
     os.environ.update({"PRED_FORMAT": "tsv", "EVAL_FORMAT": "json"})
-    return [*found, get_pred_file_path("w", "m", "d"), get_eval_file_path("w/m_d.xlsx", "gpt")]
+    return [
+        *found,
+        get_pred_file_path("w", "m", "d"),
+        get_eval_file_path("w/m_d.xlsx", "gpt"),
+    ]
 
 
 @cases.add("smp.load_dump", "xlsx", "csv", "tsv", "json", "jsonl", "pkl")
@@ -311,7 +350,17 @@ def load_frame_json() -> Any:
 
 
 @cases.add(
-    "smp.parse_file", "p.png", "p.txt", "p.unknown", "words", "data", "p.PNG", "p.webp", "p.mp4", "nowhere.png", "."
+    "smp.parse_file",
+    "p.png",
+    "p.txt",
+    "p.unknown",
+    "words",
+    "data",
+    "p.PNG",
+    "p.webp",
+    "p.mp4",
+    "nowhere.png",
+    ".",
 )
 def parse_file(name: str) -> Any:
     from pathlib import Path
@@ -321,7 +370,9 @@ def parse_file(name: str) -> Any:
     if name.startswith("p."):
         media_file("p.png")
         Path(name).write_bytes(Path("p.png").read_bytes())
-    return parse_file(f"data:image/png;base64,{picture((4, 5, 6))}" if name == "data" else name)
+    return parse_file(
+        f"data:image/png;base64,{picture((4, 5, 6))}" if name == "data" else name
+    )
 
 
 @cases.add("smp.md5", "text", "file", "中")
@@ -331,7 +382,15 @@ def md5(kind: str) -> Any:
     return md5(media_file() if kind == "file" else kind)
 
 
-@cases.add("smp.base64", ("RGB", 200), ("RGBA", 200), ("P", 200), ("L", 200), ("RGB", 8), ("LA", 200))
+@cases.add(
+    "smp.base64",
+    ("RGB", 200),
+    ("RGBA", 200),
+    ("P", 200),
+    ("L", 200),
+    ("RGB", 8),
+    ("LA", 200),
+)
 def base64_round(given: Any) -> Any:
     from PIL import Image
     from vlmeval.smp import (
@@ -343,14 +402,20 @@ def base64_round(given: Any) -> Any:
 
     mode, side = given
     image = Image.new(
-        mode, (side, side + 10), {"RGB": (9, 8, 7), "RGBA": (9, 8, 7, 100), "P": 3, "L": 77, "LA": (77, 100)}[mode]
+        mode,
+        (side, side + 10),
+        {"RGB": (9, 8, 7), "RGBA": (9, 8, 7, 100), "P": 3, "L": 77, "LA": (77, 100)}[
+            mode
+        ],
     )
     back = decode_base64_to_image(encode_image_to_base64(image))
     small = decode_base64_to_image(encode_image_to_base64(image, target_size=64))
     image.save("x.png")
     decode_base64_to_image_file(encode_image_file_to_base64("x.png"), "sub/y.png")
     file = Image.open("sub/y.png")
-    return [(i.mode, i.size, i.convert("RGB").getpixel((3, 3))) for i in (back, small, file)]
+    return [
+        (i.mode, i.size, i.convert("RGB").getpixel((3, 3))) for i in (back, small, file)
+    ]
 
 
 @cases.add("smp.images", "rescale", "factor", "concat", "read_ok", "isimg")
@@ -363,13 +428,18 @@ def images(kind: str) -> Any:
     if kind == "rescale":
         return [rescale_img(image, (-1, 10)).size, rescale_img(image, (10, -1)).size]
     if kind == "factor":
-        return [resize_image_by_factor(image, 2).size, resize_image_by_factor(image, 0.5).size]
+        return [
+            resize_image_by_factor(image, 2).size,
+            resize_image_by_factor(image, 0.5).size,
+        ]
     image.save("a.png")
     Image.new("RGB", (10, 40), (1, 2, 3)).save("b.png")
     if kind == "concat":
         return [
             concat_images_vlmeval(["a.png", "b.png"], return_image=True),
-            concat_images_vlmeval(["a.png", "b.png"], target_size=10, return_image=True).size,
+            concat_images_vlmeval(
+                ["a.png", "b.png"], target_size=10, return_image=True
+            ).size,
         ]
     if kind == "isimg":
         return [isimg("a.png"), isimg("http://x/y"), isimg("nowhere.png")]
@@ -385,7 +455,11 @@ def track_progress_rich() -> Any:
 
     dump({"old": 1}, "save.pkl")
     results = track_progress_rich(
-        lambda a, b=2: a * b, [(1,), (2, 3), {"a": 5}, 7], nproc=2, save="save.pkl", keys=["w", "x", "y", "z"]
+        lambda a, b=2: a * b,
+        [(1,), (2, 3), {"a": 5}, 7],
+        nproc=2,
+        save="save.pkl",
+        keys=["w", "x", "y", "z"],
     )
     return [results, load("save.pkl")]
 

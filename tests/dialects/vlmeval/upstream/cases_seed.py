@@ -85,15 +85,26 @@ def can_infer(answer: Any) -> Any:
     return [can_infer(answer, dict(CHOICES)), can_infer(answer, {"A": "yes", "B": 1})]
 
 
-@cases.add("can_infer_option", *(answer for answer in ANSWERS if isinstance(answer, str)))
+@cases.add(
+    "can_infer_option", *(answer for answer in ANSWERS if isinstance(answer, str))
+)
 def can_infer_option(answer: str) -> Any:
     from vlmeval.utils import can_infer_option
 
-    return [can_infer_option(answer), can_infer_option(answer, num_choice=4), can_infer_option(answer, 2)]
+    return [
+        can_infer_option(answer),
+        can_infer_option(answer, num_choice=4),
+        can_infer_option(answer, 2),
+    ]
 
 
 @cases.add(
-    "can_infer_text", "a dog", "cat dog", "", "Bird!", "FISH and more words than all of the options together have"
+    "can_infer_text",
+    "a dog",
+    "cat dog",
+    "",
+    "Bird!",
+    "FISH and more words than all of the options together have",
 )
 def can_infer_text(answer: str) -> Any:
     from vlmeval.utils import can_infer_text
@@ -101,7 +112,18 @@ def can_infer_text(answer: str) -> Any:
     return can_infer_text(answer, dict(CHOICES))
 
 
-NAMES = ("MMBench", "MMBench_DEV_CN", "CCBench", "SEEDBench_IMG", "MME", "MMEx", "CORE_MM", "MMVet", "ccbench", "Mine")
+NAMES = (
+    "MMBench",
+    "MMBench_DEV_CN",
+    "CCBench",
+    "SEEDBench_IMG",
+    "MME",
+    "MMEx",
+    "CORE_MM",
+    "MMVet",
+    "ccbench",
+    "Mine",
+)
 
 
 @cases.add("dataset_type", *NAMES)
@@ -115,7 +137,11 @@ def dataset_type(name: str) -> Any:
 def names() -> Any:
     from vlmeval.utils import dataset_URLs, img_root_map
 
-    return [sorted(dataset_URLs), dict(sorted(img_root_map.items())), dataset_URLs["MMBench_DEV_EN"]]
+    return [
+        sorted(dataset_URLs),
+        dict(sorted(img_root_map.items())),
+        dataset_URLs["MMBench_DEV_EN"],
+    ]
 
 
 TABLES = {
@@ -134,7 +160,13 @@ def shown(struct: Any) -> Any:
     from PIL import Image
 
     paths = struct["image"] if isinstance(struct["image"], list) else [struct["image"]]
-    return [struct, [(Image.open(path).size, Image.open(path).convert("RGB").getpixel((3, 3))) for path in paths]]
+    return [
+        struct,
+        [
+            (Image.open(path).size, Image.open(path).convert("RGB").getpixel((3, 3)))
+            for path in paths
+        ],
+    ]
 
 
 @cases.add("build_prompt", *TABLES)
@@ -143,7 +175,9 @@ def build_prompt(name: str) -> Any:
 
     TABLES[name]()
     dataset = TSVDataset(name)
-    return [shown(dataset.build_prompt(place)) for place in range(min(len(dataset), 12))]
+    return [
+        shown(dataset.build_prompt(place)) for place in range(min(len(dataset), 12))
+    ]
 
 
 @cases.add("build_prompt.series_equals_int", *TABLES)
@@ -152,7 +186,10 @@ def series_equals_int(name: str) -> Any:
 
     TABLES[name]()
     dataset = TSVDataset(name)
-    return [dataset.build_prompt(dataset.data.iloc[at]) == dataset.build_prompt(at) for at in range(2)]
+    return [
+        dataset.build_prompt(dataset.data.iloc[at]) == dataset.build_prompt(at)
+        for at in range(2)
+    ]
 
 
 @cases.add("build_prompt.other_dataset_argument", *TABLES)
@@ -172,7 +209,14 @@ def attributes(name: str) -> Any:
     TABLES[name]()
     dataset = TSVDataset(name)
     frame = dataset.data.drop(columns=["image"])
-    return [len(dataset), dataset.dataset, dataset.dataset_type, dataset.img_root, dataset.data_root, frame]
+    return [
+        len(dataset),
+        dataset.dataset,
+        dataset.dataset_type,
+        dataset.img_root,
+        dataset.data_root,
+        frame,
+    ]
 
 
 @cases.add("dataset.img_root")
@@ -191,7 +235,11 @@ def shared_image(name: str) -> Any:
     TABLES[name]()
     data = TSVDataset(name).data
     cells = dict(zip(data["index"], data["image"], strict=True))
-    shared = [(i, i - 1) for i in (1, 3)] if name == "MME" else [(i, i % 1_000_000) for i in cells if i >= 1_000_000]
+    shared = (
+        [(i, i - 1) for i in (1, 3)]
+        if name == "MME"
+        else [(i, i % 1_000_000) for i in cells if i >= 1_000_000]
+    )
     return [cells[own] == cells[lent] for own, lent in shared]
 
 
@@ -244,7 +292,10 @@ def extract_options(row: dict[str, Any]) -> Any:
     from vlmeval.eval.multiple_choice import build_choices, extract_options
 
     whole = {**dict.fromkeys("ABCD", float("nan")), **row}
-    return [extract_options(pd.Series(row, dtype=object)), build_choices(pd.Series(whole, dtype=object))]
+    return [
+        extract_options(pd.Series(row, dtype=object)),
+        build_choices(pd.Series(whole, dtype=object)),
+    ]
 
 
 @cases.add("build_options", ["a", "b"], ["a", float("nan"), "c"], [], [1, 2.5, True])
@@ -254,19 +305,28 @@ def build_options(options: list[Any]) -> Any:
     return build_options(options)
 
 
-def hits(split: bool = False, above: bool = True, category: bool = True) -> pd.DataFrame:
+def hits(
+    split: bool = False, above: bool = True, category: bool = True
+) -> pd.DataFrame:
     """Verdicts with what they are grouped by."""
     rows = {"index": range(8), "hit": [1, 0, 1, 1, 0, 0, 1, 1]}
     if split:
         rows["split"] = ["dev", "test"] * 4
     if above:
-        rows["l2-category"] = ["coarse_perception", "logic_reasoning", "other", "coarse_perception"] * 2
+        rows["l2-category"] = [
+            "coarse_perception",
+            "logic_reasoning",
+            "other",
+            "coarse_perception",
+        ] * 2
     if category:
         rows["category"] = ["b", "a"] * 4
     return pd.DataFrame(rows)
 
 
-SHAPES: tuple[tuple[bool, bool, bool], ...] = tuple((s, a, c) for s in (0, 1) for a in (0, 1) for c in (0, 1))  # type: ignore[misc]
+SHAPES: tuple[tuple[bool, bool, bool], ...] = tuple(
+    (s, a, c) for s in (0, 1) for a in (0, 1) for c in (0, 1)
+)  # type: ignore[misc]
 
 
 @cases.add("report_acc", *SHAPES)
@@ -287,7 +347,14 @@ class Judge:
         return self.replies[(len(self.asked) - 1) % len(self.replies)]
 
 
-@cases.add("extract_answer_from_item", ("A",), ("B",), ("hm", "C"), ("Failed to obtain answer via API.", "dog"), ("E",))
+@cases.add(
+    "extract_answer_from_item",
+    ("A",),
+    ("B",),
+    ("hm", "C"),
+    ("Failed to obtain answer via API.", "dog"),
+    ("E",),
+)
 def extract_answer_from_item(replies: tuple[str, ...]) -> Any:
     from vlmeval.eval.multiple_choice import extract_answer_from_item
 
@@ -297,26 +364,50 @@ def extract_answer_from_item(replies: tuple[str, ...]) -> Any:
 
 
 def rotations(predictions: list[str]) -> tuple[pd.DataFrame, dict[int, str]]:
-    rows = [{"index": n * 1_000_000, "question": "q", **CHOICES, "prediction": p} for n, p in enumerate(predictions)]
+    rows = [
+        {"index": n * 1_000_000, "question": "q", **CHOICES, "prediction": p}
+        for n, p in enumerate(predictions)
+    ]
     return pd.DataFrame(rows), {0: "A", 1_000_000: "B"}
 
 
-@cases.add("prefetch_sub_data", ["A", "B"], ["A", "A"], ["hm", "B"], ["A", "hm"], ["hm", "A"], ["C", "hm"])
+@cases.add(
+    "prefetch_sub_data",
+    ["A", "B"],
+    ["A", "A"],
+    ["hm", "B"],
+    ["A", "hm"],
+    ["hm", "A"],
+    ["C", "hm"],
+)
 def prefetch_sub_data(predictions: list[str]) -> Any:
     from vlmeval.eval.multiple_choice import prefetch_sub_data
 
     group, answers = rotations(predictions)
-    return [prefetch_sub_data(group, answers), prefetch_sub_data(group, answers, verbose=True)]
+    return [
+        prefetch_sub_data(group, answers),
+        prefetch_sub_data(group, answers, verbose=True),
+    ]
 
 
 @cases.add("eval_sub_data", ["A", "B"], ["hm", "B"], ["A", "hm"], ["hm", "hm"])
 def eval_sub_data(predictions: list[str]) -> Any:
     from vlmeval.eval.multiple_choice import eval_sub_data
 
-    return [eval_sub_data(Judge(reply), *rotations(predictions)) for reply in ("A", "B", "dog")]
+    return [
+        eval_sub_data(Judge(reply), *rotations(predictions))
+        for reply in ("A", "B", "dog")
+    ]
 
 
-@cases.add("circular_pred", list("AB"), list("ABBC"), ["A", "B", "A", "A"], ["A", None, "A", "B"], ["Z", "A", "C", "D"])
+@cases.add(
+    "circular_pred",
+    list("AB"),
+    list("ABBC"),
+    ["A", "B", "A", "A"],
+    ["A", None, "A", "B"],
+    ["Z", "A", "C", "D"],
+)
 def circular_pred(letters: list[Any]) -> Any:
     from vlmeval.smp import circular_pred
 
@@ -359,13 +450,20 @@ def mme_postproc() -> Any:
     from vlmeval.eval import MME_postproc
 
     frame = pd.DataFrame(
-        {"index": range(len(YES_NO)), "prediction": YES_NO, "answer": ["Yes", "No", "Unknown"][:1] * 19}
+        {
+            "index": range(len(YES_NO)),
+            "prediction": YES_NO,
+            "answer": ["Yes", "No", "Unknown"][:1] * 19,
+        }
     )
     return MME_postproc(frame)
 
 
 def mme_predictions(wrong: int = 5) -> list[str]:
-    return ["Yes" if n % 2 == 0 else "No" if n % wrong else "Hm" for n in range(4 * len(MME_CATEGORIES))]
+    return [
+        "Yes" if n % 2 == 0 else "No" if n % wrong else "Hm"
+        for n in range(4 * len(MME_CATEGORIES))
+    ]
 
 
 @cases.add("MME_rating", 3, 5, 7, 1000)
@@ -397,7 +495,9 @@ def mme_rating_125() -> Any:
 def mme_auxeval(reply: str) -> Any:
     from vlmeval.eval.mme_eval import MME_auxeval
 
-    return MME_auxeval(Judge(reply), pd.Series({"question": "q", "raw_prediction": "p"}))
+    return MME_auxeval(
+        Judge(reply), pd.Series({"question": "q", "raw_prediction": "p"})
+    )
 
 
 @cases.add(
@@ -427,7 +527,10 @@ def mmvet_acc(scores: list[float]) -> Any:
     from vlmeval.smp import dump
 
     every = ["rec,gen", "ocr,math", "rec,know,gen", "spat,ocr", "ocr,math"]
-    dump(pd.DataFrame({"index": range(5), "category": every, "score": scores}), "scored.xlsx")
+    dump(
+        pd.DataFrame({"index": range(5), "category": every, "score": scores}),
+        "scored.xlsx",
+    )
     return MMVet_acc("scored.xlsx")
 
 
@@ -444,11 +547,15 @@ def infer_data(name: str) -> Any:
     class Model:
         MULTI_IMG = True
 
-        def generate(self, image_path: Any, prompt: str, dataset: str | None = None) -> str:
+        def generate(
+            self, image_path: Any, prompt: str, dataset: str | None = None
+        ) -> str:
             asked.append(["generate", image_path, prompt, dataset])
             return "B"
 
-        def multi_generate(self, image_paths: Any, prompt: str, dataset: str | None = None) -> str:
+        def multi_generate(
+            self, image_paths: Any, prompt: str, dataset: str | None = None
+        ) -> str:
             asked.append(["multi_generate", image_paths, prompt, dataset])
             return "C"
 
@@ -469,9 +576,14 @@ def infer_own() -> Any:
 
     class Model:
         def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
-            return {"image": f"pictures/{line['index']}.bin", "text": f"{dataset}: {line['question']} {line['A']}"}
+            return {
+                "image": f"pictures/{line['index']}.bin",
+                "text": f"{dataset}: {line['question']} {line['A']}",
+            }
 
-        def generate(self, image_path: Any, prompt: str, dataset: str | None = None) -> str:
+        def generate(
+            self, image_path: Any, prompt: str, dataset: str | None = None
+        ) -> str:
             asked.append([image_path, prompt, dataset])
             return prompt[-3:]
 
@@ -498,7 +610,9 @@ def mme_eval(replies: tuple[str, ...]) -> Any:
     return [score, load("m_MME_auxmatch.xlsx"), load("m_MME_score.csv")]
 
 
-@cases.add("MMVet_eval.no_single_capability", ("1",), ("0.3",), ("2", "-1", "x", "7", "y"))
+@cases.add(
+    "MMVet_eval.no_single_capability", ("1",), ("0.3",), ("2", "-1", "x", "7", "y")
+)
 def mmvet_eval(replies: tuple[str, ...]) -> Any:
     import os
 
@@ -507,11 +621,23 @@ def mmvet_eval(replies: tuple[str, ...]) -> Any:
 
     with_judge(mmvet_eval, *replies)
     every = ["rec,gen", "ocr,math", "rec,know,gen", "spat,ocr", "ocr,math"]
-    rows = {"index": range(5), "question": list("abcde"), "answer": "1", "prediction": "2", "category": every}
+    rows = {
+        "index": range(5),
+        "question": list("abcde"),
+        "answer": "1",
+        "prediction": "2",
+        "category": every,
+    }
     dump(pd.DataFrame(rows), "m_MMVet.xlsx")
     mmvet_eval.MMVet_eval("m_MMVet.xlsx", nproc=1)
-    tables = [f"m_MMVet_gpt-4-turbo{end}" for end in (".xlsx", "_score.csv", "_score_fine.csv")]
-    return [sorted(f for f in os.listdir(".") if f.startswith("m_")), *(load(table) for table in tables)]
+    tables = [
+        f"m_MMVet_gpt-4-turbo{end}"
+        for end in (".xlsx", "_score.csv", "_score_fine.csv")
+    ]
+    return [
+        sorted(f for f in os.listdir(".") if f.startswith("m_")),
+        *(load(table) for table in tables),
+    ]
 
 
 @cases.add("multiple_choice_eval.judge", "MMBench_DEV_EN", "SEEDBench_IMG", "CCBench")
@@ -526,7 +652,12 @@ def multiple_choice_eval(name: str) -> Any:
     file = predicted(name, ["A", "hm", "B", "dog", "3", "no", "C"])
     score = multiple_choice.multiple_choice_eval(file, dataset=name, nproc=1)
     files = sorted(f for f in os.listdir(".") if f.startswith("m_"))
-    return [score, files, load(f"m_{name}_openai_result.xlsx"), load(f"m_{name}_acc.csv")]
+    return [
+        score,
+        files,
+        load(f"m_{name}_openai_result.xlsx"),
+        load(f"m_{name}_acc.csv"),
+    ]
 
 
 @cases.add("smp.load_dump", "xlsx", "csv", "tsv", "json", "jsonl", "pkl")
@@ -534,18 +665,36 @@ def load_dump(suffix: str) -> Any:
     from vlmeval.smp import dump, load
 
     frame = pd.DataFrame(
-        {"index": [0, 1, 2], "text": ["a", "b c", "d,e"], "number": [0.0, 1.5, 2.0], "flag": [True, False, True]}
+        {
+            "index": [0, 1, 2],
+            "text": ["a", "b c", "d,e"],
+            "number": [0.0, 1.5, 2.0],
+            "flag": [True, False, True],
+        }
     )
     plain = [{"a": 1, "b": "ü"}, {"a": None, "b": [1, 2]}]
     dump(plain if suffix in ("json", "jsonl") else frame, f"x.{suffix}")
     return load(f"x.{suffix}")
 
 
-@cases.add("smp.listinstr", (["a"], "abc"), (["x", "bc"], "abc"), ([], "abc"), (["A"], "abc"), ([""], "x"))
+@cases.add(
+    "smp.listinstr",
+    (["a"], "abc"),
+    (["x", "bc"], "abc"),
+    ([], "abc"),
+    (["A"], "abc"),
+    ([""], "x"),
+)
 def listinstr(given: Any) -> Any:
     from vlmeval.smp import cn_string, listinstr, splitlen
 
-    return [listinstr(*given), cn_string(given[1]), splitlen(given[1]), splitlen("a/b//c"), cn_string("中a")]
+    return [
+        listinstr(*given),
+        cn_string(given[1]),
+        splitlen(given[1]),
+        splitlen("a/b//c"),
+        cn_string("中a"),
+    ]
 
 
 @cases.add("smp.d2df")

@@ -119,30 +119,50 @@ def make_model(folder: Path, **fate: object) -> str:
 
 
 def to_sample(row: dict) -> assay.Sample:
-    return assay.Sample(row["id"], row["question"], f"{row['id']}.{1 + len(row['turns'])}", turns=tuple(row["turns"]))
+    return assay.Sample(
+        row["id"],
+        row["question"],
+        f"{row['id']}.{1 + len(row['turns'])}",
+        turns=tuple(row["turns"]),
+    )
 
 
 def task(turns: int = 0, count: int = COUNT) -> assay.Task:
     """Questions, or dialogues of so many further turns."""
     rows = [
-        {"id": f"s{n}", "question": f"q{n}", "turns": [f"turn {k} of {n}" for k in range(turns)]} for n in range(count)
+        {
+            "id": f"s{n}",
+            "question": f"q{n}",
+            "turns": [f"turn {k} of {n}" for k in range(turns)],
+        }
+        for n in range(count)
     ]
     return assay.Task("t", dataset=rows, to_sample=to_sample, scorers="exact_match")
 
 
 def lines_of(run: Path) -> list[tuple[str, int, str]]:
     """Every output line of the journal as it was written: sample, round, key."""
-    lines = (json.loads(line) for line in (run / "records.jsonl").read_bytes().splitlines())
-    return [(line["id"], line.get("round", 0), line["key"]) for line in lines if line["kind"] == "output"]
+    lines = (
+        json.loads(line) for line in (run / "records.jsonl").read_bytes().splitlines()
+    )
+    return [
+        (line["id"], line.get("round", 0), line["key"])
+        for line in lines
+        if line["kind"] == "output"
+    ]
 
 
 def keys_of(run: Path) -> set[tuple[str, int, str]]:
-    return {(record.id, record.round, record.key) for record in RunReader(run).outputs()}
+    return {
+        (record.id, record.round, record.key) for record in RunReader(run).outputs()
+    }
 
 
 def calls_of(folder: Path, what: str) -> list[str]:
     """What was begun, or finished, by all replicas together."""
-    entries = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
+    entries = [
+        json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()
+    ]
     return [name for entry in entries for name in entry.get(what, ())]
 
 

@@ -10,7 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from replica_files import COUNT, calls_of, keys_of, lines_of, make_model, task, values_of
+from replica_files import (
+    COUNT,
+    calls_of,
+    keys_of,
+    lines_of,
+    make_model,
+    task,
+    values_of,
+)
 
 import assay
 from assay.core import MissingExtra, UsageError
@@ -37,7 +45,10 @@ def clusters() -> Iterator[list]:
     pytest.importorskip("ray", reason="Ray is not installed")
     made: list = []
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "disabled")):
+        for name, value in (
+            ("RAY_USAGE_STATS_ENABLED", "0"),
+            ("RAY_AUTH_MODE", "disabled"),
+        ):
             patch.setenv(name, value)
         try:
             yield made
@@ -53,7 +64,11 @@ def cluster(clusters: list):
 
     if not clusters:
         # A node that is gone is noticed after a second instead of a quarter of a minute.
-        quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 2}
+        quick = {
+            "health_check_initial_delay_ms": 0,
+            "health_check_period_ms": 500,
+            "health_check_failure_threshold": 2,
+        }
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
         clusters.append(Cluster(initialize_head=True, head_node_args=head))
     return clusters[0]
@@ -66,10 +81,24 @@ def nodes(cluster) -> None:
         cluster.add_node(num_cpus=1)
 
 
-def run(cluster, folder: Path, cls: str, *, turns: int = 0, fate: dict | None = None, **settings):
+def run(
+    cluster,
+    folder: Path,
+    cls: str,
+    *,
+    turns: int = 0,
+    fate: dict | None = None,
+    **settings,
+):
     model = make_model(folder, **(fate or {}))
-    spread = {"executor": "ray", "address": cluster.address, "replicas": 2} if cluster is not None else {}
-    return assay.run(task(turns), f"{model}:{cls}", output=str(folder / "run"), **spread, **settings)
+    spread = (
+        {"executor": "ray", "address": cluster.address, "replicas": 2}
+        if cluster is not None
+        else {}
+    )
+    return assay.run(
+        task(turns), f"{model}:{cls}", output=str(folder / "run"), **spread, **settings
+    )
 
 
 def wait_for_fate(folder: Path) -> str:
@@ -98,7 +127,13 @@ def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
     pytest.importorskip("ray", reason="Ray is not installed")
     model = make_model(tmp_path / "m")
 
-    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
+    result = assay.run(
+        task(count=8),
+        f"{model}:Batches",
+        output=str(tmp_path / "run"),
+        executor="ray",
+        replicas=1,
+    )
 
     assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
 
@@ -117,7 +152,9 @@ class Watching(Silent):
         self.notes.append(_note(self.cells[0], ""))
         waiting = list(self.cells[0].replicas.values()).count("starting")
         if len(self.cluster.worker_nodes) == 2 - waiting:
-            self.cluster.add_node(num_cpus=1)  # Ray starts nodes from the main thread only
+            self.cluster.add_node(
+                num_cpus=1
+            )  # Ray starts nodes from the main thread only
 
     def stop(self):
         self.notes.append(_note(self.cells[0], ""))
@@ -129,30 +166,60 @@ def test_replicas_join_as_nodes_do_and_the_display_counts_them(cluster, tmp_path
         cluster.remove_node(node)
     watcher = Watching(cluster)
 
-    result = run(cluster, tmp_path / "m", "Batches", fate={"at": "s5.1", "how": "wait for another"}, watcher=watcher)
+    result = run(
+        cluster,
+        tmp_path / "m",
+        "Batches",
+        fate={"at": "s5.1", "how": "wait for another"},
+        watcher=watcher,
+    )
 
     assert result.status == "complete" and result[0].value == 1.0
-    shown = ("0 of 2 replicas, 2 starting", "1 of 2 replicas, 1 starting", "2 of 2 replicas")
-    assert [watcher.notes.index(note) for note in shown] == sorted(watcher.notes.index(note) for note in shown)
+    shown = (
+        "0 of 2 replicas, 2 starting",
+        "1 of 2 replicas, 1 starting",
+        "2 of 2 replicas",
+    )
+    assert [watcher.notes.index(note) for note in shown] == sorted(
+        watcher.notes.index(note) for note in shown
+    )
     assert watcher.notes[-1] == "2 of 2 replicas"
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
+@pytest.mark.parametrize(
+    ("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"]
+)
 def test_a_killed_actor_loses_nothing_and_nothing_finished_is_asked_again(
     cluster, nodes, tmp_path: Path, turns: int, at: str
 ):
-    result = run(cluster, tmp_path / "killed", "Batches", turns=turns, fate={"at": at, "how": "kill"})
+    result = run(
+        cluster,
+        tmp_path / "killed",
+        "Batches",
+        turns=turns,
+        fate={"at": at, "how": "kill"},
+    )
 
     check_nothing_lost(tmp_path, result, turns)
-    assert any("replica" in note and "died (ActorDiedError" in note for note in result.notes)
+    assert any(
+        "replica" in note and "died (ActorDiedError" in note for note in result.notes
+    )
 
 
 @pytest.mark.costly
-def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster, nodes, tmp_path: Path):
+def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(
+    cluster, nodes, tmp_path: Path
+):
     undisturbed = run(None, tmp_path / "clean", "Remembering", turns=2)
 
-    result = run(cluster, tmp_path / "killed", "Remembering", turns=2, fate={"at": "s6.2", "how": "kill"})
+    result = run(
+        cluster,
+        tmp_path / "killed",
+        "Remembering",
+        turns=2,
+        fate={"at": "s6.2", "how": "kill"},
+    )
 
     assert values_of(result) == values_of(undisturbed) and result.status == "complete"
     assert keys_of(tmp_path / "killed" / "run") == keys_of(tmp_path / "clean" / "run")
@@ -160,13 +227,21 @@ def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster,
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
+@pytest.mark.parametrize(
+    ("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"]
+)
 def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
     cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, turns: int, at: str
 ):
     killing = hand.submit(kill_its_node, cluster, tmp_path / "killed")
 
-    result = run(cluster, tmp_path / "killed", "Batches", turns=turns, fate={"at": at, "how": "wait"})
+    result = run(
+        cluster,
+        tmp_path / "killed",
+        "Batches",
+        turns=turns,
+        fate={"at": at, "how": "wait"},
+    )
     killing.result()
 
     check_nothing_lost(tmp_path, result, turns)
@@ -182,7 +257,9 @@ def test_a_cluster_whose_head_is_killed_ends_the_run_with_one_line_and_it_goes_o
     clusters.clear()
 
     try:
-        result = run(cluster, tmp_path / "killed", "Batches", fate={"at": "s13.1", "how": "wait"})
+        result = run(
+            cluster, tmp_path / "killed", "Batches", fate={"at": "s13.1", "how": "wait"}
+        )
         killing.result()
     finally:
         cluster.shutdown()
@@ -214,7 +291,9 @@ def check_nothing_lost(folder: Path, result, turns: int) -> None:
     assert len(finished) == len(set(finished)) == COUNT * (turns + 1)
 
 
-@pytest.mark.parametrize("gone", ["the head node of the Ray cluster", "Ray on this machine"])
+@pytest.mark.parametrize(
+    "gone", ["the head node of the Ray cluster", "Ray on this machine"]
+)
 def test_a_node_that_nothing_goes_on_without_is_missed_by_name(monkeypatch, gone: str):
     pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setattr(ray_actors, "SECONDS_BETWEEN_LOOKS", 0.01)
@@ -224,13 +303,18 @@ def test_a_node_that_nothing_goes_on_without_is_missed_by_name(monkeypatch, gone
     async def watch() -> None:
         servers = {}
         for what in ("the head node of the Ray cluster", "Ray on this machine"):
-            servers[what] = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+            servers[what] = await asyncio.start_server(
+                lambda reader, writer: writer.close(), "127.0.0.1", 0
+            )
             host, port = servers[what].sockets[0].getsockname()
             executor.needed[what] = f"{host}:{port}"
         servers[gone].close()
         await executor.watch()
 
-    with pytest.raises(ClusterLost, match=f"stopped: {gone} has not answered for 0.05 s; fix: run the same command"):
+    with pytest.raises(
+        ClusterLost,
+        match=f"stopped: {gone} has not answered for 0.05 s; fix: run the same command",
+    ):
         asyncio.run(watch())
 
 
@@ -242,8 +326,16 @@ def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):
     model = make_model(tmp_path / "m")
 
     address = f"127.0.0.1:{port}"
-    with pytest.raises(UsageError, match=f"no Ray cluster answers at {address} .Connection refused") as caught:
-        assay.run(task(), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", address=address)
+    with pytest.raises(
+        UsageError, match=f"no Ray cluster answers at {address} .Connection refused"
+    ) as caught:
+        assay.run(
+            task(),
+            f"{model}:Batches",
+            output=str(tmp_path / "run"),
+            executor="ray",
+            address=address,
+        )
 
     assert "\n" not in str(caught.value) and not (tmp_path / "run").exists()
 
@@ -253,15 +345,23 @@ def test_a_cluster_that_wants_a_token_is_one_clear_line(tmp_path: Path, monkeypa
 
     def refuse(**settings):
         os.environ["RAY_AUTH_MODE"] = "token"  # as Ray itself does, for good
-        raise exceptions.AuthenticationError("no authentication token was found\nTo make one, do this")
+        raise exceptions.AuthenticationError(
+            "no authentication token was found\nTo make one, do this"
+        )
 
     monkeypatch.setattr("ray.init", refuse)
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
 
     with pytest.raises(
-        UsageError, match=r"cannot join .* local: no authentication token .*RAY_AUTH_MODE=token"
+        UsageError,
+        match=r"cannot join .* local: no authentication token .*RAY_AUTH_MODE=token",
     ) as caught:
-        assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", output=str(tmp_path / "run"), executor="ray")
+        assay.run(
+            task(),
+            f"{make_model(tmp_path / 'm')}:Batches",
+            output=str(tmp_path / "run"),
+            executor="ray",
+        )
 
     assert "\n" not in str(caught.value) and "RAY_AUTH_MODE" not in os.environ
 
@@ -269,12 +369,25 @@ def test_a_cluster_that_wants_a_token_is_one_clear_line(tmp_path: Path, monkeypa
 def test_what_is_no_address_is_refused(tmp_path: Path):
     pytest.importorskip("ray", reason="Ray is not installed")
 
-    with pytest.raises(UsageError, match="'ray://head' is not an address of a Ray cluster; fix: HOST:PORT"):
-        assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", executor="ray", address="ray://head")
+    with pytest.raises(
+        UsageError,
+        match="'ray://head' is not an address of a Ray cluster; fix: HOST:PORT",
+    ):
+        assay.run(
+            task(),
+            f"{make_model(tmp_path / 'm')}:Batches",
+            executor="ray",
+            address="ray://head",
+        )
 
 
-def test_ray_that_is_not_installed_is_named_with_its_pip_line(tmp_path: Path, monkeypatch):
+def test_ray_that_is_not_installed_is_named_with_its_pip_line(
+    tmp_path: Path, monkeypatch
+):
     monkeypatch.setattr("assay.runner.ask.executors.check._has_ray", lambda: False)
 
-    with pytest.raises(MissingExtra, match=r"--executor ray: Ray is not installed; fix: pip install 'assay\[ray\]'"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"--executor ray: Ray is not installed; fix: pip install 'assay\[ray\]'",
+    ):
         assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", executor="ray")

@@ -24,14 +24,20 @@ def two_rounds(engine):
     """The second prompts are made of the first answers; one sample is asked two things at once."""
     ids = [f"s{n}" for n in range(COUNT)]
     first = engine.generate([say(id) for id in ids], ids=ids)
-    second = engine.generate([say(f"why {output.text}?") for output in first], ids=["s0", *ids[:-1]])
+    second = engine.generate(
+        [say(f"why {output.text}?") for output in first], ids=["s0", *ids[:-1]]
+    )
     return {"answered": sum(output.error is None for output in [*first, *second])}
 
 
 def one_by_one(engine):
     """Threads that ask one thing each."""
     with ThreadPoolExecutor(6) as threads:
-        outputs = list(threads.map(lambda n: engine.generate([say(str(n))], ids=[f"s{n}"])[0], range(COUNT)))
+        outputs = list(
+            threads.map(
+                lambda n: engine.generate([say(str(n))], ids=[f"s{n}"])[0], range(COUNT)
+            )
+        )
     return {"answered": sum(output.error is None for output in outputs)}
 
 
@@ -41,27 +47,45 @@ def run(folder: Path, cls: str, driver, *, fate: dict | None = None, **settings)
     return assay.run(driven, f"{model}:{cls}", output=str(folder / "run"), **settings)
 
 
-@pytest.mark.parametrize("cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)])
+@pytest.mark.parametrize(
+    "cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)]
+)
 @pytest.mark.parametrize("driver", [two_rounds, one_by_one], ids=["rounds", "threads"])
-def test_a_driver_with_replicas_gets_what_it_gets_without(tmp_path: Path, cls: str, driver):
+def test_a_driver_with_replicas_gets_what_it_gets_without(
+    tmp_path: Path, cls: str, driver
+):
     alone = run(tmp_path / "none", cls, driver)
 
     result = run(tmp_path / "two", cls, driver, replicas=2)
 
     assert result.status == "complete" and values_of(result) == values_of(alone)
     assert keys_of(tmp_path / "two" / "run") == keys_of(tmp_path / "none" / "run")
-    assert sorted(calls_of(tmp_path / "two", "end")) == sorted(calls_of(tmp_path / "none", "end"))
+    assert sorted(calls_of(tmp_path / "two", "end")) == sorted(
+        calls_of(tmp_path / "none", "end")
+    )
 
 
-def test_a_replica_that_dies_in_the_middle_of_a_drivers_call_loses_nothing(tmp_path: Path):
+def test_a_replica_that_dies_in_the_middle_of_a_drivers_call_loses_nothing(
+    tmp_path: Path,
+):
     undisturbed = run(tmp_path / "clean", "Batches", two_rounds)
 
-    result = run(tmp_path / "killed", "Batches", two_rounds, fate={"at": "s13.1", "how": "kill"}, replicas=2)
+    result = run(
+        tmp_path / "killed",
+        "Batches",
+        two_rounds,
+        fate={"at": "s13.1", "how": "kill"},
+        replicas=2,
+    )
 
     assert (tmp_path / "killed" / "met").exists()
     assert values_of(result) == values_of(undisturbed) and result.status == "complete"
     assert keys_of(tmp_path / "killed" / "run") == keys_of(tmp_path / "clean" / "run")
-    assert len(calls_of(tmp_path / "killed", "end")) == len(lines_of(tmp_path / "killed" / "run")) == 2 * COUNT
+    assert (
+        len(calls_of(tmp_path / "killed", "end"))
+        == len(lines_of(tmp_path / "killed" / "run"))
+        == 2 * COUNT
+    )
 
 
 def test_replicas_that_cannot_be_loaded_end_the_driver_with_one_line(tmp_path: Path):
@@ -72,21 +96,36 @@ def test_replicas_that_cannot_be_loaded_end_the_driver_with_one_line(tmp_path: P
     driven = assay.Task("t", dataset=[{"id": "a", "question": "q"}], driver=two_rounds)
 
     with pytest.raises(ModelError, match=r"replica 1 of model .*no weights") as caught:
-        assay.run(driven, f"{tmp_path}/model.py:M", output=str(tmp_path / "run"), replicas=1)
+        assay.run(
+            driven, f"{tmp_path}/model.py:M", output=str(tmp_path / "run"), replicas=1
+        )
 
     assert "\n" not in str(caught.value)
 
 
 def test_a_spent_error_budget_ends_a_driver_with_replicas(tmp_path: Path):
-    (tmp_path / "model.py").write_text("def generate(messages):\n    raise ValueError('no')\n")
+    (tmp_path / "model.py").write_text(
+        "def generate(messages):\n    raise ValueError('no')\n"
+    )
     driven = assay.Task("t", dataset=[{"id": "a", "question": "q"}], driver=two_rounds)
 
-    result = assay.run(driven, f"{tmp_path}/model.py:generate", output=str(tmp_path / "run"), replicas=2, on_error="3")
+    result = assay.run(
+        driven,
+        f"{tmp_path}/model.py:generate",
+        output=str(tmp_path / "run"),
+        replicas=2,
+        on_error="3",
+    )
 
-    assert result.status == "failed" and "infrastructure errors, the first: exception" in result.notes[0]
+    assert (
+        result.status == "failed"
+        and "infrastructure errors, the first: exception" in result.notes[0]
+    )
 
 
-def test_an_interrupted_driver_keeps_what_its_replicas_answer_and_goes_on(tmp_path: Path):
+def test_an_interrupted_driver_keeps_what_its_replicas_answer_and_goes_on(
+    tmp_path: Path,
+):
     model = make_model(tmp_path / "m")
     (tmp_path / "go.py").write_text(
         "import os, signal, sys\nimport assay\n"
@@ -108,17 +147,26 @@ def test_an_interrupted_driver_keeps_what_its_replicas_answer_and_goes_on(tmp_pa
 
     def go(how: str) -> str:
         command = [sys.executable, str(tmp_path / "go.py"), how]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout
 
     assert go("stop") == "interrupted\n"
     kept = {id for id, _, _ in lines_of(tmp_path / "run")}
-    assert kept == {name.split(".")[0] for name in calls_of(tmp_path / "m", "end")} and 0 < len(kept) < 400
+    assert (
+        kept == {name.split(".")[0] for name in calls_of(tmp_path / "m", "end")}
+        and 0 < len(kept) < 400
+    )
     assert go("on") == "complete\n"
-    assert len(calls_of(tmp_path / "m", "end")) == len(lines_of(tmp_path / "run")) == 400
+    assert (
+        len(calls_of(tmp_path / "m", "end")) == len(lines_of(tmp_path / "run")) == 400
+    )
 
 
 def jobs(count: int) -> list[Job]:
-    return [Job(Sample(f"s{n}"), Request(say(str(n)), key=str(n))) for n in range(count)]
+    return [
+        Job(Sample(f"s{n}"), Request(say(str(n)), key=str(n))) for n in range(count)
+    ]
 
 
 def shares(count: int) -> StandingShares:
@@ -143,4 +191,10 @@ def test_what_a_call_asks_for_is_shared_out_evenly_and_a_busy_replica_leaves_the
 def test_large_calls_are_taken_batch_after_batch():
     work = shares(20)
 
-    assert [len(work.take_for(replica, 4)) for replica in (1, 2, 1, 2, 1)] == [4, 4, 4, 4, 4]
+    assert [len(work.take_for(replica, 4)) for replica in (1, 2, 1, 2, 1)] == [
+        4,
+        4,
+        4,
+        4,
+        4,
+    ]

@@ -71,10 +71,22 @@ def run(monkeypatch, tmp_path):
     def go(server: FaultyServer, count: int = COUNT, executor=Here, **settings):
         monkeypatch.setattr(check, "Processes", executor)
         server.install(monkeypatch)
-        rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(count)]
+        rows = [
+            {"id": str(n), "question": f"say {n}", "answer": str(n)}
+            for n in range(count)
+        ]
         task = assay.Task("t", dataset=rows, scorers="exact_match")
-        settings = {"on_error": "continue", "watcher": Silent(), "concurrency": 16, "replicas": 2, **settings}
-        model = {"model": "openai/m", "model_args": {"base_url": "https://server.test/v1"}}
+        settings = {
+            "on_error": "continue",
+            "watcher": Silent(),
+            "concurrency": 16,
+            "replicas": 2,
+            **settings,
+        }
+        model = {
+            "model": "openai/m",
+            "model_args": {"base_url": "https://server.test/v1"},
+        }
         return assay.run(task, output=str(tmp_path / "run"), **model, **settings)
 
     return go
@@ -106,17 +118,27 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_when_it_is_back(run
 
 def test_a_revoked_key_stops_all_replicas_within_five_requests(run):
     revoked = FaultyServer(revoked_after=500)
-    stopped = run(revoked, 1500, concurrency=64)  # good answers still come between the refusals
+    stopped = run(
+        revoked, 1500, concurrency=64
+    )  # good answers still come between the refusals
     renewed = FaultyServer()
 
     completed = run(renewed, 1500)
 
-    assert stopped.status == "failed" and "refused the key 3 times in a row" in stopped.notes[0]
+    assert (
+        stopped.status == "failed"
+        and "refused the key 3 times in a row" in stopped.notes[0]
+    )
     assert revoked.after_refusal <= 5
-    assert completed.status == "complete" and len(revoked.served) + renewed.attempts == 1500
+    assert (
+        completed.status == "complete"
+        and len(revoked.served) + renewed.attempts == 1500
+    )
 
 
-def test_the_rate_of_all_replicas_together_settles_within_a_tenth_of_what_the_server_serves(run):
+def test_the_rate_of_all_replicas_together_settles_within_a_tenth_of_what_the_server_serves(
+    run,
+):
     server = FaultyServer(seconds=(1.0, 3.0), room=37)
 
     result = run(server, 37 * 50, concurrency=64)
@@ -126,7 +148,9 @@ def test_the_rate_of_all_replicas_together_settles_within_a_tenth_of_what_the_se
     assert 0.9 * 37 / 2 <= rate <= 1.1 * 37 / 2
 
 
-def test_a_replica_that_dies_during_an_outage_is_replaced_in_it_and_no_request_of_it_is_lost(run):
+def test_a_replica_that_dies_during_an_outage_is_replaced_in_it_and_no_request_of_it_is_lost(
+    run,
+):
     made = []
 
     class Dying(Here):
@@ -134,7 +158,9 @@ def test_a_replica_that_dies_during_an_outage_is_replaced_in_it_and_no_request_o
             made.append(asyncio.get_running_loop().time())
             channel = await super().start(number)
             if len(made) == 1:
-                asyncio.get_running_loop().call_at(60.0, channel.die)  # in the middle of it
+                asyncio.get_running_loop().call_at(
+                    60.0, channel.die
+                )  # in the middle of it
             return channel
 
     server = FaultyServer(gone=(5.0, 125.0))
@@ -144,4 +170,6 @@ def test_a_replica_that_dies_during_an_outage_is_replaced_in_it_and_no_request_o
     assert result.status == "complete" and result[0].value == 1.0
     assert server.attempts == COUNT + 32
     assert any("replica 1 died (killed by SIGKILL)" in note for note in result.notes)
-    assert len(made) == 3 and 60.0 < made[2] < 125.0  # those that only wait do not hold it up
+    assert (
+        len(made) == 3 and 60.0 < made[2] < 125.0
+    )  # those that only wait do not hold it up

@@ -6,7 +6,16 @@ from typing import ClassVar
 import pytest
 from virtual_time import run_virtually
 
-from assay.core import Abilities, Message, Output, Prompt, Request, Sample, Text, digest_of
+from assay.core import (
+    Abilities,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    digest_of,
+)
 from assay.runner.ask.executors.replica import ModelSource, ReplicaLost
 from assay.runner.ask.executors.shared_work import SharedWork
 from assay.runner.ask.executors.spread import Spread
@@ -41,7 +50,13 @@ class Played:
         if self.answer is None:
             raise ReplicaLost("killed by SIGKILL")
         outputs = [Output.of("yes") for _ in head["requests"]]
-        return pack({"outputs": outputs_to_plain(outputs, {}), "fits": 0, "seconds": self.answer})
+        return pack(
+            {
+                "outputs": outputs_to_plain(outputs, {}),
+                "fits": 0,
+                "seconds": self.answer,
+            }
+        )
 
     async def close(self) -> None:
         pass
@@ -73,14 +88,29 @@ class Desk:
         pass
 
 
-def play(*replicas: Played, stop_after: float | None = None, count: int = 100) -> tuple[list[str], list[int], float]:
+def play(
+    *replicas: Played, stop_after: float | None = None, count: int = 100
+) -> tuple[list[str], list[int], float]:
     """What was kept, which replicas were started, and the seconds it took."""
     desk, executor = Desk(), Executor(*replicas)
-    jobs = [Job(Sample(str(n)), Request(Prompt((Message("user", (Text(str(n)),)),))), order=n) for n in range(count)]
+    jobs = [
+        Job(
+            Sample(str(n)),
+            Request(Prompt((Message("user", (Text(str(n)),)),))),
+            order=n,
+        )
+        for n in range(count)
+    ]
 
     async def main() -> float:
         work = SharedWork(iter(jobs), begin_again=lambda job: job)
-        spread = Spread(Model(), ModelSource("m", {}, IDENTITY, 1), executor, len(replicas), batch_size=2)
+        spread = Spread(
+            Model(),
+            ModelSource("m", {}, IDENTITY, 1),
+            executor,
+            len(replicas),
+            batch_size=2,
+        )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, work.stop)
         await spread.run(work, desk)

@@ -33,33 +33,63 @@ from assay.runner.ask.executors.wire import (
 )
 
 TEXTS = st.text(st.characters(codec=None), max_size=12) | st.just("\ud800 alone")
-MEDIA = st.binary(min_size=1, max_size=8).flatmap(lambda data: st.sampled_from([Image(data), Audio(data)]))
-PARTS = st.builds(Text, TEXTS) | st.builds(Reasoning, TEXTS) | MEDIA | st.builds(Json, st.integers() | TEXTS)
-MESSAGES = st.builds(Message, st.sampled_from(["user", "Question"]), st.none() | st.lists(PARTS).map(tuple))
+MEDIA = st.binary(min_size=1, max_size=8).flatmap(
+    lambda data: st.sampled_from([Image(data), Audio(data)])
+)
+PARTS = (
+    st.builds(Text, TEXTS)
+    | st.builds(Reasoning, TEXTS)
+    | MEDIA
+    | st.builds(Json, st.integers() | TEXTS)
+)
+MESSAGES = st.builds(
+    Message,
+    st.sampled_from(["user", "Question"]),
+    st.none() | st.lists(PARTS).map(tuple),
+)
 OPTIONS = st.builds(
-    GenerateOptions, temperature=st.none() | st.floats(0, 2), stop=st.lists(TEXTS).map(tuple), n=st.integers(1, 3),
-    max_tokens=st.none() | st.integers(1, 9), seed=st.none() | st.integers(0, 2**70),
-)  # fmt: skip
+    GenerateOptions,
+    temperature=st.none() | st.floats(0, 2),
+    stop=st.lists(TEXTS).map(tuple),
+    n=st.integers(1, 3),
+    max_tokens=st.none() | st.integers(1, 9),
+    seed=st.none() | st.integers(0, 2**70),
+)
 PROMPTS = st.builds(
-    Prompt, st.lists(MESSAGES, min_size=1).map(tuple), st.sampled_from([("text",), ("image",)]),
-    st.none() | st.lists(TEXTS).map(tuple), st.booleans(),
-)  # fmt: skip
+    Prompt,
+    st.lists(MESSAGES, min_size=1).map(tuple),
+    st.sampled_from([("text",), ("image",)]),
+    st.none() | st.lists(TEXTS).map(tuple),
+    st.booleans(),
+)
 REQUESTS = st.builds(
-    Request, PROMPTS, OPTIONS, st.none() | st.integers(0, 2**70), st.integers(0, 3),
-    hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS), key=st.just("k"), id=TEXTS,
+    Request,
+    PROMPTS,
+    OPTIONS,
+    st.none() | st.integers(0, 2**70),
+    st.integers(0, 3),
+    hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS),
+    key=st.just("k"),
+    id=TEXTS,
     draw=TEXTS,
-)  # fmt: skip
+)
 NUMBERS = st.floats(allow_nan=False)
 CANDIDATES = st.builds(
-    Candidate, st.lists(PARTS, min_size=1).map(tuple), st.none() | TEXTS,
-    st.lists(st.builds(Token, TEXTS, NUMBERS, st.lists(st.tuples(TEXTS, NUMBERS)).map(tuple))).map(tuple),
+    Candidate,
+    st.lists(PARTS, min_size=1).map(tuple),
+    st.none() | TEXTS,
+    st.lists(
+        st.builds(Token, TEXTS, NUMBERS, st.lists(st.tuples(TEXTS, NUMBERS)).map(tuple))
+    ).map(tuple),
     st.lists(st.integers(0, 9)).map(tuple),
-)  # fmt: skip
+)
 OUTPUTS = st.builds(
-    Output, st.lists(CANDIDATES).map(tuple), st.lists(st.builds(Likelihood, NUMBERS, st.booleans())).map(tuple),
+    Output,
+    st.lists(CANDIDATES).map(tuple),
+    st.lists(st.builds(Likelihood, NUMBERS, st.booleans())).map(tuple),
     st.none() | st.builds(Usage, input_tokens=st.integers(0, 9)),
     details=st.dictionaries(st.sampled_from(["a", "b"]), st.integers() | TEXTS),
-)  # fmt: skip
+)
 
 
 @given(REQUESTS)
@@ -90,10 +120,15 @@ def test_a_failure_arrives_with_the_seconds_the_server_asked_for():
     assert output_of_plain(head["outputs"][0], {}) == failed
 
 
-def test_a_medium_is_sent_once_a_frame_and_by_path_where_both_see_the_file(tmp_path: Path):
+def test_a_medium_is_sent_once_a_frame_and_by_path_where_both_see_the_file(
+    tmp_path: Path,
+):
     file = tmp_path / "a.png"
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(1000))
-    requests = [Request(Prompt((Message("user", (Image(file), Text(str(n)))),))) for n in range(3)]
+    requests = [
+        Request(Prompt((Message("user", (Image(file), Text(str(n)))),)))
+        for n in range(3)
+    ]
     by_path: dict = {}
     by_bytes: dict = {}
     for request in requests:

@@ -11,7 +11,13 @@ from assay.runner.ask.work import Job
 
 def job(n: int, **more) -> Job:
     sample = Sample(f"s{n}", turns=more.pop("turns", ()))
-    return Job(sample, Request(Prompt((Message("user", (Text(f"q{n}"),)),)), state=more.pop("state", None)), **more)
+    return Job(
+        sample,
+        Request(
+            Prompt((Message("user", (Text(f"q{n}"),)),)), state=more.pop("state", None)
+        ),
+        **more,
+    )
 
 
 def begin_again(lost: Job) -> Job:
@@ -20,7 +26,11 @@ def begin_again(lost: Job) -> Job:
 
 def make(count: int = 20, **more) -> SharedWork:
     turns = more.pop("turns", ())
-    work = SharedWork(iter([job(n, turns=turns) for n in range(count)]), begin_again=begin_again, **more)
+    work = SharedWork(
+        iter([job(n, turns=turns) for n in range(count)]),
+        begin_again=begin_again,
+        **more,
+    )
     work.open(1)
     work.open(2)
     return work
@@ -65,7 +75,9 @@ def test_a_round_whose_history_is_given_goes_on_elsewhere_after_a_death():
     assert work.take_for(2, 4) == [second]
 
 
-@pytest.mark.parametrize("remembers", [True, False], ids=["the model remembers", "a state was handed back"])
+@pytest.mark.parametrize(
+    "remembers", [True, False], ids=["the model remembers", "a state was handed back"]
+)
 def test_a_dialogue_that_was_remembered_starts_again_after_a_death(remembers: bool):
     work = make(1, remembers=remembers)
     (first,) = work.take_for(1, 1)
@@ -97,7 +109,9 @@ def test_the_work_of_the_dead_is_asked_in_smaller_company_then_alone_elsewhere_t
     assert work.died(1, batch) == [] and work.in_flight == 0
     assert ids(work.take_for(2, 16)) == ["s0", "s1"]
     work.open(1)
-    assert ids(work.take_for(1, 16))[0] == "s16"  # what died on it goes to the other while there is one
+    assert (
+        ids(work.take_for(1, 16))[0] == "s16"
+    )  # what died on it goes to the other while there is one
     smaller = [job for job in batch if job.sample.id in ("s0", "s1")]
     assert work.died(2, smaller) == []
     work.open(2)
@@ -137,7 +151,9 @@ def test_a_model_that_remembers_the_last_thing_said_has_one_dialogue_at_a_time_o
     assert ids([first, second]) == ["s0", "s1"] and work.take_for(1, 4) == []
     work.put(following(first))
     work.settled([first])
-    assert [(taken.sample.id, taken.round) for taken in work.take_for(1, 4)] == [("s0", 1)]
+    assert [(taken.sample.id, taken.round) for taken in work.take_for(1, 4)] == [
+        ("s0", 1)
+    ]
 
 
 def test_what_was_taken_and_not_asked_is_the_next_to_be_taken():

@@ -7,7 +7,14 @@ from assay.scorers.text.ifeval import CHECKS
 
 @pytest.mark.parametrize(
     ("response", "count"),
-    [("[a] and [b c] ]", 2), ("[[a]]", 1), ("[open\nclose]", 0), ("[]", 1), ("none", 0), ("[[[[", 0)],
+    [
+        ("[a] and [b c] ]", 2),
+        ("[[a]]", 1),
+        ("[open\nclose]", 0),
+        ("[]", 1),
+        ("none", 0),
+        ("[[[[", 0),
+    ],
 )
 def test_placeholders_are_brackets_closed_on_their_line(response, count):
     check = CHECKS["detectable_content:number_placeholders"]
@@ -30,7 +37,10 @@ def test_placeholders_are_brackets_closed_on_their_line(response, count):
     ],
 )
 def test_a_postscript_carries_its_marker(response, marker, expected):
-    assert CHECKS["detectable_content:postscript"](response, postscript_marker=marker) is expected
+    assert (
+        CHECKS["detectable_content:postscript"](response, postscript_marker=marker)
+        is expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +63,11 @@ def test_bullets_are_counted_exactly(response, count):
 
 @pytest.mark.parametrize(
     ("response", "expected"),
-    [("My answer is yes.", True), ("Well: My answer is maybe. Ok", True), ("my answer is no.", False)],
+    [
+        ("My answer is yes.", True),
+        ("Well: My answer is maybe. Ok", True),
+        ("my answer is no.", False),
+    ],
 )
 def test_a_constrained_response_contains_an_option_exactly(response, expected):
     assert CHECKS["detectable_format:constrained_response"](response) is expected
@@ -61,7 +75,14 @@ def test_a_constrained_response_contains_an_option_exactly(response, expected):
 
 @pytest.mark.parametrize(
     ("response", "count"),
-    [("*a* and **b**", 2), ("* *", 0), ("****", 0), ("*a\nb*", 0), ("*one* two* three*", 2), ("plain", 0)],
+    [
+        ("*a* and **b**", 2),
+        ("* *", 0),
+        ("****", 0),
+        ("*a\nb*", 0),
+        ("*one* two* three*", 2),
+        ("plain", 0),
+    ],
 )
 def test_highlights_are_counted_when_not_blank(response, count):
     check = CHECKS["detectable_format:number_highlighted_sections"]
@@ -132,10 +153,14 @@ def test_two_responses_differ_and_are_parted_by_six_asterisks(response, expected
 
 
 @pytest.mark.parametrize(
-    ("response", "expected"), [(" write A poem.\nRoses", True), ("Sure! Write a poem.", False)]
+    ("response", "expected"),
+    [(" write A poem.\nRoses", True), ("Sure! Write a poem.", False)],
 )
 def test_the_prompt_is_repeated_first(response, expected):
-    assert CHECKS["combination:repeat_prompt"](response, prompt_to_repeat="Write a poem. ") is expected
+    assert (
+        CHECKS["combination:repeat_prompt"](response, prompt_to_repeat="Write a poem. ")
+        is expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +172,8 @@ def test_the_phrase_is_the_last_thing_said(response, expected):
 
 
 @pytest.mark.parametrize(
-    ("response", "expected"), [(' "quoted" ', True), ('"', False), ("“curly”", False), ('"half', False)]
+    ("response", "expected"),
+    [(' "quoted" ', True), ('"', False), ("“curly”", False), ('"half', False)],
 )
 def test_the_response_stands_in_double_quotes(response, expected):
     assert CHECKS["startend:quotation"](response) is expected

@@ -36,7 +36,9 @@ def judged() -> list[tuple[dict, Verdict]]:
     answers = lines("input_response_data_gpt4_20231107_145030.jsonl")
     # By position: the prompt of key 2785 was edited after the responses were made.
     pairs = list(zip(rows, answers, strict=True))
-    assert [row["key"] for row, answer in pairs if row["prompt"] != answer["prompt"]] == [2785]
+    assert [
+        row["key"] for row, answer in pairs if row["prompt"] != answer["prompt"]
+    ] == [2785]
     return [
         (row, follows(answer["response"], row["instruction_id_list"], row["kwargs"]))
         for row, answer in pairs
@@ -68,7 +70,10 @@ def test_the_counts_are_those_measured(judged):
 def test_the_accuracies_are_the_published_ones_within_two_prompts(judged):
     totals = {"prompt": 541, "instruction": 834}
 
-    ours = {name: 100 * count / totals[name.split("_")[0]] for name, count in counts(judged).items()}
+    ours = {
+        name: 100 * count / totals[name.split("_")[0]]
+        for name, count in counts(judged).items()
+    }
 
     assert ours == pytest.approx(PUBLISHED, abs=TOLERANCE)
 

@@ -18,7 +18,10 @@ from assay.scorers.text.ifeval.sentences import split_sentences
         ('He said "Stop." and left.', ['He said "Stop."', "and left."]),
         ("He said “Stop.” Then left.", ["He said “Stop.”", "Then left."]),
         ('The end.\n"', ['The end.\n"']),
-        ("All of it (goods, stock, etc.). Next.", ["All of it (goods, stock, etc.).", "Next."]),
+        (
+            "All of it (goods, stock, etc.). Next.",
+            ["All of it (goods, stock, etc.).", "Next."],
+        ),
         ("Hello.**", ["Hello.", "**"]),
         ("We saw Mr. Smith. He left.", ["We saw Mr. Smith.", "He left."]),
         ("In the U.S. Congress met.", ["In the U.S. Congress met."]),

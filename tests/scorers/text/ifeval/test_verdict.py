@@ -9,17 +9,27 @@ from hypothesis import strategies as st
 from assay.scorers.text.ifeval import CHECKS, Verdict, follows, loose_versions
 
 ARGUMENTS = {
-    "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "at least"},
+    "change_case:capital_word_frequency": {
+        "capital_frequency": 2,
+        "capital_relation": "at least",
+    },
     "combination:repeat_prompt": {"prompt_to_repeat": "Write"},
     "detectable_content:number_placeholders": {"num_placeholders": 1},
     "detectable_content:postscript": {"postscript_marker": "P.S."},
-    "detectable_format:multiple_sections": {"section_spliter": "Section", "num_sections": 2},
+    "detectable_format:multiple_sections": {
+        "section_spliter": "Section",
+        "num_sections": 2,
+    },
     "detectable_format:number_bullet_lists": {"num_bullets": 2},
     "detectable_format:number_highlighted_sections": {"num_highlights": 2},
     "keywords:existence": {"keywords": ["a"]},
     "keywords:forbidden_words": {"forbidden_words": ["a"]},
     "keywords:frequency": {"keyword": "a", "frequency": 2, "relation": "less than"},
-    "keywords:letter_frequency": {"letter": "a", "let_frequency": 2, "let_relation": "less than"},
+    "keywords:letter_frequency": {
+        "letter": "a",
+        "let_frequency": 2,
+        "let_relation": "less than",
+    },
     "language:response_language": {"language": "en"},
     "length_constraints:nth_paragraph_first_word": {
         "num_paragraphs": 1,
@@ -38,7 +48,9 @@ ALL_ARGUMENTS = [ARGUMENTS.get(name, {}) for name in ALL_IDS]
 def test_an_opening_line_is_forgiven_only_loosely():
     response = "Sure, here it is:\nno commas at all"
 
-    verdict = follows(response, ["punctuation:no_comma", "startend:quotation"], [{}, {}])
+    verdict = follows(
+        response, ["punctuation:no_comma", "startend:quotation"], [{}, {}]
+    )
 
     assert verdict == Verdict(strict=(False, False), loose=(True, False))
     assert not verdict.prompt_strict
@@ -46,7 +58,9 @@ def test_an_opening_line_is_forgiven_only_loosely():
 
 
 def test_all_instructions_followed_make_the_prompt_followed():
-    verdict = follows('"fine"', ["punctuation:no_comma", "startend:quotation"], [{}, {}])
+    verdict = follows(
+        '"fine"', ["punctuation:no_comma", "startend:quotation"], [{}, {}]
+    )
 
     assert verdict.prompt_strict
     assert verdict.prompt_loose
@@ -73,31 +87,47 @@ def test_an_empty_response_follows_nothing(response):
 
 
 def test_a_response_of_asterisks_does_not_follow_by_becoming_empty():
-    verdict = follows("**", ["detectable_format:number_bullet_lists"], [{"num_bullets": 1}])
+    verdict = follows(
+        "**", ["detectable_format:number_bullet_lists"], [{"num_bullets": 1}]
+    )
 
     assert verdict == Verdict(strict=(False,), loose=(False,))
 
 
 def test_null_arguments_are_dropped_and_whole_floats_are_numbers():
-    kwargs = {"num_paragraphs": 2.0, "nth_paragraph": 2.0, "first_word": "b", "letter": None}
+    kwargs = {
+        "num_paragraphs": 2.0,
+        "nth_paragraph": 2.0,
+        "first_word": "b",
+        "letter": None,
+    }
 
-    verdict = follows("a\n\nb", ["length_constraints:nth_paragraph_first_word"], [kwargs])
+    verdict = follows(
+        "a\n\nb", ["length_constraints:nth_paragraph_first_word"], [kwargs]
+    )
 
     assert verdict.prompt_strict
 
 
 def test_an_unknown_instruction_is_named_with_the_nearest():
-    with pytest.raises(ValueError, match=r"(?s)'punctuation:no_coma'.*did you mean 'punctuation:no_comma'"):
+    with pytest.raises(
+        ValueError,
+        match=r"(?s)'punctuation:no_coma'.*did you mean 'punctuation:no_comma'",
+    ):
         follows("a", ["punctuation:no_coma"], [{}])
 
 
 def test_an_instruction_like_no_other_lists_what_exists():
-    with pytest.raises(ValueError, match=r"(?s)unknown IFEval instruction 'x'.*25: change_case"):
+    with pytest.raises(
+        ValueError, match=r"(?s)unknown IFEval instruction 'x'.*25: change_case"
+    ):
         follows("a", ["x"], [{}])
 
 
 def test_a_missing_argument_is_named():
-    with pytest.raises(ValueError, match=r"'startend:end_checker': missing .*'end_phrase'"):
+    with pytest.raises(
+        ValueError, match=r"'startend:end_checker': missing .*'end_phrase'"
+    ):
         follows("a", ["startend:end_checker"], [{"end_phrase": None}])
 
 
@@ -107,7 +137,10 @@ def test_instructions_and_arguments_must_pair_up():
 
 
 ODD = st.text(
-    st.one_of(st.sampled_from("*-[]<>{}\"'.?!,\n\r\0 aAİß1\ud800\udfff“”\u2028"), st.characters()),
+    st.one_of(
+        st.sampled_from("*-[]<>{}\"'.?!,\n\r\0 aAİß1\ud800\udfff“”\u2028"),
+        st.characters(),
+    ),
     max_size=60,
 )
 
@@ -118,11 +151,32 @@ def test_no_response_makes_a_check_raise_and_loose_never_falls_behind_strict(res
 
     verdict = follows(response, ALL_IDS, ALL_ARGUMENTS)
 
-    assert all(loose or not strict for strict, loose in zip(verdict.strict, verdict.loose, strict=True))
+    assert all(
+        loose or not strict
+        for strict, loose in zip(verdict.strict, verdict.loose, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
-    "unit", ["*", "[", "<", "<<", "\n", " ", ".", ". ", "a.\"", "\n*", "p.", "a", "A", "word. ", "'", "@"]
+    "unit",
+    [
+        "*",
+        "[",
+        "<",
+        "<<",
+        "\n",
+        " ",
+        ".",
+        ". ",
+        'a."',
+        "\n*",
+        "p.",
+        "a",
+        "A",
+        "word. ",
+        "'",
+        "@",
+    ],
 )
 def test_time_grows_with_length_and_not_with_its_square(unit):
     pytest.importorskip("langdetect")

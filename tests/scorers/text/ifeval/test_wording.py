@@ -17,26 +17,46 @@ FRENCH = "Le petit chat dort sur la chaise pendant que les enfants jouent dans l
         ("costs 3x50", ["3.5"], False),
     ],
 )
-def test_every_keyword_is_wanted_literally_and_in_any_case(response, keywords, expected):
+def test_every_keyword_is_wanted_literally_and_in_any_case(
+    response, keywords, expected
+):
     assert CHECKS["keywords:existence"](response, keywords=keywords) is expected
 
 
 @pytest.mark.parametrize(
     ("frequency", "relation", "expected"),
-    [(3, "at least", True), (4, "at least", False), (4, "less than", True), (3, "less than", False)],
+    [
+        (3, "at least", True),
+        (4, "at least", False),
+        (4, "less than", True),
+        (3, "less than", False),
+    ],
 )
 def test_a_keyword_is_counted_also_inside_words(frequency, relation, expected):
     check = CHECKS["keywords:frequency"]
 
-    assert check("War, wars, Warsaw", keyword=" war ", frequency=frequency, relation=relation) is expected
+    assert (
+        check(
+            "War, wars, Warsaw", keyword=" war ", frequency=frequency, relation=relation
+        )
+        is expected
+    )
 
 
 @pytest.mark.parametrize(
     ("response", "expected"),
-    [("A sunny day", True), ("The Sun.", False), ("sun-dried", False), ("A day without", True)],
+    [
+        ("A sunny day", True),
+        ("The Sun.", False),
+        ("sun-dried", False),
+        ("A day without", True),
+    ],
 )
 def test_a_forbidden_word_counts_only_as_a_word_of_its_own(response, expected):
-    assert CHECKS["keywords:forbidden_words"](response, forbidden_words=["sun", "moon"]) is expected
+    assert (
+        CHECKS["keywords:forbidden_words"](response, forbidden_words=["sun", "moon"])
+        is expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,12 +72,17 @@ def test_a_forbidden_word_counts_only_as_a_word_of_its_own(response, expected):
 def test_a_letter_is_counted_in_both_cases(letter, frequency, relation, expected):
     check = CHECKS["keywords:letter_frequency"]
 
-    assert check("Anna # a", letter=letter, let_frequency=frequency, let_relation=relation) is expected
+    assert (
+        check("Anna # a", letter=letter, let_frequency=frequency, let_relation=relation)
+        is expected
+    )
 
 
 def test_a_letter_of_two_characters_is_a_fault_of_the_data():
     with pytest.raises(ValueError, match="one character, not 'ab'"):
-        CHECKS["keywords:letter_frequency"]("x", letter="ab", let_frequency=1, let_relation="at least")
+        CHECKS["keywords:letter_frequency"](
+            "x", letter="ab", let_frequency=1, let_relation="at least"
+        )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +97,9 @@ def test_a_letter_of_two_characters_is_a_fault_of_the_data():
         ("Nothing here at all", 0),
     ],
 )
-def test_capital_words_are_counted_as_the_official_tokenizer_parts_them(response, count):
+def test_capital_words_are_counted_as_the_official_tokenizer_parts_them(
+    response, count
+):
     check = CHECKS["change_case:capital_word_frequency"]
 
     assert check(response, capital_frequency=count, capital_relation="at least")
@@ -80,11 +107,17 @@ def test_capital_words_are_counted_as_the_official_tokenizer_parts_them(response
 
 
 def test_an_unknown_relation_names_the_two_that_exist():
-    with pytest.raises(ValueError, match=r"unknown relation 'at most'.*'less than' and 'at least'"):
-        CHECKS["change_case:capital_word_frequency"]("A", capital_frequency=1, capital_relation="at most")
+    with pytest.raises(
+        ValueError, match=r"unknown relation 'at most'.*'less than' and 'at least'"
+    ):
+        CHECKS["change_case:capital_word_frequency"](
+            "A", capital_frequency=1, capital_relation="at most"
+        )
 
 
-@pytest.mark.parametrize(("response", "expected"), [("no, no", False), ("none", True), ("一，二、三", True)])
+@pytest.mark.parametrize(
+    ("response", "expected"), [("no, no", False), ("none", True), ("一，二、三", True)]
+)
 def test_only_the_ascii_comma_is_a_comma(response, expected):
     assert CHECKS["punctuation:no_comma"](response) is expected
 
@@ -109,7 +142,12 @@ def test_letter_case_checks_want_english_in_one_case(response, upper, lower):
 
 @pytest.mark.parametrize(
     ("response", "language", "expected"),
-    [(FRENCH, "fr", True), (FRENCH, "en", False), (ENGLISH, "en", True), ("नमस्ते आप कैसे हैं", "hi", True)],
+    [
+        (FRENCH, "fr", True),
+        (FRENCH, "en", False),
+        (ENGLISH, "en", True),
+        ("नमस्ते आप कैसे हैं", "hi", True),
+    ],
 )
 def test_the_response_language_is_detected(response, language, expected):
     pytest.importorskip("langdetect")

@@ -24,9 +24,20 @@ from ..state import current
 from ..suffix_files import dump_by_suffix, load_by_suffix
 
 __all__ = [
-    "download_file", "dump", "file_size", "last_modified", "LMUDataRoot", "load", "ls", "md5", "mrlines",
-    "mwlines", "NumpyEncoder", "parquet_to_tsv", "parse_file",
-]  # fmt: skip
+    "download_file",
+    "dump",
+    "file_size",
+    "last_modified",
+    "LMUDataRoot",
+    "load",
+    "ls",
+    "md5",
+    "mrlines",
+    "mwlines",
+    "NumpyEncoder",
+    "parquet_to_tsv",
+    "parse_file",
+]
 
 LONGEST_PATH = 4096
 _TABLES = {"xlsx": "", "csv": ",", "tsv": "\t"}
@@ -78,7 +89,11 @@ def _table_by_pandas(path: Path, kind: str) -> Any:
     """Whatever pandas makes of a table's cells, `NA`, `1` and `True` included."""
     import pandas
 
-    return pandas.read_excel(path) if kind == "xlsx" else pandas.read_csv(path, sep=_TABLES[kind])
+    return (
+        pandas.read_excel(path)
+        if kind == "xlsx"
+        else pandas.read_csv(path, sep=_TABLES[kind])
+    )
 
 
 def _dump_by_pandas(data: Any, path: Path) -> None:
@@ -88,15 +103,28 @@ def _dump_by_pandas(data: Any, path: Path) -> None:
     if kind == "xlsx":
         data.to_excel(path, index=False)
     else:
-        data.to_csv(path, sep=_TABLES[kind], index=False, encoding="utf-8", quoting=csv.QUOTE_ALL)
+        data.to_csv(
+            path,
+            sep=_TABLES[kind],
+            index=False,
+            encoding="utf-8",
+            quoting=csv.QUOTE_ALL,
+        )
 
 
 def is_url(text: str) -> bool:
     """Whether a text is an address of the web."""
-    if len(text) > LONGEST_PATH or not text.startswith(("http://", "https://", "ftp://")) or " " in text:
+    if (
+        len(text) > LONGEST_PATH
+        or not text.startswith(("http://", "https://", "ftp://"))
+        or " " in text
+    ):
         return False
     try:
-        return "." in (urlsplit(text).hostname or "") or urlsplit(text).hostname == "localhost"
+        return (
+            "." in (urlsplit(text).hostname or "")
+            or urlsplit(text).hostname == "localhost"
+        )
     except ValueError:
         return False
 
@@ -110,37 +138,71 @@ def download_file(url: str, filename: str | None = None) -> str:
     """The file behind a URL, resumable, from public addresses; one that is there is not fetched again."""
     path = Path(filename) if filename is not None else Path(url.rpartition("/")[2])
     try:
-        return str(fetch_declared(url, path, allow_private=current().allow_private_urls))
+        return str(
+            fetch_declared(url, path, allow_private=current().allow_private_urls)
+        )
     except AssayError:
         raise
     except OSError as error:
-        raise UsageError(f"cannot write the download: {error.strerror}", where=str(path)) from error
+        raise UsageError(
+            f"cannot write the download: {error.strerror}", where=str(path)
+        ) from error
 
 
 def md5(s: str) -> str:
     """MD5 of a file's bytes, or of a text that is no file."""
     if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
         with open(s, "rb") as stream:
-            return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    return hashlib.md5(s.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+            return hashlib.file_digest(
+                stream, lambda: hashlib.md5(usedforsecurity=False)
+            ).hexdigest()
+    return hashlib.md5(
+        s.encode("utf-8", "surrogatepass"), usedforsecurity=False
+    ).hexdigest()
 
 
-def ls(dirname: str = ".", match: str | Sequence[str] = (), mode: str = "all", level: int | str = 1) -> list[str]:
+def ls(
+    dirname: str = ".",
+    match: str | Sequence[str] = (),
+    mode: str = "all",
+    level: int | str = 1,
+) -> list[str]:
     """The paths so many folders down that hold all of `match`, and none that follows a `!`.
 
     `mode` is all, file or dir; `"2+"` as a level gives the files of all levels up to 2.
     """
     if isinstance(level, str):
-        return [path for deep in range(1, int(level.rstrip("+")) + 1) for path in ls(dirname, match, "file", deep)]
+        return [
+            path
+            for deep in range(1, int(level.rstrip("+")) + 1)
+            for path in ls(dirname, match, "file", deep)
+        ]
     if mode not in ("all", "dir", "file") or level < 1:
-        raise AssertionError(f"mode {mode!r} and level {level!r}: expected all, dir or file, and a positive integer")
+        raise AssertionError(
+            f"mode {mode!r} and level {level!r}: expected all, dir or file, and a positive integer"
+        )
     names = sorted(os.listdir(dirname))
     paths = names if dirname == "." else [os.path.join(dirname, name) for name in names]
     if level > 1:
-        return [path for inner in paths if os.path.isdir(inner) for path in ls(inner, match, mode, level - 1)]
-    wanted = [piece for piece in ([match] if isinstance(match, str) else match) if piece]
-    matches = [p for p in paths if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)]
-    return [path for path in matches if mode == "all" or os.path.isdir(path) == (mode == "dir")]
+        return [
+            path
+            for inner in paths
+            if os.path.isdir(inner)
+            for path in ls(inner, match, mode, level - 1)
+        ]
+    wanted = [
+        piece for piece in ([match] if isinstance(match, str) else match) if piece
+    ]
+    matches = [
+        p
+        for p in paths
+        if all((w[1:] not in p) if w[0] == "!" else (w in p) for w in wanted)
+    ]
+    return [
+        path
+        for path in matches
+        if mode == "all" or os.path.isdir(path) == (mode == "dir")
+    ]
 
 
 def mrlines(fname: str, sp: str = "\n") -> list[str]:
@@ -193,7 +255,9 @@ def media_path(source: str) -> str:
     if source.startswith(("http://", "https://")):
         suffix = os.path.splitext(urlsplit(source).path)[1].lower()
         path = data_root() / "files" / f"{md5(source)}{suffix}"
-        return str(fetch_declared(source, path, allow_private=current().allow_private_urls))
+        return str(
+            fetch_declared(source, path, allow_private=current().allow_private_urls)
+        )
     return source
 
 
@@ -207,7 +271,10 @@ def parquet_to_tsv(file_path: str) -> None:
     import pandas
 
     pandas.read_parquet(file_path).to_csv(
-        os.path.join(os.path.dirname(file_path), f"{os.path.basename(file_path).split('.')[0]}.tsv"),
+        os.path.join(
+            os.path.dirname(file_path),
+            f"{os.path.basename(file_path).split('.')[0]}.tsv",
+        ),
         sep="\t",
         index=False,
     )

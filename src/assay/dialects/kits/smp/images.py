@@ -21,16 +21,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
 __all__ = [
-    "decode_base64_to_image", "decode_base64_to_image_file", "encode_image_file_to_base64",
-    "encode_image_to_base64", "isimg", "mmqa_display", "read_ok", "rescale_img", "resize_image_by_factor",
-]  # fmt: skip
+    "decode_base64_to_image",
+    "decode_base64_to_image_file",
+    "encode_image_file_to_base64",
+    "encode_image_to_base64",
+    "isimg",
+    "mmqa_display",
+    "read_ok",
+    "rescale_img",
+    "resize_image_by_factor",
+]
 
 ALPHA = ("RGBA", "P", "LA")
 LARGEST = 10**9
 
 
 def encode_image_to_base64(
-    img: "PilImage", target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
+    img: "PilImage",
+    target_size: int = -1,
+    fmt: str | None = None,
+    max_file_size: float = LARGEST,
 ) -> str:
     """An image as base64; `target_size` above 0 bounds its longer side."""
     if not as_upstream():
@@ -59,14 +69,19 @@ def _encoded(img: "PilImage", fmt: str) -> str:
 
 
 def encode_image_file_to_base64(
-    image_path: str | Path, target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
+    image_path: str | Path,
+    target_size: int = -1,
+    fmt: str | None = None,
+    max_file_size: float = LARGEST,
 ) -> str:
     """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
     if not as_upstream():
         return base64_images.encode_image_file_to_base64(image_path, target_size, fmt)
     from PIL import Image
 
-    return encode_image_to_base64(Image.open(image_path), target_size, fmt, max_file_size)
+    return encode_image_to_base64(
+        Image.open(image_path), target_size, fmt, max_file_size
+    )
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
@@ -75,10 +90,14 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilIma
     return image.convert("RGB") if as_upstream() and image.mode in ALPHA else image
 
 
-def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
+def decode_base64_to_image_file(
+    base64_string: str, image_path: str | Path, target_size: int = -1
+) -> None:
     """Writes the image of a base64 text to a file; upstream's is always encoded anew."""
     if not as_upstream():
-        base64_images.decode_base64_to_image_file(base64_string, image_path, target_size)
+        base64_images.decode_base64_to_image_file(
+            base64_string, image_path, target_size
+        )
         return
     folder = os.path.dirname(image_path)
     if folder:
@@ -117,7 +136,12 @@ def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
     return img.resize((int(img.width * factor), int(img.height * factor)))
 
 
-def concat_images(images: Sequence[str], target_size: int = -1, mode: str = "h", return_image: bool = False) -> Any:
+def concat_images(
+    images: Sequence[str],
+    target_size: int = -1,
+    mode: str = "h",
+    return_image: bool = False,
+) -> Any:
     """Images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
     from PIL import Image
 
@@ -125,11 +149,17 @@ def concat_images(images: Sequence[str], target_size: int = -1, mode: str = "h",
     if target_size != -1:
         side = (-1, target_size) if mode == "h" else (target_size, -1)
         opened = [rescale_img(image, side) for image in opened]
-    widths, heights = [image.width for image in opened], [image.height for image in opened]
+    widths, heights = (
+        [image.width for image in opened],
+        [image.height for image in opened],
+    )
     size = (sum(widths), max(heights)) if mode == "h" else (max(widths), sum(heights))
     joined = Image.new("RGB", size)
     for place, image in enumerate(opened):
-        joined.paste(image, (sum(widths[:place]), 0) if mode == "h" else (0, sum(heights[:place])))
+        joined.paste(
+            image,
+            (sum(widths[:place]), 0) if mode == "h" else (0, sum(heights[:place])),
+        )
     if return_image:
         return joined
     # The name is upstream's; a file that another user made under it is not written to.
@@ -150,9 +180,18 @@ def stack_image(imgs: Sequence[Any], shape: tuple[int, int] = (1, 3)) -> Any:
     if len(imgs) > rows * columns:
         raise AssertionError(f"{len(imgs)} images do not fit into {rows} x {columns}")
     height, width = imgs[0].shape[:2]
-    sized = [numpy.asarray(Image.fromarray(image).resize((width, height))) for image in imgs]
-    sized += [numpy.full((height, width, 3), 127, numpy.uint8)] * (rows * columns - len(sized))
-    return numpy.vstack([numpy.hstack(sized[row * columns : (row + 1) * columns]) for row in range(rows)])
+    sized = [
+        numpy.asarray(Image.fromarray(image).resize((width, height))) for image in imgs
+    ]
+    sized += [numpy.full((height, width, 3), 127, numpy.uint8)] * (
+        rows * columns - len(sized)
+    )
+    return numpy.vstack(
+        [
+            numpy.hstack(sized[row * columns : (row + 1) * columns])
+            for row in range(rows)
+        ]
+    )
 
 
 def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:

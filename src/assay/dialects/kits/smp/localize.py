@@ -45,10 +45,15 @@ def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
         places = list(data["image_path"])
     else:
         places = [f"{_owner(index, images)}.jpg" for index in images]
-    files_by_row = [decode_img_omni((root, image, place)) for image, place in zip(data["image"], places, strict=True)]
+    files_by_row = [
+        decode_img_omni((root, image, place))
+        for image, place in zip(data["image"], places, strict=True)
+    ]
     data.pop("image")
     if "image_path" not in data:
-        data["image_path"] = [files[0] if len(files) == 1 else files for files in files_by_row]
+        data["image_path"] = [
+            files[0] if len(files) == 1 else files for files in files_by_row
+        ]
     return data
 
 

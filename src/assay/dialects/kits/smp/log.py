@@ -4,7 +4,9 @@ import logging
 import sys
 from pathlib import Path
 
-_FORMAT = logging.Formatter("[%(asctime)s] %(levelname)s - %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+_FORMAT = logging.Formatter(
+    "[%(asctime)s] %(levelname)s - %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
+)
 logger_initialized: dict[str, bool] = {}
 """Names that have a handler of their own."""
 
@@ -21,7 +23,9 @@ def get_logger(
     logger = logging.getLogger(full)
     if not logging.getLogger(root).handlers and not logger.handlers:
         logger.addHandler(logging.NullHandler())
-    if log_file is not None and not any(getattr(h, "baseFilename", None) == log_file for h in logger.handlers):
+    if log_file is not None and not any(
+        getattr(h, "baseFilename", None) == log_file for h in logger.handlers
+    ):
         logger.addHandler(logging.FileHandler(log_file, file_mode))
         logger.setLevel(log_level)
         logger_initialized[full] = True
@@ -29,14 +33,19 @@ def get_logger(
 
 
 def setup_logger(
-    log_file: str | None = None, log_level: str = "INFO", console: bool = True, reset: bool = False
+    log_file: str | None = None,
+    log_level: str = "INFO",
+    console: bool = True,
+    reset: bool = False,
 ) -> logging.Logger:
     """The kit's own logger, with a console and a file as asked; one that is set up already stays."""
     logger = logging.getLogger("vlmeval")
     if logger.handlers and not reset:
         return logger
     logger.handlers.clear()
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stdout)] if console else []
+    handlers: list[logging.Handler] = (
+        [logging.StreamHandler(sys.stdout)] if console else []
+    )
     if log_file is not None:
         handlers.append(_file_handler(log_file))
     return _with(logger, handlers, log_level.upper())
@@ -54,7 +63,9 @@ def _file_handler(log_file: str) -> logging.Handler:
     return logging.FileHandler(log_file, encoding="utf-8")
 
 
-def _with(logger: logging.Logger, handlers: list[logging.Handler], level: str) -> logging.Logger:
+def _with(
+    logger: logging.Logger, handlers: list[logging.Handler], level: str
+) -> logging.Logger:
     for handler in handlers:
         handler.setFormatter(_FORMAT)
         handler.setLevel(level)

@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "get_cache_path", "get_cuda_visible_devices", "get_gpu_memory", "get_rank_and_world_size", "githash",
-    "load_env", "modelscope_flag_set", "pip_install_robust", "proxy_set", "run_command", "version_cmp",
+    "get_cache_path",
+    "get_cuda_visible_devices",
+    "get_gpu_memory",
+    "get_rank_and_world_size",
+    "githash",
+    "load_env",
+    "modelscope_flag_set",
+    "pip_install_robust",
+    "proxy_set",
+    "run_command",
+    "version_cmp",
     "youtube_dl",
-]  # fmt: skip
+]
 
 _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
@@ -26,13 +35,17 @@ def HFCacheRoot() -> str:
     for name in _CACHES:
         place = os.environ.get(name)
         if place and os.path.exists(place):
-            return place if place.split("/")[-1] == "hub" else os.path.join(place, "hub")
+            return (
+                place if place.split("/")[-1] == "hub" else os.path.join(place, "hub")
+            )
     root = os.path.join(os.path.expanduser("~"), ".cache", "huggingface", "hub")
     os.makedirs(root, exist_ok=True)
     return root
 
 
-def get_cache_path(repo_id: str, branch: str | None = "main", repo_type: str = "datasets") -> str | None:
+def get_cache_path(
+    repo_id: str, branch: str | None = "main", repo_type: str = "datasets"
+) -> str | None:
     """The newest snapshot of a repository in the hub's cache; `None` if it was never downloaded."""
     repo = Path(HFCacheRoot()) / f"{repo_type}--{repo_id.replace('/', '--')}"
     if branch is not None:
@@ -42,7 +55,11 @@ def get_cache_path(repo_id: str, branch: str | None = "main", repo_type: str = "
         found = repo / "snapshots" / reference.read_text("utf-8").strip()
         return str(found) if found.is_dir() else None
     snapshots = [place for place in (repo / "snapshots").glob("*") if place.is_dir()]
-    return str(max(snapshots, key=lambda place: place.stat().st_mtime)) if snapshots else None
+    return (
+        str(max(snapshots, key=lambda place: place.stat().st_mtime))
+        if snapshots
+        else None
+    )
 
 
 def proxy_set(s: str) -> None:
@@ -66,7 +83,9 @@ def get_gpu_memory() -> list[int]:
     """The free memory of each GPU in MiB; empty without one."""
     command = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+        found = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, check=True
+        ).stdout
         return [int(line) for line in found.split()]
     except (OSError, subprocess.SubprocessError, ValueError):
         return []
@@ -77,7 +96,13 @@ def githash(fallback: str = "unknown", digits: int | None = 8) -> str:
     if digits is not None and not isinstance(digits, int):
         raise TypeError("digits must be None or an integer")
     try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError):
         return fallback
     return done.stdout.strip()[:digits]
@@ -85,12 +110,16 @@ def githash(fallback: str = "unknown", digits: int | None = 8) -> str:
 
 def run_command(cmd: str | Sequence[str]) -> str:
     """What a command prints; a text is split at its spaces, no shell reads it."""
-    return subprocess.check_output(cmd.split() if isinstance(cmd, str) else list(cmd)).decode()
+    return subprocess.check_output(
+        cmd.split() if isinstance(cmd, str) else list(cmd)
+    ).decode()
 
 
 def youtube_dl(idx: str) -> None:
     """A video by youtube-dl, where that is installed."""
-    subprocess.run(["youtube-dl", "-f", "best", "-f", "mp4", idx, "-o", f"{idx}.mp4"], check=False)
+    subprocess.run(
+        ["youtube-dl", "-f", "best", "-f", "mp4", idx, "-o", f"{idx}.mp4"], check=False
+    )
 
 
 def load_env() -> None:
@@ -102,7 +131,9 @@ def pip_install_robust(package: str) -> bool:
     import importlib.util
 
     try:
-        return importlib.util.find_spec(package.split("=")[0].strip("<>!~ ")) is not None
+        return (
+            importlib.util.find_spec(package.split("=")[0].strip("<>!~ ")) is not None
+        )
     except (ImportError, ValueError):
         return False
 
@@ -121,7 +152,11 @@ def gpt_key_set() -> bool:
     if current().judge is not None:
         return True
     key = os.environ.get("OPENAI_API_KEY")
-    return key.startswith("sk-") if key is not None else "AZURE_OPENAI_API_KEY" in os.environ
+    return (
+        key.startswith("sk-")
+        if key is not None
+        else "AZURE_OPENAI_API_KEY" in os.environ
+    )
 
 
 def apiok(wrapper: Any) -> bool:

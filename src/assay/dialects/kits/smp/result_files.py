@@ -5,9 +5,13 @@ import os
 from ....core import UsageError
 
 __all__ = [
-    "get_eval_file_format", "get_eval_file_path", "get_file_extension", "get_intermediate_file_path",
-    "get_pred_file_format", "get_pred_file_path",
-]  # fmt: skip
+    "get_eval_file_format",
+    "get_eval_file_path",
+    "get_file_extension",
+    "get_intermediate_file_path",
+    "get_pred_file_format",
+    "get_pred_file_path",
+]
 
 FORMATS = ("xlsx", "tsv", "json")
 EVALUATION_FORMATS = ("csv", "json")
@@ -29,17 +33,23 @@ def get_eval_file_format() -> str:
 def _chosen(variable: str, formats: tuple[str, ...]) -> str:
     chosen = os.environ.get(variable, "").lower() or formats[0]
     if chosen not in formats:
-        raise UsageError(f"{variable} is {chosen!r}", fix=f"one of {', '.join(formats)}")
+        raise UsageError(
+            f"{variable} is {chosen!r}", fix=f"one of {', '.join(formats)}"
+        )
     return chosen
 
 
-def get_pred_file_path(work_dir: str, model_name: str, dataset_name: str, use_env_format: bool = True) -> str:
+def get_pred_file_path(
+    work_dir: str, model_name: str, dataset_name: str, use_env_format: bool = True
+) -> str:
     """Where the predictions of a model on a dataset lie."""
     suffix = get_pred_file_format() if use_env_format else "xlsx"
     return os.path.join(work_dir, f"{model_name}_{dataset_name}.{suffix}")
 
 
-def get_eval_file_path(eval_file: str, judge_model: str, use_env_format: bool = True) -> str:
+def get_eval_file_path(
+    eval_file: str, judge_model: str, use_env_format: bool = True
+) -> str:
     """Where what a judge said of predictions lies, beside them."""
     return f"{_stem(eval_file)}_{judge_model}.{get_eval_file_format() if use_env_format else 'xlsx'}"
 
@@ -49,7 +59,9 @@ def get_file_extension(file_path: str) -> str:
     return file_path.split(".")[-1]
 
 
-def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
+def get_intermediate_file_path(
+    eval_file: str, suffix: str, target_format: str | None = None
+) -> str:
     """A file beside the predictions: `x_acc.csv` of `x.xlsx` and `_acc`; without a format, the suffix decides."""
     if target_format is None:
         if suffix.endswith(_PICKLED):
@@ -57,7 +69,11 @@ def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str |
         elif suffix.endswith(_PLAIN):
             target_format = "json"
         else:
-            target_format = get_eval_file_format() if suffix.endswith(_TABLES) else get_pred_file_format()
+            target_format = (
+                get_eval_file_format()
+                if suffix.endswith(_TABLES)
+                else get_pred_file_format()
+            )
     return f"{_stem(eval_file)}{suffix}.{target_format}"
 
 

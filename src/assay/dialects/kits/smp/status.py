@@ -7,12 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from .files import NumpyEncoder
-from .reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, find_prediction_files, prediction_table
+from .reuse import (
+    INFER_FAIL_MSG,
+    RUN_STATUS_NAME,
+    find_prediction_files,
+    prediction_table,
+)
 
 __all__ = [
-    "collect_run_benchmark_report", "flatten_summary_metrics", "is_number", "load_run_status", "to_number",
-    "upsert_dataset_status", "upsert_run_status",
-]  # fmt: skip
+    "collect_run_benchmark_report",
+    "flatten_summary_metrics",
+    "is_number",
+    "load_run_status",
+    "to_number",
+    "upsert_dataset_status",
+    "upsert_run_status",
+]
 
 ORDER = {"pending": 0, "infer": 1, "eval": 2, "done": 3}
 _KEPT = "keep what is there"
@@ -45,12 +55,17 @@ def upsert_dataset_status(
 ) -> dict[str, Any]:
     """Sets what is known of one dataset; a status never goes back, and numbers end an earlier failure."""
     if status is not None and status not in ORDER:
-        raise ValueError(f"unknown status {status!r}: expected one of {', '.join(ORDER)}")
+        raise ValueError(
+            f"unknown status {status!r}: expected one of {', '.join(ORDER)}"
+        )
     whole = _opened(run_dir, model_name)
     entry: dict[str, Any] = whole["datasets"].setdefault(dataset_name, {})
     if status is not None and ORDER[status] < ORDER.get(entry.get("status", ""), -1):
         return whole
-    changed: dict[str, Any] = {**fields, **({"status": status} if status is not None else {})}
+    changed: dict[str, Any] = {
+        **fields,
+        **({"status": status} if status is not None else {}),
+    }
     if fields.get("prediction_file"):
         path = Path(fields["prediction_file"])
         inside = path.is_absolute() and path.is_relative_to(run_dir)
@@ -58,7 +73,10 @@ def upsert_dataset_status(
     if not (isinstance(metrics_source, str) and metrics_source == _KEPT):
         numbers = flatten_summary_metrics(metrics_source)
         primary = list(_primary(dataset_obj, numbers))
-        changed |= {"metrics": numbers, "primary_metric": primary[0] if len(primary) == 1 else primary or None}
+        changed |= {
+            "metrics": numbers,
+            "primary_metric": primary[0] if len(primary) == 1 else primary or None,
+        }
         if metrics_source is not None:
             changed = {"skip_reason": None, "error_message": None, **changed}
     for key, value in changed.items():
@@ -87,7 +105,9 @@ def _flatten(value: Any, prefix: str, found: dict[str, Any]) -> None:
     elif isinstance(value, (list, tuple)):
         is_one_number = len(value) == 1 and _number(value[0]) is not None
         for place, inner in enumerate(value):
-            _flatten(inner, prefix if is_one_number else _joined(prefix, str(place)), found)
+            _flatten(
+                inner, prefix if is_one_number else _joined(prefix, str(place)), found
+            )
     elif (number := _number(value)) is not None:
         key = prefix or "value"
         found[f"{key}#dup" if key in found else key] = number
@@ -97,10 +117,20 @@ def _flatten_table(table: Any, prefix: str, found: dict[str, Any]) -> None:
     """The numbers of each row under its texts, as `split=dev|Overall`."""
     import pandas
 
-    numeric = [name for name in table.columns if pandas.to_numeric(table[name], errors="coerce").notna().any()]
+    numeric = [
+        name
+        for name in table.columns
+        if pandas.to_numeric(table[name], errors="coerce").notna().any()
+    ]
     for label, row in table.iterrows():
-        texts = [name for name in table.columns if name not in numeric and row[name] == row[name]]
-        cells = [(str(name).strip() or "value", str(row[name]).strip()) for name in texts]
+        texts = [
+            name
+            for name in table.columns
+            if name not in numeric and row[name] == row[name]
+        ]
+        cells = [
+            (str(name).strip() or "value", str(row[name]).strip()) for name in texts
+        ]
         words = "|".join(f"{name}={text}" for name, text in cells if text)
         for name in numeric:
             if (number := _number(row[name])) is not None:
@@ -125,7 +155,11 @@ def to_number(value: Any) -> Any:
 
 def _number(value: Any) -> int | float | None:
     """A number, or a text that is one; neither a truth value nor NaN."""
-    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    plain = (
+        value.item()
+        if hasattr(value, "item") and getattr(value, "size", 1) == 1
+        else value
+    )
     if isinstance(plain, str):
         try:
             plain = int(plain) if plain.isdigit() else float(plain)
@@ -144,17 +178,31 @@ def collect_run_benchmark_report(run_dir: str | Path) -> list[dict[str, Any]]:
         failed, total = _failures(run_dir, model, name, entry.get("prediction_file"))
         numbers = _primary(None, entry.get("metrics") or {})
         value = next(iter(numbers.values())) if len(numbers) == 1 else numbers or None
-        rows.append({
-            "benchmark": name, "infer_failed": failed, "infer_total": total, "judge_failed": None, "judge_total": None,
-            "primary_metric": entry.get("primary_metric"), "primary_metric_value": value,
-            "skip_reason": entry.get("skip_reason"), "eval_error": entry.get("error_message"),
-        })  # fmt: skip
+        rows.append(
+            {
+                "benchmark": name,
+                "infer_failed": failed,
+                "infer_total": total,
+                "judge_failed": None,
+                "judge_total": None,
+                "primary_metric": entry.get("primary_metric"),
+                "primary_metric_value": value,
+                "skip_reason": entry.get("skip_reason"),
+                "eval_error": entry.get("error_message"),
+            }
+        )
     return rows
 
 
-def _failures(run_dir: str | Path, model: str, dataset: str, named: str | None) -> tuple[int, int]:
+def _failures(
+    run_dir: str | Path, model: str, dataset: str, named: str | None
+) -> tuple[int, int]:
     path = os.path.join(run_dir, named) if named else ""
-    found = [path] if named and os.path.exists(path) else find_prediction_files(str(run_dir), model, dataset)
+    found = (
+        [path]
+        if named and os.path.exists(path)
+        else find_prediction_files(str(run_dir), model, dataset)
+    )
     frame = prediction_table(found[0]) if found else None
     if frame is None:
         return 0, 0
@@ -166,13 +214,22 @@ def _primary(dataset: Any, numbers: dict[str, Any]) -> dict[str, Any]:
     report = getattr(dataset, "report_primary_metric", None)
     if callable(report):
         return dict(report(numbers))
-    overall = {key: value for key, value in numbers.items() if key.split("|")[-1].lower() == "overall"}
+    overall = {
+        key: value
+        for key, value in numbers.items()
+        if key.split("|")[-1].lower() == "overall"
+    }
     return dict(list((overall or numbers).items())[:1])
 
 
 def _opened(run_dir: str | Path, model_name: str | None) -> dict[str, Any]:
     Path(run_dir).mkdir(parents=True, exist_ok=True)
-    first = {"schema_version": "1.0", "eval_id": Path(run_dir).name, "created_at": _now(), "datasets": {}}
+    first = {
+        "schema_version": "1.0",
+        "eval_id": Path(run_dir).name,
+        "created_at": _now(),
+        "datasets": {},
+    }
     named = {} if model_name is None else {"model_name": model_name}
     return {**first, **load_run_status(run_dir), **named}
 
@@ -180,7 +237,9 @@ def _opened(run_dir: str | Path, model_name: str | None) -> dict[str, Any]:
 def _written(run_dir: str | Path, status: dict[str, Any]) -> dict[str, Any]:
     status["updated_at"] = _now()
     part = Path(run_dir) / f"{RUN_STATUS_NAME}.new"
-    part.write_text(json.dumps(status, indent=2, ensure_ascii=False, cls=NumpyEncoder), "utf-8")
+    part.write_text(
+        json.dumps(status, indent=2, ensure_ascii=False, cls=NumpyEncoder), "utf-8"
+    )
     os.replace(part, Path(run_dir) / RUN_STATUS_NAME)
     return status
 

@@ -14,9 +14,22 @@ from ....scorers.text.vqa_text import strip_marks
 from ..rules import as_upstream
 
 __all__ = [
-    "bincount", "cn_string", "colored", "d2df", "dict_merge", "extract_json_objects", "fg", "h2r", "istype",
-    "listinstr", "process_punctuation", "r2h", "splitlen", "timestr", "toliststr",
-]  # fmt: skip
+    "bincount",
+    "cn_string",
+    "colored",
+    "d2df",
+    "dict_merge",
+    "extract_json_objects",
+    "fg",
+    "h2r",
+    "istype",
+    "listinstr",
+    "process_punctuation",
+    "r2h",
+    "splitlen",
+    "timestr",
+    "toliststr",
+]
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _KEPT = {"second": 14, "minute": 12, "hour": 10, "day": 8}
@@ -46,7 +59,12 @@ def d2df(D: Mapping[str, Any]) -> Any:
     return pandas.DataFrame({name: [value] for name, value in D.items()})
 
 
-def timestr(granularity: str | bool = "second", minute: bool = False, *, second: bool | None = None) -> str:
+def timestr(
+    granularity: str | bool = "second",
+    minute: bool = False,
+    *,
+    second: bool | None = None,
+) -> str:
     """Now as `YYYYMMDDHHMMSS`, cut at the day, hour or minute if asked.
 
     Called as the documented revision has it, `timestr(second=True, minute=False)`, the year has two digits.
@@ -54,9 +72,15 @@ def timestr(granularity: str | bool = "second", minute: bool = False, *, second:
     now = time.strftime("%Y%m%d%H%M%S")
     if isinstance(granularity, bool) or second is not None or minute:
         is_whole = granularity if isinstance(granularity, bool) else second is not False
-        return now[2:14] if is_whole and second is not False else now[2 : 12 if minute else 10]
+        return (
+            now[2:14]
+            if is_whole and second is not False
+            else now[2 : 12 if minute else 10]
+        )
     if granularity not in _KEPT:
-        raise AssertionError(f"granularity {granularity!r} is none of {', '.join(_KEPT)}")
+        raise AssertionError(
+            f"granularity {granularity!r} is none of {', '.join(_KEPT)}"
+        )
     return now[: _KEPT[granularity]]
 
 
@@ -108,7 +132,9 @@ def dict_merge(dct: dict[str, Any], merge_dct: Mapping[str, Any]) -> None:
             dct[name] = value
 
 
-def extract_json_objects(text: str, decoder: json.JSONDecoder | None = None) -> Iterator[Any]:
+def extract_json_objects(
+    text: str, decoder: json.JSONDecoder | None = None
+) -> Iterator[Any]:
     """The JSON objects that occur in a text."""
     reader = decoder or json.JSONDecoder()
     place = text.find("{")
@@ -143,14 +169,20 @@ class TerminalColours:
     """What starts a colour on a terminal: `fg.red`, `fg(255, 128, 0)`; `fg.rs` ends it."""
 
     rs = "\033[39m"
-    black, red, green, yellow, blue, magenta, cyan, li_grey = (f"\033[{30 + number}m" for number in range(8))
+    black, red, green, yellow, blue, magenta, cyan, li_grey = (
+        f"\033[{30 + number}m" for number in range(8)
+    )
     da_grey, li_red, li_green, li_yellow, li_blue, li_magenta, li_cyan, white = (
         f"\033[{90 + number}m" for number in range(8)
     )
     grey = li_grey
 
     def __call__(self, *rgb: int) -> str:
-        return f"\033[38;2;{';'.join(map(str, rgb))}m" if len(rgb) == 3 else f"\033[38;5;{rgb[0]}m"
+        return (
+            f"\033[38;2;{';'.join(map(str, rgb))}m"
+            if len(rgb) == 3
+            else f"\033[38;5;{rgb[0]}m"
+        )
 
 
 fg = TerminalColours()
@@ -168,5 +200,9 @@ def colored(s: str, color: Any) -> str:
 
 def build_option_str(option_dict: Mapping[str, Any]) -> str:
     """Options as lines after their letters, under a line that announces them; empty ones are left out."""
-    lines = [f"{letter}. {text}\n" for letter, text in option_dict.items() if text is not None and text == text]
+    lines = [
+        f"{letter}. {text}\n"
+        for letter, text in option_dict.items()
+        if text is not None and text == text
+    ]
     return "There are several options: \n" + "".join(lines)

@@ -22,8 +22,14 @@ class RWKVInferenceEngine(Engine):
         head_size: int = 64,
         seed: int = 42,
     ) -> None:
-        model = build_model(model_name(model_path)) if isinstance(model_path, str) else adapt_model(model_path)
-        super().__init__(Direct(model), options=GenerateOptions(seed=seed), render=_render)
+        model = (
+            build_model(model_name(model_path))
+            if isinstance(model_path, str)
+            else adapt_model(model_path)
+        )
+        super().__init__(
+            Direct(model), options=GenerateOptions(seed=seed), render=_render
+        )
 
 
 def _render(sample: Any) -> Any:

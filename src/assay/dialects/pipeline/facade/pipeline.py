@@ -29,7 +29,11 @@ class EvaluationPipeline:
     """Evaluates one model; results lie in `output_dir`."""
 
     def __init__(
-        self, model_path: Any, vocab_path: str | None = None, seed: int = 42, output_dir: str = "./eval_results"
+        self,
+        model_path: Any,
+        vocab_path: str | None = None,
+        seed: int = 42,
+        output_dir: str = "./eval_results",
     ) -> None:
         self.model_path = model_path
         self.seed = seed
@@ -38,7 +42,9 @@ class EvaluationPipeline:
         self._engine: Any = None
         self._is_own = RWKVInferenceEngine is not _OURS
         if self._is_own:
-            self._engine = RWKVInferenceEngine(model_path=model_path, vocab_path=vocab_path, seed=seed)
+            self._engine = RWKVInferenceEngine(
+                model_path=model_path, vocab_path=vocab_path, seed=seed
+            )
 
     @property
     def engine(self) -> Any:
@@ -65,10 +71,21 @@ class EvaluationPipeline:
         """The result as a dictionary, also written to `output_dir`; the same call again asks nothing twice."""
         _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
-            self.model_path, dataset_name, str(dataset_path), evaluator_name, batch_size, max_length, limit, self.seed,
-            self.output_dir, eval_kwargs, source_files(Reference(None, dataset_name, evaluator_name)),
-        )  # fmt: skip
-        document = self._driven(evaluation) if self._is_own else self._recorded(evaluation)
+            self.model_path,
+            dataset_name,
+            str(dataset_path),
+            evaluator_name,
+            batch_size,
+            max_length,
+            limit,
+            self.seed,
+            self.output_dir,
+            eval_kwargs,
+            source_files(Reference(None, dataset_name, evaluator_name)),
+        )
+        document = (
+            self._driven(evaluation) if self._is_own else self._recorded(evaluation)
+        )
         if save_results:
             launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
         return document
@@ -80,24 +97,41 @@ class EvaluationPipeline:
 
     def _driven(self, evaluation: launch.Evaluation) -> dict[str, Any]:
         """The evaluator on an engine of the user's own."""
-        data = DatasetRegistry.load_dataset(evaluation.dataset, evaluation.path, evaluation.limit)
+        data = DatasetRegistry.load_dataset(
+            evaluation.dataset, evaluation.path, evaluation.limit
+        )
         config = launch.config_of(evaluation)
-        metrics = EvaluatorRegistry.evaluate(evaluation.evaluator, self._engine, data, **config)
+        metrics = EvaluatorRegistry.evaluate(
+            evaluation.evaluator, self._engine, data, **config
+        )
         size = len(data) + getattr(data, "left_out", 0)
-        return launch.document(evaluation, size, {**metrics, **self._speeds(config["batch_size"])})
+        return launch.document(
+            evaluation, size, {**metrics, **self._speeds(config["batch_size"])}
+        )
 
     def _speeds(self, batch_size: int) -> dict[str, float]:
         """What the engine measures of itself, where it does."""
-        if not hasattr(self._engine, "measure_decode_speed") or not checkout.measures_speed():
+        if (
+            not hasattr(self._engine, "measure_decode_speed")
+            or not checkout.measures_speed()
+        ):
             return {}
-        return launch.rounded(self._engine.measure_decode_speed(batch_size=batch_size, length=32))
+        return launch.rounded(
+            self._engine.measure_decode_speed(batch_size=batch_size, length=32)
+        )
 
-    def run_multiple(self, tasks: Sequence[Mapping[str, Any]], save_summary: bool = True) -> list[dict[str, Any]]:
+    def run_multiple(
+        self, tasks: Sequence[Mapping[str, Any]], save_summary: bool = True
+    ) -> list[dict[str, Any]]:
         """The results of several, one after another, and a file that holds them all."""
         results = [self.run(**task) for task in tasks]
         if save_summary and (results or is_upstream("pipeline")):
             stamp = time.strftime("%Y%m%d_%H%M%S")
-            summary = {"timestamp": stamp, "total_tasks": len(tasks), "results": results}
+            summary = {
+                "timestamp": stamp,
+                "total_tasks": len(tasks),
+                "results": results,
+            }
             launch.save(summary, Path(self.output_dir), "summary")
         return results
 
@@ -112,7 +146,11 @@ def _check(dataset: str, path: str, evaluator: str) -> None:
         ("dataset", dataset, DatasetRegistry.list_datasets()),
         ("evaluator", evaluator, EvaluatorRegistry.list_evaluators()),
     ):
-        found = DatasetRegistry.get(name) if kind == "dataset" else EvaluatorRegistry.get(name)
+        found = (
+            DatasetRegistry.get(name)
+            if kind == "dataset"
+            else EvaluatorRegistry.get(name)
+        )
         if found is None and is_upstream("pipeline"):
             raise ValueError(f"{kind} {name!r} is not registered. Available: {names}")
         if found is None:
@@ -129,19 +167,33 @@ class PipelineBuilder:
         self.output_dir = output_dir
         self.tasks: list[dict[str, Any]] = []
 
-    def add_task(self, dataset_name: str, dataset_path: str, evaluator_name: str, **kwargs: Any) -> "PipelineBuilder":
+    def add_task(
+        self, dataset_name: str, dataset_path: str, evaluator_name: str, **kwargs: Any
+    ) -> "PipelineBuilder":
         """One more task; returns itself."""
-        names = {"dataset_name": dataset_name, "dataset_path": dataset_path, "evaluator_name": evaluator_name}
+        names = {
+            "dataset_name": dataset_name,
+            "dataset_path": dataset_path,
+            "evaluator_name": evaluator_name,
+        }
         self.tasks.append({**names, **kwargs})
         return self
 
     def run(self) -> list[dict[str, Any]]:
         """The results of all."""
-        return EvaluationPipeline(self.model_path, output_dir=self.output_dir).run_multiple(self.tasks)
+        return EvaluationPipeline(
+            self.model_path, output_dir=self.output_dir
+        ).run_multiple(self.tasks)
 
 
 def quick_eval(
-    model_path: Any, dataset_name: str, dataset_path: str, evaluator_name: str, **kwargs: Any
+    model_path: Any,
+    dataset_name: str,
+    dataset_path: str,
+    evaluator_name: str,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """One evaluation in one call."""
-    return EvaluationPipeline(model_path).run(dataset_name, dataset_path, evaluator_name, **kwargs)
+    return EvaluationPipeline(model_path).run(
+        dataset_name, dataset_path, evaluator_name, **kwargs
+    )

@@ -20,7 +20,10 @@ from ..eras import SEED, era_here
 from ..references import decoded, encoded
 from .utils import TupleJSONLConverter, load_and_process_parquet_dataset
 
-AUDIO_COLUMNS = ("audio", *(f"{who}_audio{n}" for n in range(1, 10) for who in ("user", "bot")))
+AUDIO_COLUMNS = (
+    "audio",
+    *(f"{who}_audio{n}" for n in range(1, 10) for who in ("user", "bot")),
+)
 LINES = (".jsonl", ".ndjson")
 Row = dict[str, Any]
 
@@ -52,13 +55,22 @@ class BatchLoader:
         if not isinstance(self.do_infer, bool):
             # The first era has no `do_infer`: by position, the columns come one place earlier.
             columns = (self.do_infer, self.ref_col, self.query_col)
-            self.do_infer, (self.ref_col, self.query_col, self.extra_col) = True, columns  # type: ignore[assignment]
+            self.do_infer, (self.ref_col, self.query_col, self.extra_col) = (
+                True,
+                columns,
+            )  # type: ignore[assignment]
         source = self.file
         self.file = _place(source)
-        self.extra_col = [self.extra_col] if isinstance(self.extra_col, str) else self.extra_col
+        self.extra_col = (
+            [self.extra_col] if isinstance(self.extra_col, str) else self.extra_col
+        )
         self.index = 0
         self._assay_df: Any = None
-        folder = Path(self.save_query_audio_dir).expanduser() if self.save_query_audio_dir else None
+        folder = (
+            Path(self.save_query_audio_dir).expanduser()
+            if self.save_query_audio_dir
+            else None
+        )
         self.sounds = AudioFolder(folder / self._assay_label if folder else None)
         self.keeps_audio = folder is not None
         self._assay_check_place(source)
@@ -70,15 +82,23 @@ class BatchLoader:
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
-        is_data = path.exists() and str(source) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
+        is_data = (
+            path.exists()
+            and str(source)
+            and "/" in str(path)
+            and not (path.is_file() and path.suffix == ".csv")
+        )
         parts = str(source).removeprefix("hf://").strip("/").split("/")
-        if self.do_infer and (is_data or (len(parts) > 2 and not self.is_jsonl and not Path(source).is_absolute())):
+        if self.do_infer and (
+            is_data
+            or (len(parts) > 2 and not self.is_jsonl and not Path(source).is_absolute())
+        ):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         if is_upstream("televal"):
-            raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(
-                f"no rows in {source}; {fix}"
-            )
+            raise (
+                ValueError if self.do_infer and len(parts) > 1 else NotImplementedError
+            )(f"no rows in {source}; {fix}")
         raise NoSuchData(f"no rows in {source}", fix=fix)
 
     @property
@@ -130,12 +150,18 @@ class BatchLoader:
     def __next__(self) -> list[Row]:
         if self.index >= len(self.df):
             raise StopIteration
-        batch: list[Row] = self.df.iloc[self.index : self.index + self.batch_size].to_dict(orient="records")
+        batch: list[Row] = self.df.iloc[
+            self.index : self.index + self.batch_size
+        ].to_dict(orient="records")
         self.index += max(1, self.batch_size)
         return batch
 
     def __len__(self) -> int:
-        return len(self._assay_df) if self._assay_df is not None else sum(1 for _ in self._assay_cut())
+        return (
+            len(self._assay_df)
+            if self._assay_df is not None
+            else sum(1 for _ in self._assay_cut())
+        )
 
     def cleanup(self) -> None:
         """Deletes temporary audio clips."""
@@ -154,7 +180,9 @@ class BatchLoader:
             raise ValueError(f"{file} holds neither a list nor an object")
         return rows if isinstance(rows, list) else [rows]
 
-    def _process_parquet_records(self, repo_data_dir: str, save_audio_root: str | None, **options: Any) -> list[Row]:
+    def _process_parquet_records(
+        self, repo_data_dir: str, save_audio_root: str | None, **options: Any
+    ) -> list[Row]:
         """All rows of Parquet files, their audio clips written; a subclass may read them another way."""
         if not is_upstream("televal"):
             return list(self._assay_ready())
@@ -165,15 +193,21 @@ class BatchLoader:
         if path.exists():
             pattern = "*.parquet" if path.is_dir() else path.name
             where = str(path if path.is_dir() else path.parent)
-            return load_and_process_parquet_dataset(where, pattern, folder, key_col=self.key_col, is_local=True)
+            return load_and_process_parquet_dataset(
+                where, pattern, folder, key_col=self.key_col, is_local=True
+            )
         repo, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
-        return load_and_process_parquet_dataset(repo, pattern, folder, key_col=self.key_col)
+        return load_and_process_parquet_dataset(
+            repo, pattern, folder, key_col=self.key_col
+        )
 
     def _assay_table(self) -> Any:
         if self.is_jsonl:
             rows = self.load_jsonl(self.file, tuple_decode=self.tuple_decode)
         else:
-            rows = self._process_parquet_records(str(self.file), self.save_query_audio_dir)
+            rows = self._process_parquet_records(
+                str(self.file), self.save_query_audio_dir
+            )
         rows = rows[: self.limit] if self.limit > 0 else rows
         return table_of(rows[self.start :] if self.start > 0 else rows)
 
@@ -186,7 +220,13 @@ class BatchLoader:
         for row in self._assay_rows():
             columns, clips = self.prepare(row)
             for path, audio in () if self.keeps_audio else clips.items():
-                columns.update({name: str(self.write_audio(path, audio)) for name, v in columns.items() if v == path})
+                columns.update(
+                    {
+                        name: str(self.write_audio(path, audio))
+                        for name, v in columns.items()
+                        if v == path
+                    }
+                )
             yield columns
 
     def write_audio(self, path: str, audio: Audio) -> Path:
@@ -217,14 +257,25 @@ class BatchLoader:
     def _assay_place_audio(self, row: Row) -> dict[str, Audio]:
         found: dict[str, Audio] = {}
         for name in row:
-            data = audio_bytes(row[name]) if name in AUDIO_COLUMNS or _holds_bytes(row[name]) else None
+            data = (
+                audio_bytes(row[name])
+                if name in AUDIO_COLUMNS or _holds_bytes(row[name])
+                else None
+            )
             if data is None:
                 if name in AUDIO_COLUMNS and isinstance(row[name], dict):
                     row[name] = None
                 continue
             key = row.get(self.key_col)
-            stem = file_stem(str(key)) if key is not None else f"sha-{Audio(data).digest[:24]}"
-            path = str(self.sounds.folder.resolve() / f"{stem if name == 'audio' else f'{stem}_{name}'}.wav")
+            stem = (
+                file_stem(str(key))
+                if key is not None
+                else f"sha-{Audio(data).digest[:24]}"
+            )
+            path = str(
+                self.sounds.folder.resolve()
+                / f"{stem if name == 'audio' else f'{stem}_{name}'}.wav"
+            )
             audio = Audio(data, name=path)
             if self.keeps_audio:
                 path = str(self.sounds.put(audio, Path(path).stem)[0].resolve())
@@ -254,22 +305,37 @@ class BatchSaver:
         """Writes all lines anew, or all rows of a Parquet file."""
         suffix = self.file.suffix.lower()
         if suffix == ".parquet":
-            table_of([encoded(item) for item in items]).to_parquet(self.file, index=False)
+            table_of([encoded(item) for item in items]).to_parquet(
+                self.file, index=False
+            )
         elif suffix == ".jsonl":
             with self.file.open("w", encoding="utf-8") as lines:
-                lines.writelines(TupleJSONLConverter.dumps(item) + "\n" for item in items)
+                lines.writelines(
+                    TupleJSONLConverter.dumps(item) + "\n" for item in items
+                )
         else:
-            raise ValueError(f"rows go into a .jsonl or .parquet file, not {self.file.name}")
+            raise ValueError(
+                f"rows go into a .jsonl or .parquet file, not {self.file.name}"
+            )
 
     def save_parquet(self, df: Any, columns: Any = None) -> None:
         """The rows of a table of pandas, or some of its columns."""
         rows = df.to_dict(orient="records")
-        self.save_all([{k: v for k, v in row.items() if not columns or k in columns} for row in rows])
+        self.save_all(
+            [
+                {k: v for k, v in row.items() if not columns or k in columns}
+                for row in rows
+            ]
+        )
 
 
 def table_of(rows: list[Any]) -> Any:
     """Rows as a table whose texts are objects, as all versions of pandas up to 2 have it."""
-    pandas = library("pandas", "pandas, which `df` and iterating a BatchLoader need,", "assay[guests]")
+    pandas = library(
+        "pandas",
+        "pandas, which `df` and iterating a BatchLoader need,",
+        "assay[guests]",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pandas.option_context("future.infer_string", False):
@@ -279,7 +345,9 @@ def table_of(rows: list[Any]) -> Any:
 def hub_rows(repository: str, files: str) -> Iterator[Row]:
     """The rows of Parquet files on the hub, audio clips undecoded."""
     datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
-    rows: Any = datasets.load_dataset(repository, data_files={"test": files}, split="test", streaming=True)
+    rows: Any = datasets.load_dataset(
+        repository, data_files={"test": files}, split="test", streaming=True
+    )
     for name, kind in (rows.features or {}).items():
         if type(kind).__name__ == "Audio":
             rows = rows.cast_column(name, datasets.Audio(decode=False))
@@ -297,7 +365,9 @@ def _place(file: str | Path) -> str | Path:
 
 def _holds_bytes(cell: Any) -> bool:
     """Whether a cell is an audio clip under a name of its own: bytes, or the struct that Hugging Face writes."""
-    return isinstance(cell, (bytes, bytearray)) or (isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes))
+    return isinstance(cell, (bytes, bytearray)) or (
+        isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes)
+    )
 
 
 def _structured(text: str) -> Any:

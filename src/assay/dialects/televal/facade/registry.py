@@ -22,7 +22,9 @@ def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
     """A method of a registry that gives what a name of one kind stands for."""
 
     def get(self: "Registry", name: str, **kwargs: Any) -> Any:
-        return self._dereference(name, getattr(self, f"_{kind}"), kind.replace("_", " "), **fixed, **kwargs)
+        return self._dereference(
+            name, getattr(self, f"_{kind}"), kind.replace("_", " "), **fixed, **kwargs
+        )
 
     get.__doc__ = what
     return get
@@ -37,13 +39,22 @@ class Registry:
     """Entries of some registry folders; a name stands for one thing of its kind."""
 
     def __init__(
-        self, registry_paths: Sequence[str | Path] | None = None, make: Callable[..., Any] = utils.make_object
+        self,
+        registry_paths: Sequence[str | Path] | None = None,
+        make: Callable[..., Any] = utils.make_object,
     ) -> None:
-        self._registry_paths = [Path(path) for path in (registry_paths or [Path.cwd() / "registry"])]
+        self._registry_paths = [
+            Path(path) for path in (registry_paths or [Path.cwd() / "registry"])
+        ]
         self._make = make
 
     def _dereference(
-        self, name: str, d: Mapping[str, Any], object: str, config_only: bool = False, **kwargs: Any
+        self,
+        name: str,
+        d: Mapping[str, Any],
+        object: str,
+        config_only: bool = False,
+        **kwargs: Any,
     ) -> Any:
         if name not in d:
             fault = dangling(object, name, d, str(self._registry_paths[0]))
@@ -73,10 +84,15 @@ class Registry:
             try:
                 entries = list(read_tree(folder).all())
             except AssayError as fault:
-                raise _as_upstream(fault) if is_upstream("televal") else fault from fault
+                raise (
+                    _as_upstream(fault) if is_upstream("televal") else fault
+                ) from fault
             for entry in entries:
                 if entry.name in found[entry.kind]:
-                    twice = UsageError(f"{entry.kind} {entry.name!r} is defined twice", where=entry.at())
+                    twice = UsageError(
+                        f"{entry.kind} {entry.name!r} is defined twice",
+                        where=entry.at(),
+                    )
                     raise _as_upstream(twice) if is_upstream("televal") else twice
                 found[entry.kind][entry.name] = {
                     "args": dict(entry.args),
@@ -98,7 +114,9 @@ class Registry:
 
 def _as_upstream(fault: AssayError) -> Exception:
     """The kind of error that upstream raises for a fault of its YAML files."""
-    return AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
+    return (
+        AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
+    )
 
 
 def names_for(guest: Any) -> dict[str, Any]:

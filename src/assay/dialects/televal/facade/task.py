@@ -7,7 +7,15 @@ from typing import Any
 class BaseTask:
     """One mode of one infer_task, by the options of `main.py`."""
 
-    def __init__(self, mode: str, task: str, save_dir: str, *, registry: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        mode: str,
+        task: str,
+        save_dir: str,
+        *,
+        registry: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         self.mode, self.task, self.save_dir = mode, task, save_dir
         self.registry = registry or str(Path.cwd() / "registry")
         self.kwargs = kwargs
@@ -18,13 +26,21 @@ class BaseTask:
         from ....runner.options import RunOptions
         from ..command import Asked, execute, truth
 
-        options = {name: value for name, value in self.kwargs.items() if value is not None}
+        options = {
+            name: value for name, value in self.kwargs.items() if value is not None
+        }
         for name in ("save_pred_audio", "keep_meta_info"):
             if isinstance(options.get(name), str):
                 options[name] = truth(options[name])
         if "bsz" in options:
             options["bsz"] = int(options["bsz"])
-        command_line = Asked(self.mode, self.task, self.registry, save_dir=self.save_dir or ".", **options)
+        command_line = Asked(
+            self.mode,
+            self.task,
+            self.registry,
+            save_dir=self.save_dir or ".",
+            **options,
+        )
         return execute(command_line, RunOptions(), Silent())[0]
 
 
@@ -56,6 +72,11 @@ def names_for(guest: Any) -> dict[str, Any]:
     class OwnPipeline(Pipeline):
         @staticmethod
         def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
-            return Pipeline.create(mode, task, save_dir, **{"registry": str(guest.root / "registry"), **kwargs})
+            return Pipeline.create(
+                mode,
+                task,
+                save_dir,
+                **{"registry": str(guest.root / "registry"), **kwargs},
+            )
 
     return {"Pipeline": OwnPipeline}

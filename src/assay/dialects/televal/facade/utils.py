@@ -33,7 +33,10 @@ class TupleJSONLConverter:
     def load_file(path: str | Path, tuple_decode: bool = True) -> list[Any]:
         """All lines of a file."""
         with open(path, encoding="utf-8") as lines:
-            return [TupleJSONLConverter.loads(line) if tuple_decode else json.loads(line) for line in lines]
+            return [
+                TupleJSONLConverter.loads(line) if tuple_decode else json.loads(line)
+                for line in lines
+            ]
 
     @staticmethod
     def loads(line: str) -> Any:
@@ -46,7 +49,9 @@ class TupleJSONLConverter:
         return json.dumps(encoded(value), ensure_ascii=False)
 
 
-def parallel_batch(default_workers: int = DEFAULT_WORKERS) -> Callable[[Callable[..., Any]], Callable[..., list[Any]]]:
+def parallel_batch(
+    default_workers: int = DEFAULT_WORKERS,
+) -> Callable[[Callable[..., Any]], Callable[..., list[Any]]]:
     """Lets `evaluate` be written for one prediction: called with lists, it is run in threads and keeps their order.
 
     The pool has `self.max_workers` threads, `default_workers` where that is missing. assay itself calls the single form
@@ -56,18 +61,33 @@ def parallel_batch(default_workers: int = DEFAULT_WORKERS) -> Callable[[Callable
     def decorate(single: Callable[..., Any]) -> Callable[..., list[Any]]:
         @functools.wraps(single)
         def evaluate(
-            self: Any, preds: list[Any], refs: list[Any], pred_info_list: list[Any], **options: Any
+            self: Any,
+            preds: list[Any],
+            refs: list[Any],
+            pred_info_list: list[Any],
+            **options: Any,
         ) -> list[Any]:
-            for name, values in (("preds", preds), ("refs", refs), ("pred_info_list", pred_info_list)):
+            for name, values in (
+                ("preds", preds),
+                ("refs", refs),
+                ("pred_info_list", pred_info_list),
+            ):
                 if not isinstance(values, list):
-                    raise ValueError(f"evaluate takes lists; {name} is a {type(values).__name__}")
+                    raise ValueError(
+                        f"evaluate takes lists; {name} is a {type(values).__name__}"
+                    )
             if not len(preds) == len(refs) == len(pred_info_list):
-                raise ValueError(f"{len(preds)} preds, {len(refs)} refs and {len(pred_info_list)} infos do not match")
+                raise ValueError(
+                    f"{len(preds)} preds, {len(refs)} refs and {len(pred_info_list)} infos do not match"
+                )
             if not preds and not is_upstream("televal"):
                 return []
-            with ThreadPoolExecutor(min(workers_of(self, default_workers), len(preds))) as pool:
+            with ThreadPoolExecutor(
+                min(workers_of(self, default_workers), len(preds))
+            ) as pool:
                 rows: Iterator[Any] = pool.map(
-                    lambda row: single(self, *row, **options), zip(preds, refs, pred_info_list, strict=True)
+                    lambda row: single(self, *row, **options),
+                    zip(preds, refs, pred_info_list, strict=True),
                 )
                 return list(rows)
 
@@ -83,7 +103,9 @@ def workers_of(evaluator: Any, default: int) -> int:
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
 
-def retry(max_retries: int = 3, sleep_second: float = 5, default: Any = None) -> Callable[[Any], Any]:
+def retry(
+    max_retries: int = 3, sleep_second: float = 5, default: Any = None
+) -> Callable[[Any], Any]:
     """Calls a function again when it raises, with a pause between; the last error comes out."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,7 +132,11 @@ def make_object(class_name: str, **kwargs: Any) -> Any:
 
 def names_for(guest: Any) -> dict[str, Any]:
     """`make_object` of one guest: its own modules are found too."""
-    return {"make_object": lambda class_name, **kwargs: _made(guest.import_module, class_name, kwargs)}
+    return {
+        "make_object": lambda class_name, **kwargs: _made(
+            guest.import_module, class_name, kwargs
+        )
+    }
 
 
 def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) -> Any:
@@ -123,21 +149,33 @@ def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) 
 def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> Any:
     """An audio clip, by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
-        raise ValueError(f"an audio clip is a path or bytes, not a {type(source).__name__}")
-    torch = library("torch", "torch, which preprocess_audio gives its tensors of,", "assay[hf]")
+        raise ValueError(
+            f"an audio clip is a path or bytes, not a {type(source).__name__}"
+        )
+    torch = library(
+        "torch", "torch, which preprocess_audio gives its tensors of,", "assay[hf]"
+    )
     import soundfile
 
-    samples, rate = soundfile.read(io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32")
+    samples, rate = soundfile.read(
+        io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32"
+    )
     if rate != target_sr:
         samples = _resampled(source, target_sr)
-    wave = torch.from_numpy(samples.reshape(len(samples), -1).mean(axis=1, keepdims=True).T.copy())
+    wave = torch.from_numpy(
+        samples.reshape(len(samples), -1).mean(axis=1, keepdims=True).T.copy()
+    )
     return wave if device is None else wave.to(device)
 
 
 def _resampled(source: str | bytes, rate: int) -> Any:
     from ....media import decode_audio
 
-    return decode_audio(Audio(source if isinstance(source, bytes) else Path(source)), rate=rate, channels=1).samples
+    return decode_audio(
+        Audio(source if isinstance(source, bytes) else Path(source)),
+        rate=rate,
+        channels=1,
+    ).samples
 
 
 def parse_repo_and_pattern(path: str) -> dict[str, str]:
@@ -146,8 +184,14 @@ def parse_repo_and_pattern(path: str) -> dict[str, str]:
         return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
     parts = path.strip("/").split("/")
     if len(parts) > 2:
-        return {"type": "hf", "repo": "/".join(parts[:2]), "pattern": "/".join(parts[2:])}
-    raise ValueError(f"{path!r} is neither a folder here nor org/repo/folder on the hub")
+        return {
+            "type": "hf",
+            "repo": "/".join(parts[:2]),
+            "pattern": "/".join(parts[2:]),
+        }
+    raise ValueError(
+        f"{path!r} is neither a folder here nor org/repo/folder on the hub"
+    )
 
 
 def load_and_process_parquet_dataset(
@@ -163,9 +207,19 @@ def load_and_process_parquet_dataset(
     from ..audio import as_wav, audio_bytes
     from .dataset import hub_rows, table_of
 
-    files = data_dir_pattern if data_dir_pattern.endswith(".parquet") else f"{data_dir_pattern}/*.parquet"
+    files = (
+        data_dir_pattern
+        if data_dir_pattern.endswith(".parquet")
+        else f"{data_dir_pattern}/*.parquet"
+    )
     is_here = is_local or os.path.isdir(repo_or_path)
-    rows = table_of(list(_local_rows(repo_or_path, files) if is_here else hub_rows(repo_or_path, files)))
+    rows = table_of(
+        list(
+            _local_rows(repo_or_path, files)
+            if is_here
+            else hub_rows(repo_or_path, files)
+        )
+    )
     folder = Path(audio_output_dir)
     folder.mkdir(parents=True, exist_ok=True)
     columns = ("audio", *(extra_audio_keys or [f"user_audio{n}" for n in range(1, 5)]))
@@ -174,7 +228,9 @@ def load_and_process_parquet_dataset(
         row["answer"] = _answer(row.get("answer"), tuple_decode)
         for name in columns:
             if data := audio_bytes(row.get(name)):
-                stem = f"{row[key_col]}" if name == "audio" else f"{row[key_col]}_{name}"
+                stem = (
+                    f"{row[key_col]}" if name == "audio" else f"{row[key_col]}_{name}"
+                )
                 path = Path(os.path.abspath(folder / f"{stem}.wav"))
                 if not path.exists():
                     path.write_bytes(as_wav(Audio(data))[0])
@@ -185,7 +241,9 @@ def load_and_process_parquet_dataset(
 def _local_rows(folder: str, files: str) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as parquet
 
-    found = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob(files))
+    found = (
+        [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob(files))
+    )
     if not found:
         raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
     for file in found:

@@ -30,18 +30,29 @@ class CoreUlm(BaseModel):
             raise KeyError(str(error)) from error
         if "image" not in self._model.abilities.produces:
             kinds = ", ".join(sorted(self._model.abilities.produces))
-            raise UsageError(f"model {name!r} makes {kinds}, not images", fix="`assay ls models` says what each makes")
+            raise UsageError(
+                f"model {name!r} makes {kinds}, not images",
+                fix="`assay ls models` says what each makes",
+            )
 
-    def batch_generate_inner(self, message: Any, dataset: str | None, num_generations: int) -> list[Any]:
+    def batch_generate_inner(
+        self, message: Any, dataset: str | None, num_generations: int
+    ) -> list[Any]:
         """All images from one request."""
         from PIL import Image as pillow
 
         request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
         outputs = self._model.generate([request])
-        output = (asyncio.run(_awaited(outputs)) if inspect.isawaitable(outputs) else outputs)[0]
+        output = (
+            asyncio.run(_awaited(outputs)) if inspect.isawaitable(outputs) else outputs
+        )[0]
         if output.error is not None:
-            raise RuntimeError(f"{self.name}: {output.error.kind}: {output.error.message}")
-        media = [medium for candidate in output.candidates for medium in candidate.media]
+            raise RuntimeError(
+                f"{self.name}: {output.error.kind}: {output.error.message}"
+            )
+        media = [
+            medium for candidate in output.candidates for medium in candidate.media
+        ]
         return [pillow.open(io.BytesIO(medium.data())) for medium in media]
 
 

@@ -16,13 +16,21 @@ class Clip:
 
     accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by whoever starts this file
 
-    def __init__(self, model: str, device: str = "cpu", dtype: str = "float32", revision: str | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        device: str = "cpu",
+        dtype: str = "float32",
+        revision: str | None = None,
+    ) -> None:
         import torch
         from transformers import AutoProcessor, CLIPModel
 
         self.device = device
         self.processor = AutoProcessor.from_pretrained(model, revision=revision)
-        loaded = CLIPModel.from_pretrained(model, revision=revision, dtype=getattr(torch, dtype))
+        loaded = CLIPModel.from_pretrained(
+            model, revision=revision, dtype=getattr(torch, dtype)
+        )
         self.model = loaded.to(device).eval()
         self.longest = int(self.model.config.text_config.max_position_embeddings)
 
@@ -34,7 +42,9 @@ class Clip:
             return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
         if not request.text.strip():
             raise ValueError("there is no text to hold the image against")
-        return {"cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])}
+        return {
+            "cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])
+        }
 
     def image_features(self, image: Any) -> Any:
         """Projected features of one image, as a row."""
@@ -42,7 +52,9 @@ class Clip:
 
         inputs = self.processor(images=image, return_tensors="pt").to(self.device)
         with torch.inference_mode():
-            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype))
+            vision = self.model.vision_model(
+                pixel_values=inputs["pixel_values"].to(self.model.dtype)
+            )
             return self.model.visual_projection(vision.pooler_output)
 
     def words(self, texts: list[str]) -> Any:
@@ -50,10 +62,16 @@ class Clip:
         import torch
 
         inputs = self.processor(
-            text=texts, return_tensors="pt", padding=True, truncation=True, max_length=self.longest
+            text=texts,
+            return_tensors="pt",
+            padding=True,
+            truncation=True,
+            max_length=self.longest,
         ).to(self.device)
         with torch.inference_mode():
-            read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+            read = self.model.text_model(
+                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]
+            )
             return self.model.text_projection(read.pooler_output)
 
 

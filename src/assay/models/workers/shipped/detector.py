@@ -11,14 +11,36 @@ from __future__ import annotations
 
 from typing import Any
 
-COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
-PHRASES = ("a photo of a {color} {name}", "a photo of a {color}-colored {name}", "a photo of a {color} object")
+COLORS = (
+    "red",
+    "orange",
+    "yellow",
+    "green",
+    "blue",
+    "purple",
+    "pink",
+    "brown",
+    "black",
+    "white",
+)
+PHRASES = (
+    "a photo of a {color} {name}",
+    "a photo of a {color}-colored {name}",
+    "a photo of a {color} object",
+)
 GREY = "#999"
 OTHER_NAMES = {
-    "computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard", "hair drier": "hair dryer",
-    "airplane": "aeroplane", "motorcycle": "motorbike", "couch": "sofa", "tv": "tvmonitor",
-    "potted plant": "pottedplant", "dining table": "diningtable",
-}  # fmt: skip
+    "computer mouse": "mouse",
+    "tv remote": "remote",
+    "computer keyboard": "keyboard",
+    "hair drier": "hair dryer",
+    "airplane": "aeroplane",
+    "motorcycle": "motorbike",
+    "couch": "sofa",
+    "tv": "tvmonitor",
+    "potted plant": "pottedplant",
+    "dining table": "diningtable",
+}
 """Names of GenEval's classes, and what other label sets call the same thing."""
 
 
@@ -40,7 +62,11 @@ class Detector:
         import torch
         import transformers
 
-        self.device, self.threshold, self.text_threshold = device, threshold, text_threshold
+        self.device, self.threshold, self.text_threshold = (
+            device,
+            threshold,
+            text_threshold,
+        )
         config = transformers.AutoConfig.from_pretrained(model, revision=revision)
         # In this order: DETR is listed among the segmenters as well.
         families = {
@@ -48,16 +74,37 @@ class Detector:
             "fixed": transformers.AutoModelForObjectDetection,
             "segments": transformers.AutoModelForUniversalSegmentation,
         }
-        family = next((name for name, auto in families.items() if type(config) in auto._model_mapping), None)
+        family = next(
+            (
+                name
+                for name, auto in families.items()
+                if type(config) in auto._model_mapping
+            ),
+            None,
+        )
         if family is None:
-            raise ValueError(f"{model} is a {config.model_type} model, neither a detector nor an instance segmenter")
-        self.find = {"segments": self._segments, "zero_shot": self._zero_shot, "fixed": self._fixed}[family]
+            raise ValueError(
+                f"{model} is a {config.model_type} model, neither a detector nor an instance segmenter"
+            )
+        self.find = {
+            "segments": self._segments,
+            "zero_shot": self._zero_shot,
+            "fixed": self._fixed,
+        }[family]
         reads_words = family == "zero_shot"
-        auto = transformers.AutoProcessor if reads_words else transformers.AutoImageProcessor
+        auto = (
+            transformers.AutoProcessor
+            if reads_words
+            else transformers.AutoImageProcessor
+        )
         self.processor = auto.from_pretrained(model, revision=revision)
-        loaded = families[family].from_pretrained(model, revision=revision, dtype=getattr(torch, dtype))
+        loaded = families[family].from_pretrained(
+            model, revision=revision, dtype=getattr(torch, dtype)
+        )
         self.model = loaded.to(device).eval()
-        self.labels = {str(label).lower(): int(number) for number, label in config.id2label.items()}
+        self.labels = {
+            str(label).lower(): int(number) for number, label in config.id2label.items()
+        }
         self.clip = Colors(clip, device, dtype) if clip else None
 
     def answer(self, request: Any) -> dict[str, Any]:
@@ -69,7 +116,9 @@ class Detector:
         found = self.find(image, names)
         if request.asked.get("colors"):
             if self.clip is None:
-                raise ValueError("colours are asked for and no CLIP model was given: option clip=PATH")
+                raise ValueError(
+                    "colours are asked for and no CLIP model was given: option clip=PATH"
+                )
             for name, things in found.items():
                 for thing in things:
                     thing["color"] = self.clip.name(image, thing, name)
@@ -77,7 +126,10 @@ class Detector:
         for things in found.values():
             for thing in things:
                 thing.pop("mask", None)
-                thing["box"] = [min(max(edge, 0), (width, height)[i % 2]) for i, edge in enumerate(thing["box"])]
+                thing["box"] = [
+                    min(max(edge, 0), (width, height)[i % 2])
+                    for i, edge in enumerate(thing["box"])
+                ]
         return {"detections": found}
 
     def _fixed(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
@@ -88,32 +140,55 @@ class Detector:
             outputs, threshold=self.threshold, target_sizes=[image.size[::-1]]
         )
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-        for score, label, box in zip(result["scores"], result["labels"], result["boxes"], strict=True):
+        for score, label, box in zip(
+            result["scores"], result["labels"], result["boxes"], strict=True
+        ):
             if int(label) in wanted:
-                found[wanted[int(label)]].append({"box": box.tolist(), "score": float(score)})
+                found[wanted[int(label)]].append(
+                    {"box": box.tolist(), "score": float(score)}
+                )
         return ranked(found)
 
-    def _zero_shot(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    def _zero_shot(
+        self, image: Any, names: list[str]
+    ) -> dict[str, list[dict[str, Any]]]:
         """Of a detector that is told in words what to look for."""
-        is_grounded = self.model.config.model_type in ("grounding-dino", "mm-grounding-dino")
+        is_grounded = self.model.config.model_type in (
+            "grounding-dino",
+            "mm-grounding-dino",
+        )
         text = ". ".join(names) + "." if is_grounded else [names]
-        inputs = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
+        inputs = self.processor(images=image, text=text, return_tensors="pt").to(
+            self.device
+        )
         outputs = self._run(inputs)
         further: dict[str, Any] = {"text_labels": [names]}
         if is_grounded:
-            further = {"input_ids": inputs["input_ids"], "text_threshold": self.text_threshold}
+            further = {
+                "input_ids": inputs["input_ids"],
+                "text_threshold": self.text_threshold,
+            }
         (result,) = self.processor.post_process_grounded_object_detection(
-            outputs, threshold=self.threshold, target_sizes=[image.size[::-1]], **further
+            outputs,
+            threshold=self.threshold,
+            target_sizes=[image.size[::-1]],
+            **further,
         )
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-        for score, label, box in zip(result["scores"], result["text_labels"], result["boxes"], strict=True):
+        for score, label, box in zip(
+            result["scores"], result["text_labels"], result["boxes"], strict=True
+        ):
             # Grounding DINO gives back the words it grounded, at times of two classes at once: those count for neither.
-            meant = [name for name in names if name == label] or [name for name in names if name in str(label)]
+            meant = [name for name in names if name == label] or [
+                name for name in names if name in str(label)
+            ]
             if len(meant) == 1:
                 found[meant[0]].append({"box": box.tolist(), "score": float(score)})
         return ranked(found)
 
-    def _segments(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    def _segments(
+        self, image: Any, names: list[str]
+    ) -> dict[str, list[dict[str, Any]]]:
         """Of an instance segmenter: a box is what its mask spans, a score the class's times the mask's own."""
         import torch
 
@@ -121,7 +196,10 @@ class Detector:
         classes = outputs.class_queries_logits[0].float().softmax(-1)[:, :-1]
         height, width = image.size[::-1]
         masks = torch.nn.functional.interpolate(
-            outputs.masks_queries_logits.float(), size=(height, width), mode="bilinear", align_corners=False
+            outputs.masks_queries_logits.float(),
+            size=(height, width),
+            mode="bilinear",
+            align_corners=False,
         )[0]
         found: dict[str, list[dict[str, Any]]] = {}
         for name in names:
@@ -132,9 +210,19 @@ class Detector:
                 if not bool(mask.any()):
                     continue
                 sure = float(scores[query] * masks[query].sigmoid()[mask].mean())
-                rows, columns = mask.any(1).nonzero().flatten(), mask.any(0).nonzero().flatten()
-                box = [int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1]
-                found[name].append({"box": box, "score": sure, "mask": mask.cpu().numpy()})
+                rows, columns = (
+                    mask.any(1).nonzero().flatten(),
+                    mask.any(0).nonzero().flatten(),
+                )
+                box = [
+                    int(columns[0]),
+                    int(rows[0]),
+                    int(columns[-1]) + 1,
+                    int(rows[-1]) + 1,
+                ]
+                found[name].append(
+                    {"box": box, "score": sure, "mask": mask.cpu().numpy()}
+                )
         return ranked(found)
 
     def number_of(self, name: str) -> int:
@@ -145,7 +233,9 @@ class Detector:
         raise ValueError(f"the detector was not taught the class {name!r}")
 
     def _look(self, image: Any) -> Any:
-        return self._run(self.processor(images=image, return_tensors="pt").to(self.device))
+        return self._run(
+            self.processor(images=image, return_tensors="pt").to(self.device)
+        )
 
     def _run(self, inputs: Any) -> Any:
         import torch
@@ -164,16 +254,24 @@ class Colors:
 
         self.device = device
         self.processor = AutoProcessor.from_pretrained(model)
-        self.model = CLIPModel.from_pretrained(model, dtype=getattr(torch, dtype)).to(device).eval()
+        self.model = (
+            CLIPModel.from_pretrained(model, dtype=getattr(torch, dtype))
+            .to(device)
+            .eval()
+        )
         self._known: dict[str, Any] = {}
 
     def name(self, image: Any, thing: dict[str, Any], name: str) -> str:
         """The colour of one thing that was found."""
         import torch
 
-        inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(self.device)
+        inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(
+            self.device
+        )
         with torch.inference_mode():
-            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype))
+            vision = self.model.vision_model(
+                pixel_values=inputs["pixel_values"].to(self.model.dtype)
+            )
             features = _unit(self.model.visual_projection(vision.pooler_output))
         return COLORS[int((features @ self._words(name).T).argmax())]
 
@@ -182,12 +280,23 @@ class Colors:
         import torch
 
         if name not in self._known:
-            texts = [phrase.format(color=color, name=name) for color in COLORS for phrase in PHRASES]
-            inputs = self.processor(text=texts, return_tensors="pt", padding=True, truncation=True).to(self.device)
+            texts = [
+                phrase.format(color=color, name=name)
+                for color in COLORS
+                for phrase in PHRASES
+            ]
+            inputs = self.processor(
+                text=texts, return_tensors="pt", padding=True, truncation=True
+            ).to(self.device)
             with torch.inference_mode():
-                read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+                read = self.model.text_model(
+                    input_ids=inputs["input_ids"],
+                    attention_mask=inputs["attention_mask"],
+                )
                 rows = _unit(self.model.text_projection(read.pooler_output))
-            self._known[name] = _unit(rows.reshape(len(COLORS), len(PHRASES), -1).mean(1))
+            self._known[name] = _unit(
+                rows.reshape(len(COLORS), len(PHRASES), -1).mean(1)
+            )
         return self._known[name]
 
 
@@ -196,16 +305,23 @@ def cut_out(image: Any, thing: dict[str, Any]) -> Any:
     from PIL import Image
 
     if thing.get("mask") is not None:
-        image = Image.composite(image, Image.new("RGB", image.size, GREY), Image.fromarray(thing["mask"]))
+        image = Image.composite(
+            image, Image.new("RGB", image.size, GREY), Image.fromarray(thing["mask"])
+        )
     left, top, right, bottom = (round(edge) for edge in thing["box"])
     width, height = image.size
     left, top = min(max(left, 0), width - 1), min(max(top, 0), height - 1)
-    return image.crop((left, top, min(max(right, left + 1), width), min(max(bottom, top + 1), height)))
+    return image.crop(
+        (left, top, min(max(right, left + 1), width), min(max(bottom, top + 1), height))
+    )
 
 
 def ranked(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """The surest first."""
-    return {name: sorted(things, key=lambda thing: -thing["score"]) for name, things in found.items()}
+    return {
+        name: sorted(things, key=lambda thing: -thing["score"])
+        for name, things in found.items()
+    }
 
 
 def _unit(rows: Any) -> Any:

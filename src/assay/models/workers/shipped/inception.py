@@ -16,9 +16,14 @@ SIDE = 299
 # Blocks as branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the order they stand;
 # `pool` and `max` are poolings before a branch, `double` ends a branch in two convolutions side by side.
 STEM = (
-    ("Conv2d_1a_3x3", (32, 3, 2, 0)), ("Conv2d_2a_3x3", (32, 3, 1, 0)), ("Conv2d_2b_3x3", (64, 3, 1, 1)), ("max", None),
-    ("Conv2d_3b_1x1", (80, 1, 1, 0)), ("Conv2d_4a_3x3", (192, 3, 1, 0)), ("max", None),
-)  # fmt: skip
+    ("Conv2d_1a_3x3", (32, 3, 2, 0)),
+    ("Conv2d_2a_3x3", (32, 3, 1, 0)),
+    ("Conv2d_2b_3x3", (64, 3, 1, 1)),
+    ("max", None),
+    ("Conv2d_3b_1x1", (80, 1, 1, 0)),
+    ("Conv2d_4a_3x3", (192, 3, 1, 0)),
+    ("max", None),
+)
 
 
 class Inception:
@@ -31,11 +36,15 @@ class Inception:
         self.weights = weights_of(weights, device)
         missing = [name for name in names_of_weights() if name not in self.weights]
         if missing:
-            raise ValueError(f"{weights} has no {missing[0]}: not Inception-v3 under torchvision's names")
+            raise ValueError(
+                f"{weights} has no {missing[0]}: not Inception-v3 under torchvision's names"
+            )
 
     def answer(self, request: Any) -> dict[str, Any]:
         """The features of the image."""
-        values = self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
+        values = (
+            self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
+        )
         return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
 
     def tensor(self, image: Any) -> Any:
@@ -43,9 +52,13 @@ class Inception:
         import torch
 
         width, height = image.size
-        values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(self.device)
+        values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(
+            self.device
+        )
         plain = values.reshape(1, height, width, 3).permute(0, 3, 1, 2).float() / 255
-        sized = torch.nn.functional.interpolate(plain, size=(SIDE, SIDE), mode="bilinear", align_corners=False)
+        sized = torch.nn.functional.interpolate(
+            plain, size=(SIDE, SIDE), mode="bilinear", align_corners=False
+        )
         return sized * 2 - 1
 
     def features(self, values: Any) -> Any:
@@ -54,7 +67,11 @@ class Inception:
 
         with torch.inference_mode():
             for name, shape in STEM:
-                values = _max(values) if shape is None else self.convolve(name, values, shape)
+                values = (
+                    _max(values)
+                    if shape is None
+                    else self.convolve(name, values, shape)
+                )
             for block, branches in blocks():
                 values = self._block(block, branches, values)
             return values.mean((2, 3))
@@ -71,7 +88,13 @@ class Inception:
                 elif name == "pool":
                     features = _pool(features, block)
                 elif name == "double":
-                    features = torch.cat([self.convolve(f"{block}.{part}", features, form) for part, form in shape], 1)
+                    features = torch.cat(
+                        [
+                            self.convolve(f"{block}.{part}", features, form)
+                            for part, form in shape
+                        ],
+                        1,
+                    )
                 else:
                     features = self.convolve(f"{block}.{name}", features, shape)
             outputs.append(features)
@@ -82,25 +105,54 @@ class Inception:
         from torch.nn import functional
 
         _, _, stride, padding = shape
-        values = functional.conv2d(values, self.weights[f"{name}.conv.weight"], stride=stride, padding=padding)
-        mean, variance, weight, bias = (
-            self.weights[f"{name}.bn.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
+        values = functional.conv2d(
+            values, self.weights[f"{name}.conv.weight"], stride=stride, padding=padding
         )
-        return functional.relu(functional.batch_norm(values, mean, variance, weight, bias, eps=0.001))
+        mean, variance, weight, bias = (
+            self.weights[f"{name}.bn.{part}"]
+            for part in ("running_mean", "running_var", "weight", "bias")
+        )
+        return functional.relu(
+            functional.batch_norm(values, mean, variance, weight, bias, eps=0.001)
+        )
 
 
 def blocks() -> list[tuple[str, list[list[tuple[str, Any]]]]]:
     """The eleven blocks in order."""
-    listed = [(f"Mixed_5{letter}", _wide(pool)) for letter, pool in zip("bcd", (32, 64, 64), strict=True)]
+    listed = [
+        (f"Mixed_5{letter}", _wide(pool))
+        for letter, pool in zip("bcd", (32, 64, 64), strict=True)
+    ]
     listed.append(
-        ("Mixed_6a", [[("branch3x3", (384, 3, 2, 0))], [*_double(64, 96), ("branch3x3dbl_3", (96, 3, 2, 0))], [_MAX]])
+        (
+            "Mixed_6a",
+            [
+                [("branch3x3", (384, 3, 2, 0))],
+                [*_double(64, 96), ("branch3x3dbl_3", (96, 3, 2, 0))],
+                [_MAX],
+            ],
+        )
     )
-    listed += [(f"Mixed_6{letter}", _long(width)) for letter, width in zip("bcde", (128, 160, 160, 192), strict=True)]
+    listed += [
+        (f"Mixed_6{letter}", _long(width))
+        for letter, width in zip("bcde", (128, 160, 160, 192), strict=True)
+    ]
     seven = [
-        ("branch7x7x3_1", (192, 1, 1, 0)), ("branch7x7x3_2", (192, (1, 7), 1, (0, 3))),
-        ("branch7x7x3_3", (192, (7, 1), 1, (3, 0))), ("branch7x7x3_4", (192, 3, 2, 0)),
-    ]  # fmt: skip
-    listed.append(("Mixed_7a", [[("branch3x3_1", (192, 1, 1, 0)), ("branch3x3_2", (320, 3, 2, 0))], seven, [_MAX]]))
+        ("branch7x7x3_1", (192, 1, 1, 0)),
+        ("branch7x7x3_2", (192, (1, 7), 1, (0, 3))),
+        ("branch7x7x3_3", (192, (7, 1), 1, (3, 0))),
+        ("branch7x7x3_4", (192, 3, 2, 0)),
+    ]
+    listed.append(
+        (
+            "Mixed_7a",
+            [
+                [("branch3x3_1", (192, 1, 1, 0)), ("branch3x3_2", (320, 3, 2, 0))],
+                seven,
+                [_MAX],
+            ],
+        )
+    )
     listed += [(f"Mixed_7{letter}", _split()) for letter in "bc"]
     return listed
 
@@ -126,24 +178,40 @@ def _long(width: int) -> list[list[tuple[str, Any]]]:
     across, down = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
     return [
         [("branch1x1", (192, 1, 1, 0))],
-        [("branch7x7_1", (width, 1, 1, 0)), ("branch7x7_2", (width, *across)), ("branch7x7_3", (192, *down))],
         [
-            ("branch7x7dbl_1", (width, 1, 1, 0)), ("branch7x7dbl_2", (width, *down)),
-            ("branch7x7dbl_3", (width, *across)), ("branch7x7dbl_4", (width, *down)),
+            ("branch7x7_1", (width, 1, 1, 0)),
+            ("branch7x7_2", (width, *across)),
+            ("branch7x7_3", (192, *down)),
+        ],
+        [
+            ("branch7x7dbl_1", (width, 1, 1, 0)),
+            ("branch7x7dbl_2", (width, *down)),
+            ("branch7x7dbl_3", (width, *across)),
+            ("branch7x7dbl_4", (width, *down)),
             ("branch7x7dbl_5", (192, *across)),
         ],
         [_POOL, ("branch_pool", (192, 1, 1, 0))],
-    ]  # fmt: skip
+    ]
 
 
 def _split() -> list[list[tuple[str, Any]]]:
     def pair(name: str) -> tuple[str, Any]:
-        return ("double", ((f"{name}a", (384, (1, 3), 1, (0, 1))), (f"{name}b", (384, (3, 1), 1, (1, 0)))))
+        return (
+            "double",
+            (
+                (f"{name}a", (384, (1, 3), 1, (0, 1))),
+                (f"{name}b", (384, (3, 1), 1, (1, 0))),
+            ),
+        )
 
     return [
         [("branch1x1", (320, 1, 1, 0))],
         [("branch3x3_1", (384, 1, 1, 0)), pair("branch3x3_2")],
-        [("branch3x3dbl_1", (448, 1, 1, 0)), ("branch3x3dbl_2", (384, 3, 1, 1)), pair("branch3x3dbl_3")],
+        [
+            ("branch3x3dbl_1", (448, 1, 1, 0)),
+            ("branch3x3dbl_2", (384, 3, 1, 1)),
+            pair("branch3x3dbl_3"),
+        ],
         [_POOL, ("branch_pool", (192, 1, 1, 0))],
     ]
 
@@ -166,7 +234,9 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
             inside = channels
             for name, form in branch:
                 if name == "double":
-                    inside = sum(note(f"{block}.{part}", inside, shape) for part, shape in form)
+                    inside = sum(
+                        note(f"{block}.{part}", inside, shape) for part, shape in form
+                    )
                 elif form is not None:
                     inside = note(f"{block}.{name}", inside, form)
             total += inside

@@ -29,11 +29,18 @@ class Lpips:
     def __init__(self, backbone: str, heads: str, device: str = "cpu") -> None:
         self.device = device
         self.backbone, found = weights_of(backbone, device), weights_of(heads, device)
-        self.heads = [_entry(found, f"lin{place}.model.1.weight", heads) for place in range(len(CONVOLUTIONS))]
+        self.heads = [
+            _entry(found, f"lin{place}.model.1.weight", heads)
+            for place in range(len(CONVOLUTIONS))
+        ]
         for place, inputs, outputs, kernel, _, _, _ in CONVOLUTIONS:
-            shape = tuple(_entry(self.backbone, f"features.{place}.weight", backbone).shape)
+            shape = tuple(
+                _entry(self.backbone, f"features.{place}.weight", backbone).shape
+            )
             if shape != (outputs, inputs, kernel, kernel):
-                raise ValueError(f"{backbone} is no AlexNet: features.{place}.weight is {shape}")
+                raise ValueError(
+                    f"{backbone} is no AlexNet: features.{place}.weight is {shape}"
+                )
 
     def answer(self, request: Any) -> dict[str, Any]:
         """The distance."""
@@ -41,7 +48,9 @@ class Lpips:
         if len(images) != 2:
             raise ValueError(f"compares two images, got {len(images)}")
         if images[0].size != images[1].size:
-            raise ValueError(f"images of unlike size: {images[0].size} and {images[1].size}")
+            raise ValueError(
+                f"images of unlike size: {images[0].size} and {images[1].size}"
+            )
         if min(images[0].size) < 63:
             raise ValueError("AlexNet needs images of at least 63 x 63 pixels")
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
@@ -50,10 +59,17 @@ class Lpips:
         """An image as values from -1 to 1, shifted and scaled as the heads were trained with."""
         import torch
 
-        values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(self.device)
+        values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(
+            self.device
+        )
         width, height = image.size
-        plain = values.reshape(1, height, width, 3).permute(0, 3, 1, 2).float() / 127.5 - 1
-        shift, scale = (torch.tensor(three, device=self.device).reshape(1, 3, 1, 1) for three in (SHIFT, SCALE))
+        plain = (
+            values.reshape(1, height, width, 3).permute(0, 3, 1, 2).float() / 127.5 - 1
+        )
+        shift, scale = (
+            torch.tensor(three, device=self.device).reshape(1, 3, 1, 1)
+            for three in (SHIFT, SCALE)
+        )
         return (plain - shift) / scale
 
     def distance(self, one: Any, other: Any) -> float:
@@ -62,7 +78,9 @@ class Lpips:
 
         total = 0.0
         with torch.inference_mode():
-            for head, a, b in zip(self.heads, self.layers(one), self.layers(other), strict=True):
+            for head, a, b in zip(
+                self.heads, self.layers(one), self.layers(other), strict=True
+            ):
                 difference = (_unit(a) - _unit(b)) ** 2
                 total += float((difference * head.reshape(1, -1, 1, 1)).sum(1).mean())
         return total
@@ -75,8 +93,12 @@ class Lpips:
         for place, _, _, _, stride, padding, pools in CONVOLUTIONS:
             if pools:
                 values = functional.max_pool2d(values, 3, 2)
-            weight, bias = (self.backbone[f"features.{place}.{name}"] for name in ("weight", "bias"))
-            values = functional.relu(functional.conv2d(values, weight, bias, stride=stride, padding=padding))
+            weight, bias = (
+                self.backbone[f"features.{place}.{name}"] for name in ("weight", "bias")
+            )
+            values = functional.relu(
+                functional.conv2d(values, weight, bias, stride=stride, padding=padding)
+            )
             layers.append(values)
         return layers
 

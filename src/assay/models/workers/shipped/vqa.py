@@ -34,15 +34,25 @@ class Vqa:
         self.device, self.question, self.suffix = device, question, suffix
         config = transformers.AutoConfig.from_pretrained(model, revision=revision)
         options = {"revision": revision, "dtype": getattr(torch, dtype)}
-        self.processor = transformers.AutoProcessor.from_pretrained(model, revision=revision)
+        self.processor = transformers.AutoProcessor.from_pretrained(
+            model, revision=revision
+        )
         if config.model_type == "blip":
             self.weigh, kind = self._blip, transformers.BlipForQuestionAnswering
-        elif type(config) in transformers.AutoModelForVisualQuestionAnswering._model_mapping:
-            self.weigh, kind = self._classifier, transformers.AutoModelForVisualQuestionAnswering
+        elif (
+            type(config)
+            in transformers.AutoModelForVisualQuestionAnswering._model_mapping
+        ):
+            self.weigh, kind = (
+                self._classifier,
+                transformers.AutoModelForVisualQuestionAnswering,
+            )
         elif type(config) in transformers.AutoModelForImageTextToText._model_mapping:
             self.weigh, kind = self._writer, transformers.AutoModelForImageTextToText
         else:
-            raise ValueError(f"{model} is a {config.model_type} model, which answers no questions about images")
+            raise ValueError(
+                f"{model} is a {config.model_type} model, which answers no questions about images"
+            )
         self.model = kind.from_pretrained(model, **options).to(device).eval()
 
     def answer(self, request: Any) -> dict[str, Any]:
@@ -54,10 +64,17 @@ class Vqa:
                 raise ValueError("there is no text to hold the image against")
             yes, _ = self.weigh(image, self.question.format(request.text))
             return {"score": yes}
-        weighed = {key: self.weigh(image, f"{question}{self.suffix}") for key, question in questions.items()}
+        weighed = {
+            key: self.weigh(image, f"{question}{self.suffix}")
+            for key, question in questions.items()
+        }
         return {
-            "answers": {key: "yes" if yes > no else "no" for key, (yes, no) in weighed.items()},
-            "yes": {key: yes / max(yes + no, 1e-30) for key, (yes, no) in weighed.items()},
+            "answers": {
+                key: "yes" if yes > no else "no" for key, (yes, no) in weighed.items()
+            },
+            "yes": {
+                key: yes / max(yes + no, 1e-30) for key, (yes, no) in weighed.items()
+            },
             "probability": {key: yes for key, (yes, no) in weighed.items()},
         }
 
@@ -65,16 +82,24 @@ class Vqa:
         """The decoder's first word after its start."""
         import torch
 
-        inputs = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+        inputs = self.processor(images=image, text=question, return_tensors="pt").to(
+            self.device
+        )
         with torch.inference_mode():
-            vision = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.dtype)).last_hidden_state
+            vision = self.model.vision_model(
+                pixel_values=inputs["pixel_values"].to(self.model.dtype)
+            ).last_hidden_state
             read = self.model.text_encoder(
                 input_ids=inputs["input_ids"],
                 attention_mask=inputs["attention_mask"],
                 encoder_hidden_states=vision,
-                encoder_attention_mask=torch.ones(vision.shape[:-1], dtype=torch.long, device=self.device),
+                encoder_attention_mask=torch.ones(
+                    vision.shape[:-1], dtype=torch.long, device=self.device
+                ),
             )[0]
-            start = torch.full((1, 1), self.model.decoder_start_token_id, device=self.device)
+            start = torch.full(
+                (1, 1), self.model.decoder_start_token_id, device=self.device
+            )
             decoder = self.model.text_decoder(
                 input_ids=start,
                 encoder_hidden_states=read,
@@ -86,10 +111,17 @@ class Vqa:
         """The answers yes and no among all the classifier knows."""
         import torch
 
-        labels = {str(label).lower(): int(number) for number, label in self.model.config.id2label.items()}
+        labels = {
+            str(label).lower(): int(number)
+            for number, label in self.model.config.id2label.items()
+        }
         if "yes" not in labels or "no" not in labels:
-            raise ValueError("this classifier knows neither yes nor no among its answers")
-        inputs = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+            raise ValueError(
+                "this classifier knows neither yes nor no among its answers"
+            )
+        inputs = self.processor(images=image, text=question, return_tensors="pt").to(
+            self.device
+        )
         with torch.inference_mode():
             probable = self.model(**inputs).logits[0].float().softmax(-1)
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
@@ -98,18 +130,29 @@ class Vqa:
         """The first token a model would write."""
         import torch
 
-        turn = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
+        turn = {
+            "role": "user",
+            "content": [{"type": "image"}, {"type": "text", "text": question}],
+        }
         text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
         # What the template wrote at its beginning would else be written a second time.
         bos = self.processor.tokenizer.bos_token
         how = {"add_special_tokens": False} if bos and text.startswith(bos) else {}
-        inputs = self.processor(images=image, text=text, return_tensors="pt", **how).to(self.device)
+        inputs = self.processor(images=image, text=text, return_tensors="pt", **how).to(
+            self.device
+        )
         inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
         with torch.inference_mode():
             outputs = self.model(**inputs)
-        return self._yes_and_no(outputs.logits[0, -1], ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
+        return self._yes_and_no(
+            outputs.logits[0, -1],
+            ("Yes", "yes", " Yes", " yes"),
+            ("No", "no", " No", " no"),
+        )
 
-    def _yes_and_no(self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[float, float]:
+    def _yes_and_no(
+        self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]
+    ) -> tuple[float, float]:
         """The probabilities of the first tokens of the two words, each spelling once.
 
         A token with which both begin, as a blank on its own, speaks for neither.
@@ -118,12 +161,17 @@ class Vqa:
         probable = logits.float().softmax(-1)
 
         def begin(spellings: tuple[str, ...]) -> set[int]:
-            return {tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in spellings}
+            return {
+                tokenizer(word, add_special_tokens=False)["input_ids"][0]
+                for word in spellings
+            }
 
         def share(tokens: set[int]) -> float:
             return float(sum(probable[token] for token in tokens))
 
         affirming, denying = begin(yes), begin(no)
         if affirming <= denying or denying <= affirming:
-            raise ValueError("this model's tokenizer begins yes and no with the same token")
+            raise ValueError(
+                "this model's tokenizer begins yes and no with the same token"
+            )
         return share(affirming - denying), share(denying - affirming)

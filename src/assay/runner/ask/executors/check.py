@@ -31,14 +31,19 @@ def check_spread(run: RunOptions, cells: Sequence[Cell]) -> None:
         raise UsageError("--address names a Ray cluster", fix="add --executor ray")
     if not is_spread(run):
         if run.gpus_per_replica is not None:
-            raise UsageError("--gpus_per_replica says nothing without replicas", fix="add --replicas N")
+            raise UsageError(
+                "--gpus_per_replica says nothing without replicas",
+                fix="add --replicas N",
+            )
         return
     if run.executor not in (None, "local", "ray"):
         raise UsageError(f"unknown executor {run.executor!r}", fix="local or ray")
     if run.replicas is not None and run.replicas < 1:
         raise UsageError(f"--replicas is {run.replicas}", fix="at least 1")
     if run.gpus_per_replica is not None and run.gpus_per_replica < 0:
-        raise UsageError(f"--gpus_per_replica is {run.gpus_per_replica:g}", fix="0 or more")
+        raise UsageError(
+            f"--gpus_per_replica is {run.gpus_per_replica:g}", fix="0 or more"
+        )
     if run.executor == "ray":
         _check_ray(run.address)
     else:
@@ -55,7 +60,11 @@ def _check_ray(address: str | None) -> None:
     host, colon, port = str(address).rpartition(":")
     if not colon or not port.isdecimal() or "/" in host:
         fix = "HOST:PORT of its head node, or auto"
-        raise UsageError(f"{address!r} is not an address of a Ray cluster", where="--address", fix=fix)
+        raise UsageError(
+            f"{address!r} is not an address of a Ray cluster",
+            where="--address",
+            fix=fix,
+        )
     try:
         socket.create_connection((host, int(port)), SECONDS_TO_REACH).close()
     except (OSError, OverflowError) as error:
@@ -72,36 +81,56 @@ def _has_ray() -> bool:
 
 def _check_cell(cell: Cell, run: RunOptions) -> None:
     where = f"model {cell.model_name!r}"
-    what, fix = "a replica builds its model from its name, and", "name it as file.py:name, or run without replicas"
+    what, fix = (
+        "a replica builds its model from its name, and",
+        "name it as file.py:name, or run without replicas",
+    )
     try:
         json.dumps(dict(run.model_args))
         copy = trusted_model(cell.model_name, run)
     except TypeError as error:
-        raise UsageError(f"its options cannot be sent to a replica: {error}", where=where) from error
+        raise UsageError(
+            f"its options cannot be sent to a replica: {error}", where=where
+        ) from error
     except AssayError as error:
-        raise UsageError(f"{what} cannot build this one", where=where, fix=fix) from error
+        raise UsageError(
+            f"{what} cannot build this one", where=where, fix=fix
+        ) from error
     if digest_of(dict(copy.identity)) != digest_of(dict(cell.model.identity)):
         raise UsageError(f"{what} gets another one", where=where, fix=fix)
 
 
 async def make_spread(
-    cell: Cell, run: RunOptions, say: Callable[[str], None], whisper: Callable[[str], None]
+    cell: Cell,
+    run: RunOptions,
+    say: Callable[[str], None],
+    whisper: Callable[[str], None],
 ) -> Spread:
     """The replicas of a cell's model, not started yet; `whisper` is told what matters only while the run goes on."""
     model = cell.model
     is_async = inspect.iscoroutinefunction(model.generate)
-    window = run.concurrency or getattr(model, "concurrency", None) or (DEFAULT_WINDOW if is_async else 1)
-    source = ModelSource(cell.model_name, _options(run, cell.model_name), model.identity, window)
+    window = (
+        run.concurrency
+        or getattr(model, "concurrency", None)
+        or (DEFAULT_WINDOW if is_async else 1)
+    )
+    source = ModelSource(
+        cell.model_name, _options(run, cell.model_name), model.identity, window
+    )
     executor: Executor
     if run.executor == "ray":
         from .ray_actors import RayActors
 
-        executor, replicas = await RayActors.connect(run.address, run.replicas, run.gpus_per_replica, say)
+        executor, replicas = await RayActors.connect(
+            run.address, run.replicas, run.gpus_per_replica, say
+        )
     else:
         replicas = run.replicas or 1
         executor = Processes(replicas, run.gpus_per_replica)
     if run.batch_size == "auto":
-        whisper(f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for")
+        whisper(
+            f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for"
+        )
     batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
     policy = RetryPolicy(wrong_seconds=run.give_up_after)
     return Spread(model, source, executor, replicas, batch_size, policy, say, whisper)

@@ -27,7 +27,12 @@ class Processes:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "assay.runner.ask.executors.worker", str(theirs.fileno())],
+                [
+                    sys.executable,
+                    "-m",
+                    "assay.runner.ask.executors.worker",
+                    str(theirs.fileno()),
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what user code prints is for people; the run's own stdout may be one JSON document
@@ -51,7 +56,10 @@ class Process:
     by_path = True
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        process: "subprocess.Popen[bytes]",
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self._process = process
         self._writer = writer
@@ -83,7 +91,9 @@ class Process:
         """Asks the model to close, then ends the process."""
         if self._ended is None:
             try:
-                await asyncio.wait_for(self.ask(pack({"call": "close"})), SECONDS_TO_CLOSE)
+                await asyncio.wait_for(
+                    self.ask(pack({"call": "close"})), SECONDS_TO_CLOSE
+                )
             except (ReplicaLost, TimeoutError):
                 pass
         self._listening.cancel()
@@ -99,7 +109,9 @@ class Process:
             while True:
                 number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
                 answer = await reader.readexactly(length)
-                if (waiting := self._calls.get(number)) is not None and not waiting.done():
+                if (
+                    waiting := self._calls.get(number)
+                ) is not None and not waiting.done():
                     waiting.set_result(answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             how = self._ended = self._end()
@@ -110,7 +122,9 @@ class Process:
     def _end(self) -> str:
         """Makes sure that the process is gone, and says how it went."""
         try:
-            code = self._process.wait(0.2)  # one that ended by itself may take a moment to be reaped
+            code = self._process.wait(
+                0.2
+            )  # one that ended by itself may take a moment to be reaped
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
@@ -121,11 +135,18 @@ class Process:
 
 def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
     """What the environment of each replica has of its own: which GPUs it sees, how many threads it starts."""
-    threads = {} if "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": str(_cores_each(replicas))}
+    threads = (
+        {}
+        if "OMP_NUM_THREADS" in os.environ
+        else {"OMP_NUM_THREADS": str(_cores_each(replicas))}
+    )
     if gpus_per_replica is None:
         return [dict(threads) for _ in range(replicas)]
     if gpus_per_replica > 1 and gpus_per_replica != int(gpus_per_replica):
-        raise UsageError(f"a replica cannot have {gpus_per_replica} GPUs", fix="a whole number, or a part of one GPU")
+        raise UsageError(
+            f"a replica cannot have {gpus_per_replica} GPUs",
+            fix="a whole number, or a part of one GPU",
+        )
     there = gpus()
     if replicas * gpus_per_replica > len(there):
         raise UsageError(
@@ -135,8 +156,17 @@ def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]
     parts = []
     for place in range(replicas):
         first = int(place * gpus_per_replica)
-        devices = there[first : first + int(gpus_per_replica)] if gpus_per_replica >= 1 else there[first : first + 1]
-        parts.append({**threads, "CUDA_VISIBLE_DEVICES": ",".join(devices if gpus_per_replica else ())})
+        devices = (
+            there[first : first + int(gpus_per_replica)]
+            if gpus_per_replica >= 1
+            else there[first : first + 1]
+        )
+        parts.append(
+            {
+                **threads,
+                "CUDA_VISIBLE_DEVICES": ",".join(devices if gpus_per_replica else ()),
+            }
+        )
     return parts
 
 
@@ -145,9 +175,15 @@ def gpus() -> list[str]:
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [name.strip() for name in named.split(",") if name.strip()]
-    return [str(place) for place, _ in enumerate(sorted(Path("/dev").glob("nvidia[0-9]*")))]
+    return [
+        str(place) for place, _ in enumerate(sorted(Path("/dev").glob("nvidia[0-9]*")))
+    ]
 
 
 def _cores_each(replicas: int) -> int:
     """All threads of all replicas together are as many as there are cores: more only wait for each other."""
-    return max(1, len(os.sched_getaffinity(0)) // replicas) if hasattr(os, "sched_getaffinity") else 1
+    return (
+        max(1, len(os.sched_getaffinity(0)) // replicas)
+        if hasattr(os, "sched_getaffinity")
+        else 1
+    )

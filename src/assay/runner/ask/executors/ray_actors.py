@@ -25,7 +25,10 @@ class RayActors:
     """Starts replicas as actors."""
 
     def __init__(
-        self, gpus_per_replica: float | None, thread: Threads | None = None, auth_mode: str | None = None
+        self,
+        gpus_per_replica: float | None,
+        thread: Threads | None = None,
+        auth_mode: str | None = None,
     ) -> None:
         import ray
 
@@ -44,7 +47,11 @@ class RayActors:
 
     @classmethod
     async def connect(
-        cls, address: str | None, replicas: int | None, gpus_per_replica: float | None, say: Callable[[str], None]
+        cls,
+        address: str | None,
+        replicas: int | None,
+        gpus_per_replica: float | None,
+        say: Callable[[str], None],
     ) -> "tuple[RayActors, int]":
         """The executor, and how many replicas: what was asked for, else what the cluster has room for."""
         import ray
@@ -67,7 +74,9 @@ class RayActors:
         if gpus_per_replica:
             room = sum(int(node.get("GPU", 0) // gpus_per_replica) for node in nodes)
             if not room:
-                say(f"no node of the Ray cluster has {gpus_per_replica:g} GPUs: replicas wait until one joins")
+                say(
+                    f"no node of the Ray cluster has {gpus_per_replica:g} GPUs: replicas wait until one joins"
+                )
         else:
             room = len(nodes)
         return executor, replicas or max(1, room)
@@ -119,7 +128,9 @@ class Actor:
         try:
             answer: bytes = await self._handle.handle.remote(frame)
         except RayError as error:
-            raise ReplicaLost(f"{type(error).__name__}: {_first_line(error)}") from error
+            raise ReplicaLost(
+                f"{type(error).__name__}: {_first_line(error)}"
+            ) from error
         return answer
 
     async def close(self) -> None:
@@ -133,12 +144,23 @@ def _connect(address: str | None, replicas: int | None) -> None:
     import ray
     from ray.exceptions import RayError
 
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
-    settings: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
+    os.environ.setdefault(
+        "RAY_USAGE_STATS_ENABLED", "0"
+    )  # nothing is reported to anyone
+    settings: dict[str, Any] = {
+        "address": address,
+        "log_to_driver": False,
+        "logging_level": "ERROR",
+    }
     if address in (None, "local"):
         # Cores are only counted there: every replica that was asked for finds room.
         cores = max(replicas or 1, os.cpu_count() or 1)
-        settings = {**settings, "address": "local", "num_cpus": cores, "include_dashboard": False}
+        settings = {
+            **settings,
+            "address": "local",
+            "num_cpus": cores,
+            "include_dashboard": False,
+        }
     try:
         ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
@@ -157,7 +179,9 @@ def _needed(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     needed = {"the head node of the Ray cluster": here.gcs_address}
     for node in nodes:
         if node["NodeID"] == here.get_node_id():
-            needed["Ray on this machine"] = f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
+            needed["Ray on this machine"] = (
+                f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
+            )
     return needed
 
 
@@ -185,7 +209,9 @@ def _restore_auth_mode(mode: str | None) -> None:
         os.environ[AUTH_MODE] = mode
     raylet: Any = importlib.import_module("ray._raylet")
     if hasattr(raylet, "AuthenticationTokenLoader"):  # else a Ray that knows no tokens
-        raylet.Config.initialize("")  # first: whoever still looks for the token must not miss it
+        raylet.Config.initialize(
+            ""
+        )  # first: whoever still looks for the token must not miss it
         raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 

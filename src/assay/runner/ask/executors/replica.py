@@ -65,7 +65,9 @@ class Replica:
         self._released: list[int] = []
 
     @classmethod
-    async def load(cls, number: int, channel: Channel, model: "ModelSource") -> "Replica":
+    async def load(
+        cls, number: int, channel: Channel, model: "ModelSource"
+    ) -> "Replica":
         """The replica once its model is loaded; a model that is another one there is refused."""
         where = f"replica {number} of model {model.name!r}"
         head, _ = await _asked(channel, model.to_plain(), EMPTY, where)
@@ -81,7 +83,12 @@ class Replica:
         """What is wrong with how its model renders a prompt, as that says itself."""
         blobs: dict[str, Any] = {}
         plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
-        head, _ = await _asked(self._channel, {"call": "look", "request": plain}, blobs, f"replica {self.number}")
+        head, _ = await _asked(
+            self._channel,
+            {"call": "look", "request": plain},
+            blobs,
+            f"replica {self.number}",
+        )
         return list(head["faults"])
 
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
@@ -95,7 +102,9 @@ class Replica:
             requests.append(plain)
         released, self._released = self._released, []
         frame = {"call": "ask", "requests": requests, "released": released}
-        head, answer_blobs = await _asked(self._channel, frame, blobs, f"replica {self.number}")
+        head, answer_blobs = await _asked(
+            self._channel, frame, blobs, f"replica {self.number}"
+        )
         media = media_of(answer_blobs)
         outputs = [self._output(plain, media) for plain in head["outputs"]]
         return outputs, head["fits"], head["seconds"]
@@ -126,7 +135,13 @@ async def _asked(
 class ModelSource:
     """What a replica builds its copy from: a name and options, never the thing itself."""
 
-    def __init__(self, name: str, options: Mapping[str, Any], identity: Mapping[str, Any], window: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: Mapping[str, Any],
+        identity: Mapping[str, Any],
+        window: int,
+    ) -> None:
         self.name = name
         self.identity = digest_of(dict(identity))
         self._options = options

@@ -13,7 +13,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
+from ....core import (
+    AssayError,
+    Model,
+    ModelError,
+    Output,
+    Request,
+    UsageError,
+    blamed,
+    digest_of,
+)
 from ...options import RunOptions
 from ...plan.models import trusted_model
 from ..calls import call_async, call_in_halves, close_model, load_model
@@ -49,21 +58,31 @@ class Server:
         # Relative paths and neighbours of the user's files mean the same here as where the run was started.
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
-        sys.path += [place for place in head["path"] if place not in sys.path and os.path.exists(place)]
+        sys.path += [
+            place
+            for place in head["path"]
+            if place not in sys.path and os.path.exists(place)
+        ]
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)
         self._threads = Threads(head["threads"], "model")
-        await load_model(model, f"loading model {head['model']!r}", self._threads.submit)
+        await load_model(
+            model, f"loading model {head['model']!r}", self._threads.submit
+        )
         if options.batch_size == "auto":
             await self._threads.submit(fit_batch, model)
         self._model = model
         return {"identity": digest_of(dict(model.identity)), "pid": os.getpid()}
 
-    async def _look(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> dict[str, Any]:
+    async def _look(
+        self, head: Mapping[str, Any], blobs: Mapping[str, Any]
+    ) -> dict[str, Any]:
         assert self._model is not None and self._threads is not None
         request = request_from_plain(head["request"], media_of(blobs))
         try:
-            found = await self._threads.submit(self._model.preflight, request.prompt, request.options.stop)  # type: ignore[attr-defined]
+            found = await self._threads.submit(
+                self._model.preflight, request.prompt, request.options.stop
+            )  # type: ignore[attr-defined]
         except AssayError:
             raise
         except Exception as error:
@@ -74,7 +93,10 @@ class Server:
         for token in head.get("released", ()):
             self._states.pop(token, None)
         media = media_of(blobs)
-        requests = [request_from_plain(plain, media, self._state(plain)) for plain in head["requests"]]
+        requests = [
+            request_from_plain(plain, media, self._state(plain))
+            for plain in head["requests"]
+        ]
         started = time.perf_counter()
         outputs, fits = await self._answers(requests)
         seconds = time.perf_counter() - started

@@ -49,7 +49,9 @@ class SharedWork(Work):
         self._open[replica] = 0
         self._changed.set()
 
-    def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
+    def take_for(
+        self, replica: int, most: int, with_media: int | None = None
+    ) -> list[Job]:
         """Up to `most` jobs for a replica; empty when there are none for it just now."""
         jobs: list[Job] = []
         if self.stopped or replica not in self._open or not self._may_take(replica):
@@ -66,7 +68,9 @@ class SharedWork(Work):
                 most = min(most, with_media)
             if job.died_on:
                 most = min(most, few)
-            if len(job.died_on) + 1 >= MOST_DEATHS or (self._one_dialogue and job.sample.turns):
+            if len(job.died_on) + 1 >= MOST_DEATHS or (
+                self._one_dialogue and job.sample.turns
+            ):
                 self._alone.add(replica)
         self.in_flight += len(jobs)
         return jobs
@@ -95,7 +99,9 @@ class SharedWork(Work):
     def _suits(self, job: Job, replica: int) -> bool:
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
-        return replica not in job.died_on or all(other in job.died_on for other in self._open)
+        return replica not in job.died_on or all(
+            other in job.died_on for other in self._open
+        )
 
     async def more_for(self, replica: int) -> bool:
         """Waits until there may be jobs for a replica; `False` when none can come, or the replica was closed."""
@@ -184,16 +190,24 @@ class StandingShares(SharedWork):
         self._queue = jobs
         super().__init__(jobs, begin_again=lambda job: job, is_behind=is_behind)
 
-    def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
+    def take_for(
+        self, replica: int, most: int, with_media: int | None = None
+    ) -> list[Job]:
         """As of any shared work; an idle replica leaves the other idle ones their part."""
         idle = sum(not busy for busy in self._open.values())
-        jobs = super().take_for(replica, min(most, math.ceil(len(self._queue) / max(1, idle)) or 1), with_media)
+        jobs = super().take_for(
+            replica,
+            min(most, math.ceil(len(self._queue) / max(1, idle)) or 1),
+            with_media,
+        )
         if jobs:
             self._changed.set()  # it is idle no more: whoever left the rest to it may take of it
         return jobs
 
     def _may_take(self, replica: int) -> bool:
-        others_idle = any(not busy for number, busy in self._open.items() if number != replica)
+        others_idle = any(
+            not busy for number, busy in self._open.items() if number != replica
+        )
         return super()._may_take(replica) and not (self._open[replica] and others_idle)
 
 

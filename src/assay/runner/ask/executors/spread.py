@@ -42,7 +42,10 @@ class Spread:
 
     def __post_init__(self) -> None:
         self.is_async = inspect.iscoroutinefunction(self.model.generate)
-        self._slots = [Slot(number, self.source.window, self.batch_size) for number in range(1, self.replicas + 1)]
+        self._slots = [
+            Slot(number, self.source.window, self.batch_size)
+            for number in range(1, self.replicas + 1)
+        ]
         self._patience = Patience(1)
         self._rng = random.Random(0)
 
@@ -55,14 +58,21 @@ class Spread:
     async def run(self, work: Work, desk: Desk) -> None:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         assert isinstance(work, SharedWork)
-        self._patience = Patience(sum(slot.window for slot in self._slots), self.policy, say=self.whisper)
+        self._patience = Patience(
+            sum(slot.window for slot in self._slots), self.policy, say=self.whisper
+        )
         work.when_stopped(self._patience.stop)
-        serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
+        serving = {
+            asyncio.ensure_future(self._serve(slot, work, desk)): slot
+            for slot in self._slots
+        }
         ending = asyncio.ensure_future(work.ending())
         watching = asyncio.ensure_future(self.executor.watch())
         try:
             while serving:
-                done, _ = await asyncio.wait({*serving, ending, watching}, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(
+                    {*serving, ending, watching}, return_when=asyncio.FIRST_COMPLETED
+                )
                 for finished in done - {ending}:
                     serving.pop(finished, None)
                     finished.result()
@@ -110,7 +120,10 @@ class Spread:
             if greet is not None:
                 await greet(replica)
             work.open(slot.number)
-            feeding = [asyncio.ensure_future(self._feed(slot, replica, work, desk)) for _ in range(slot.window)]
+            feeding = [
+                asyncio.ensure_future(self._feed(slot, replica, work, desk))
+                for _ in range(slot.window)
+            ]
             try:
                 await asyncio.gather(*feeding)
             finally:
@@ -123,7 +136,9 @@ class Spread:
             await replica.close()
             if work.stopped:
                 return
-            self.say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
+            self.say(
+                f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place"
+            )
             slot.progress.restarts += 1
         slot.note("lost")
 
@@ -152,7 +167,9 @@ class Spread:
             await channel.close()
             raise
 
-    async def _feed(self, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+    async def _feed(
+        self, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+    ) -> None:
         """Asks a replica until there is nothing left for it or it dies."""
         while True:
             jobs = self._take(slot, work)
@@ -169,7 +186,9 @@ class Spread:
             if slot.replica is not replica:
                 return
 
-    async def _ask_one(self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+    async def _ask_one(
+        self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+    ) -> None:
         """One request, tried again where that may help; it leaves a replica that died while it only waited."""
         is_there = False
 
@@ -204,7 +223,12 @@ class Spread:
         self._hand_in(answers, work, desk)
 
     async def _ask_while_there_are(
-        self, jobs: list[Job], slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+        self,
+        jobs: list[Job],
+        slot: "Slot",
+        replica: Replica,
+        work: SharedWork,
+        desk: Desk,
     ) -> None:
         """Batch after batch; the next one is taken while one is answered, and on its way before that is scored."""
         answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
@@ -243,7 +267,9 @@ class Spread:
             return work.take_for(slot.number, 1)
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
 
-    async def _ask(self, slot: "Slot", replica: Replica, jobs: Sequence[Job]) -> list[Output]:
+    async def _ask(
+        self, slot: "Slot", replica: Replica, jobs: Sequence[Job]
+    ) -> list[Output]:
         slot.progress.meter.begun += len(jobs)
         outputs, fits, seconds = await replica.ask(jobs)
         slot.sizes.learn(len(jobs), fits, seconds)
@@ -256,12 +282,18 @@ class Spread:
         finally:
             work.settled([job for job, _ in answers])
 
-    def _fail(self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk) -> None:
+    def _fail(
+        self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk
+    ) -> None:
         """Requests on which too many replicas have died are failures of their own; the run goes on."""
         if not jobs:
             return
         message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
-        self._hand_in([(job, Output.failed("replica", message, retryable=False)) for job in jobs], work, desk)
+        self._hand_in(
+            [(job, Output.failed("replica", message, retryable=False)) for job in jobs],
+            work,
+            desk,
+        )
 
     async def close(self) -> None:
         """Ends all replicas."""
@@ -270,7 +302,9 @@ class Spread:
             task.cancel()
         await asyncio.gather(*starting, return_exceptions=True)
         started = [slot.replica for slot in self._slots if slot.replica is not None]
-        await asyncio.gather(*(replica.close() for replica in started), return_exceptions=True)
+        await asyncio.gather(
+            *(replica.close() for replica in started), return_exceptions=True
+        )
         await self.executor.close()
 
 

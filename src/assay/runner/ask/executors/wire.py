@@ -13,7 +13,12 @@ from typing import Any
 
 from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
 from ....core.media import MEDIA_KINDS
-from ....core.record import messages_from_plain, output_from_plain, output_to_plain, prompt_to_plain
+from ....core.record import (
+    messages_from_plain,
+    output_from_plain,
+    output_to_plain,
+    prompt_to_plain,
+)
 from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
@@ -32,18 +37,28 @@ def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
         return encode(["m", encode(head), dict(blobs)])
     except (UnicodeEncodeError, OverflowError, ValueError):
         # Lone surrogates and integers beyond 64 bits, which models and data do contain.
-        return encode(["j", json.dumps(head, default=as_plain, skipkeys=True).encode(), dict(blobs)])
+        return encode(
+            [
+                "j",
+                json.dumps(head, default=as_plain, skipkeys=True).encode(),
+                dict(blobs),
+            ]
+        )
 
 
 def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a frame holds: its head, and its media."""
     import msgspec
 
-    kind, head, blobs = msgspec.msgpack.decode(frame, type=tuple[str, bytes, dict[str, Any]])
+    kind, head, blobs = msgspec.msgpack.decode(
+        frame, type=tuple[str, bytes, dict[str, Any]]
+    )
     return (msgspec.msgpack.decode(head) if kind == "m" else json.loads(head)), blobs
 
 
-def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[str, Any]:
+def request_to_plain(
+    request: Request, blobs: Blobs, *, by_path: bool
+) -> dict[str, Any]:
     """A request; its media are added to `blobs`. What only the record needs to know stays behind."""
     prompt = request.prompt
     for medium in prompt.media:
@@ -57,13 +72,20 @@ def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[s
         "hints": dict(request.hints),
     }
     return {
-        "messages": prompt_to_plain(prompt), "key": request.key, "id": request.id, "seed": request.seed,
-        "continuations": None if prompt.continuations is None else list(prompt.continuations),
+        "messages": prompt_to_plain(prompt),
+        "key": request.key,
+        "id": request.id,
+        "seed": request.seed,
+        "continuations": None
+        if prompt.continuations is None
+        else list(prompt.continuations),
         **{name: value for name, value in usual.items() if value},
-    }  # fmt: skip
+    }
 
 
-def request_from_plain(plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None) -> Request:
+def request_from_plain(
+    plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None
+) -> Request:
     """The request that `request_to_plain` was given, with the state its model keeps for it."""
     continuations = plain.get("continuations")
     prompt = Prompt(
@@ -105,13 +127,18 @@ def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Out
     """One output that `outputs_to_plain` was given."""
     output = output_from_plain(plain, media)
     if output.error is not None and "retry_after" in plain:
-        return replace(output, error=replace(output.error, retry_after=plain["retry_after"]))
+        return replace(
+            output, error=replace(output.error, retry_after=plain["retry_after"])
+        )
     return output
 
 
 def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
     """The media of a frame by digest."""
-    return {digest: MEDIA_KINDS[kind](source, name=name) for digest, (kind, source, name) in blobs.items()}
+    return {
+        digest: MEDIA_KINDS[kind](source, name=name)
+        for digest, (kind, source, name) in blobs.items()
+    }
 
 
 def _add(medium: Media, blobs: Blobs, by_path: bool) -> None:

@@ -27,7 +27,9 @@ async def serve(channel: socket.socket) -> None:
     try:
         while True:
             number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
-            call = asyncio.ensure_future(answer(number, await reader.readexactly(length)))
+            call = asyncio.ensure_future(
+                answer(number, await reader.readexactly(length))
+            )
             calls.add(call)
             call.add_done_callback(calls.discard)
             call.add_done_callback(_end_if_broken)
@@ -39,7 +41,9 @@ async def serve(channel: socket.socket) -> None:
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
     """An error of our own ends the replica: the driver then knows, and gives its requests to another."""
     if not call.cancelled() and (error := call.exception()) is not None:
-        sys.stderr.write(f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n")
+        sys.stderr.write(
+            f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n"
+        )
         sys.stderr.flush()
         os._exit(70)
 

@@ -12,13 +12,19 @@ _DASH_BULLET = re.compile(r"^[^\S\n]*-", re.MULTILINE)
 _HIGHLIGHT = re.compile(r"\*([^\n*]*)\*")
 _DOUBLE_HIGHLIGHT = re.compile(r"\*\*([^\n*]*)\*\*")
 _OPENING_FENCES = ("```json", "```Json", "```JSON", "```")
-_CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+_CONSTRAINED_RESPONSES = (
+    "My answer is yes.",
+    "My answer is no.",
+    "My answer is maybe.",
+)
 _POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
 
 
 def has_placeholders(response: str, *, num_placeholders: int) -> bool:
     """At least so many `[...]`, each on one line."""
-    return sum(_bracket_pairs(line) for line in response.split("\n")) >= num_placeholders
+    return (
+        sum(_bracket_pairs(line) for line in response.split("\n")) >= num_placeholders
+    )
 
 
 def has_postscript(response: str, *, postscript_marker: str) -> bool:
@@ -64,7 +70,10 @@ def is_json(response: str) -> bool:
         text = text.removeprefix(fence)
     try:
         json.loads(text.removesuffix("```").strip())
-    except (ValueError, RecursionError):  # thousands of open brackets exhaust the parser's stack
+    except (
+        ValueError,
+        RecursionError,
+    ):  # thousands of open brackets exhaust the parser's stack
         return False
     return True
 
@@ -101,7 +110,9 @@ def is_quoted(response: str) -> bool:
 
 def _bracket_pairs(line: str) -> int:
     pairs, position = 0, 0
-    while (opening := line.find("[", position)) >= 0 and (closing := line.find("]", opening)) >= 0:
+    while (opening := line.find("[", position)) >= 0 and (
+        closing := line.find("]", opening)
+    ) >= 0:
         pairs += 1
         position = closing + 1
     return pairs

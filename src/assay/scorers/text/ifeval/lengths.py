@@ -12,7 +12,9 @@ def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool
     return holds(count_words(response), relation, num_words)
 
 
-def has_number_of_sentences(response: str, *, num_sentences: int, relation: str) -> bool:
+def has_number_of_sentences(
+    response: str, *, num_sentences: int, relation: str
+) -> bool:
     """At least, or less than, so many sentences."""
     return holds(count_sentences(response), relation, num_sentences)
 
@@ -48,5 +50,7 @@ def _first_word(paragraph: str) -> str | None:
     if not tokens:
         return None
     word = tokens[0].lstrip("'").lstrip('"')
-    cut = next((place for place, letter in enumerate(word) if letter in _WORD_ENDS), len(word))
+    cut = next(
+        (place for place, letter in enumerate(word) if letter in _WORD_ENDS), len(word)
+    )
     return word[:cut].lower()

@@ -9,4 +9,6 @@ def holds(count: int, relation: str, threshold: int) -> bool:
         return count < threshold
     if relation == "at least":
         return count >= threshold
-    raise ValueError(f"unknown relation {relation!r}: IFEval has only {' and '.join(map(repr, RELATIONS))}")
+    raise ValueError(
+        f"unknown relation {relation!r}: IFEval has only {' and '.join(map(repr, RELATIONS))}"
+    )

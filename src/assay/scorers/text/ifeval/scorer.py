@@ -26,20 +26,28 @@ class IfEval:
     def __post_init__(self) -> None:
         # Without it only some rows could be judged: better refused before the run than half a result after it.
         if importlib.util.find_spec("langdetect") is None:
-            raise MissingExtra("langdetect, which scorer 'ifeval' tells languages by,", "'assay[metrics]'")
+            raise MissingExtra(
+                "langdetect, which scorer 'ifeval' tells languages by,",
+                "'assay[metrics]'",
+            )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         names: Sequence[str] | None = sample.fields.get("instruction_id_list")
         arguments: Sequence[Mapping[str, Any]] | None = sample.fields.get("kwargs")
         if not names or arguments is None:
-            return data_error(f"sample {sample.id!r} has no instruction_id_list with kwargs")
+            return data_error(
+                f"sample {sample.id!r} has no instruction_id_list with kwargs"
+            )
         try:
             verdict = follows(output.text, names, arguments)
         except ValueError as fault:
             return data_error(str(fault))
         silence = no_answer(output)
         return Score(
-            {"prompt_strict": float(verdict.prompt_strict), "prompt_loose": float(verdict.prompt_loose)},
+            {
+                "prompt_strict": float(verdict.prompt_strict),
+                "prompt_loose": float(verdict.prompt_loose),
+            },
             silence.outcome if silence else Outcome.SCORED,
             details={
                 "asked": len(names),

@@ -5,8 +5,13 @@ import re
 _WORD = re.compile(r"\w+")
 # Marks that part two tokens. Hyphen, slash, period, asterisk do not: "UP-TO-DATE" and "**NOTE**" are one.
 _PARTING = re.compile(r"[\s;@#$%&?!()\[\]{}<>\"“”‘’«»…`|]+|--+|\.{2,}|[,:](?!\d)")
-_CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE)
-_FUSED = re.compile(r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^got)(?=ta$)", re.IGNORECASE)
+_CONTRACTION = re.compile(
+    r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE
+)
+_FUSED = re.compile(
+    r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^got)(?=ta$)",
+    re.IGNORECASE,
+)
 
 
 def count_words(text: str) -> int:

@@ -32,7 +32,9 @@ class Verdict:
 
 
 def follows(
-    response: str, instruction_ids: Sequence[str], kwargs_list: Sequence[Mapping[str, Any]]
+    response: str,
+    instruction_ids: Sequence[str],
+    kwargs_list: Sequence[Mapping[str, Any]],
 ) -> Verdict:
     """Judge `response` by each instruction with its arguments; arguments that are `None` count as absent.
 
@@ -42,7 +44,10 @@ def follows(
         raise ValueError(
             f"{len(instruction_ids)} instructions but {len(kwargs_list)} sets of arguments: give one each"
         )
-    checks = [_bound(name, kwargs) for name, kwargs in zip(instruction_ids, kwargs_list, strict=True)]
+    checks = [
+        _bound(name, kwargs)
+        for name, kwargs in zip(instruction_ids, kwargs_list, strict=True)
+    ]
     versions = loose_versions(response)
     strict = tuple(_passes(check, response) for check in checks)
     loose = tuple(
@@ -58,9 +63,15 @@ def loose_versions(response: str) -> tuple[str, ...]:
     The response itself comes first; versions that coincide are given once.
     """
     lines = response.split("\n")
-    shortened = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
+    shortened = [
+        "\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])
+    ]
     with_marks = [response, *shortened]
-    return tuple(dict.fromkeys([*with_marks, *(version.replace("*", "") for version in with_marks)]))
+    return tuple(
+        dict.fromkeys(
+            [*with_marks, *(version.replace("*", "") for version in with_marks)]
+        )
+    )
 
 
 def _passes(check: Callable[[str], bool], version: str) -> bool:
@@ -69,11 +80,15 @@ def _passes(check: Callable[[str], bool], version: str) -> bool:
 
 def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bool]:
     check = check_for(instruction_id)
-    arguments = {name: _whole(value) for name, value in kwargs.items() if value is not None}
+    arguments = {
+        name: _whole(value) for name, value in kwargs.items() if value is not None
+    }
     try:
         inspect.signature(check).bind("", **arguments)
     except TypeError as fault:
-        raise ValueError(f"arguments of IFEval instruction {instruction_id!r}: {fault}") from None
+        raise ValueError(
+            f"arguments of IFEval instruction {instruction_id!r}: {fault}"
+        ) from None
     return partial(check, **arguments)
 
 

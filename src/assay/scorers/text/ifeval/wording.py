@@ -10,10 +10,14 @@ from .tokens import count_capital_words
 
 def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
     """Every keyword somewhere, whatever its case, also inside a longer word."""
-    return all(re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords)
+    return all(
+        re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords
+    )
 
 
-def has_keyword_often(response: str, *, keyword: str, frequency: int, relation: str) -> bool:
+def has_keyword_often(
+    response: str, *, keyword: str, frequency: int, relation: str
+) -> bool:
     """At least, or less than, so often, whatever its case, also inside a longer word."""
     count = len(re.findall(re.escape(keyword.strip()), response, flags=re.IGNORECASE))
     return holds(count, relation, frequency)
@@ -22,18 +26,23 @@ def has_keyword_often(response: str, *, keyword: str, frequency: int, relation: 
 def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
     """None of the words as a word of its own: `sun` is not in "sunny"."""
     return not any(
-        re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE) for word in forbidden_words
+        re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE)
+        for word in forbidden_words
     )
 
 
-def has_letter_often(response: str, *, letter: str, let_frequency: int, let_relation: str) -> bool:
+def has_letter_often(
+    response: str, *, letter: str, let_frequency: int, let_relation: str
+) -> bool:
     """Letters are counted without regard to case; any single character will do (`#`, `!`)."""
     if len(letter) != 1:
         raise ValueError(f"`letter` must be one character, not {letter!r}")
     return holds(response.lower().count(letter.lower()), let_relation, let_frequency)
 
 
-def has_capital_words(response: str, *, capital_frequency: int, capital_relation: str) -> bool:
+def has_capital_words(
+    response: str, *, capital_frequency: int, capital_relation: str
+) -> bool:
     """At least, or less than, so many words in capitals."""
     return holds(count_capital_words(response), capital_relation, capital_frequency)
 

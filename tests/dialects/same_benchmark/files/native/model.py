@@ -9,4 +9,7 @@ from assay import Message
 
 def generate(messages: list[Message]) -> str:
     text = "\n".join(message.text for message in messages if message.text)
-    return say(text, [io.BytesIO(medium.data()) for message in messages for medium in message.media])
+    return say(
+        text,
+        [io.BytesIO(medium.data()) for message in messages for medium in message.media],
+    )

@@ -6,7 +6,11 @@ KINDS = {"word": "one word", "number": "a number"}
 
 
 def ask(sample):
-    return Message.of("user", *sample.media, f"{sample['question']} Answer with {KINDS[sample['kind']]}.")
+    return Message.of(
+        "user",
+        *sample.media,
+        f"{sample['question']} Answer with {KINDS[sample['kind']]}.",
+    )
 
 
 def dialogue(row):

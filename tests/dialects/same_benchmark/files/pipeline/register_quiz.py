@@ -23,7 +23,9 @@ def quiz_evaluator(engine, data, batch_size=64, **kwargs):
     correct = 0
     for i in range(0, len(data), batch_size):
         batch = data[i : i + batch_size]
-        tokens, _ = engine.generate_batch([item["prompt"] for item in batch], max_length=16)
+        tokens, _ = engine.generate_batch(
+            [item["prompt"] for item in batch], max_length=16
+        )
         for pred, item in zip(engine.decode_tokens(tokens), batch, strict=True):
             correct += pred.strip() == str(item["reference"])
     return {"accuracy": correct / len(data)}
@@ -53,4 +55,6 @@ for name, prompt, evaluator in [
         default_batch_size=2,
         default_max_length=16,
     )
-    EvaluatorRegistry.register(name=name, evaluator=evaluator, description="equal words", metrics=["accuracy"])
+    EvaluatorRegistry.register(
+        name=name, evaluator=evaluator, description="equal words", metrics=["accuracy"]
+    )

@@ -8,5 +8,7 @@ class StandIn(BaseModel):
 
     def generate_inner(self, message, dataset=None):
         text = "\n".join(part["value"] for part in message if part["type"] == "text")
-        answer = say(text, [part["value"] for part in message if part["type"] == "image"])
+        answer = say(
+            text, [part["value"] for part in message if part["type"] == "image"]
+        )
         return Image.frombytes("L", (len(answer), 1), answer.encode())

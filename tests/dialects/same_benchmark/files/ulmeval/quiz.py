@@ -19,9 +19,14 @@ class Quiz(ImageBaseDataset):
             line = self.data.iloc[line]
         images = [] if pd.isna(line["image"]) else self.dump_image(line)
         text = f"{line['question']} Answer with {KINDS[line['kind']]}."
-        return [dict(type="image", value=path) for path in images] + [dict(type="text", value=text)]
+        return [dict(type="image", value=path) for path in images] + [
+            dict(type="text", value=text)
+        ]
 
     def evaluate(self, eval_file, **judge_kwargs):
         data = load(eval_file)
-        hits = [row["prediction"][0].tobytes().decode() == str(row["answer"]) for _, row in data.iterrows()]
+        hits = [
+            row["prediction"][0].tobytes().decode() == str(row["answer"])
+            for _, row in data.iterrows()
+        ]
         return {"accuracy": sum(hits) / len(hits)}

@@ -28,10 +28,16 @@ class EvaluatorRegistry:
 
     @classmethod
     def register(
-        cls, name: str, evaluator: Evaluator, description: str = "", metrics: Sequence[str] | None = None
+        cls,
+        name: str,
+        evaluator: Evaluator,
+        description: str = "",
+        metrics: Sequence[str] | None = None,
     ) -> None:
         """Makes an evaluator known."""
-        cls._registry[name] = EvaluatorConfig(name, evaluator, description, list(metrics or ()))
+        cls._registry[name] = EvaluatorConfig(
+            name, evaluator, description, list(metrics or ())
+        )
 
     @classmethod
     def get(cls, name: str) -> EvaluatorConfig | None:
@@ -40,10 +46,16 @@ class EvaluatorRegistry:
         `NAME@upstream` is upstream's form of one that ships; as upstream, so is the name alone.
         """
         config = cls._registry.get(name) or AS_UPSTREAM.get(name)
-        if config is None or config is not _shipped.get(name) or not is_upstream("pipeline"):
+        if (
+            config is None
+            or config is not _shipped.get(name)
+            or not is_upstream("pipeline")
+        ):
             return config
         form = AS_UPSTREAM.get(f"{name}@upstream", config)
-        return replace(config, evaluator=form.evaluator, **checkout.words_of_evaluator(name))
+        return replace(
+            config, evaluator=form.evaluator, **checkout.words_of_evaluator(name)
+        )
 
     @classmethod
     def list_evaluators(cls) -> list[str]:
@@ -58,13 +70,18 @@ class EvaluatorRegistry:
         """
         config = cls.get(name)
         if config is None:
-            raise ValueError(f"Evaluator {name!r} is not registered. Available: {cls.list_evaluators()}")
+            raise ValueError(
+                f"Evaluator {name!r} is not registered. Available: {cls.list_evaluators()}"
+            )
         metrics = config.evaluator(engine, data, **kwargs)
         left_out = getattr(data, "left_out", 0)
         if not left_out or not isinstance(metrics, Mapping):
             return metrics
         rows = f"{left_out} of {len(data) + left_out} rows"
-        warnings.warn(f"{name}: the numbers leave out {rows}, which could not be loaded (`left_out`)", stacklevel=2)
+        warnings.warn(
+            f"{name}: the numbers leave out {rows}, which could not be loaded (`left_out`)",
+            stacklevel=2,
+        )
         return {**metrics, "left_out": left_out}
 
 
@@ -73,20 +90,38 @@ _LENGTHS = ("total_samples", "total_tokens", "throughput", "avg_length")
 _LIKELY = ("perplexity", "accuracy", "total")
 
 for _config in (
-    EvaluatorConfig("exact_match", builtin.exact_match, "the answer is the reference", _CHOSEN[:3]),
-    EvaluatorConfig("perplexity", builtin.perplexity, "how probable a target is", _LIKELY),
-    EvaluatorConfig("generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS),
-    EvaluatorConfig("mmlu_pro", mmlu_pro.evaluate, "the chosen letter, by subject", _CHOSEN),
+    EvaluatorConfig(
+        "exact_match", builtin.exact_match, "the answer is the reference", _CHOSEN[:3]
+    ),
+    EvaluatorConfig(
+        "perplexity", builtin.perplexity, "how probable a target is", _LIKELY
+    ),
+    EvaluatorConfig(
+        "generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS
+    ),
+    EvaluatorConfig(
+        "mmlu_pro", mmlu_pro.evaluate, "the chosen letter, by subject", _CHOSEN
+    ),
 ):
-    EvaluatorRegistry.register(_config.name, _config.evaluator, _config.description, _config.metrics)
+    EvaluatorRegistry.register(
+        _config.name, _config.evaluator, _config.description, _config.metrics
+    )
 _shipped = dict(EvaluatorRegistry._registry)
 
 AS_UPSTREAM = {
     one.name: one
     for one in (
-        EvaluatorConfig("mmlu_pro@upstream", mmlu_pro.evaluate_as_upstream, "the first letter anywhere", _CHOSEN),
         EvaluatorConfig(
-            "perplexity@upstream", builtin.perplexity_as_upstream, "any `text` is LAMBADA, no target is right", _LIKELY
+            "mmlu_pro@upstream",
+            mmlu_pro.evaluate_as_upstream,
+            "the first letter anywhere",
+            _CHOSEN,
+        ),
+        EvaluatorConfig(
+            "perplexity@upstream",
+            builtin.perplexity_as_upstream,
+            "any `text` is LAMBADA, no target is right",
+            _LIKELY,
         ),
     )
 }

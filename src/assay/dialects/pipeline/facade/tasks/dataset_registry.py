@@ -47,7 +47,12 @@ class DatasetRegistry:
     ) -> None:
         """Makes a dataset known."""
         cls._registry[name] = DatasetConfig(
-            name, loader, prompt_template, description, default_batch_size, default_max_length
+            name,
+            loader,
+            prompt_template,
+            description,
+            default_batch_size,
+            default_max_length,
         )
 
     @classmethod
@@ -67,7 +72,9 @@ class DatasetRegistry:
         return list(cls._registry)
 
     @classmethod
-    def load_dataset(cls, name: str, path: str, limit: int | None = None) -> list[dict[str, Any]]:
+    def load_dataset(
+        cls, name: str, path: str, limit: int | None = None
+    ) -> list[dict[str, Any]]:
         """The rows as `{"prompt", "reference", "raw"}`; a row whose prompt cannot be built is left out with a warning.
 
         An `answer` of 0, `False` or `""` is the reference; only an absent or null one falls back to `reference`. As
@@ -75,17 +82,25 @@ class DatasetRegistry:
         """
         config = cls.get(name)
         if config is None:
-            raise ValueError(f"Dataset {name!r} is not registered. Available: {cls.list_datasets()}")
+            raise ValueError(
+                f"Dataset {name!r} is not registered. Available: {cls.list_datasets()}"
+            )
         if is_upstream("pipeline"):
             loaded = config.loader(path)
             chosen = loaded[:limit] if limit else loaded
             return [
-                {"prompt": config.prompt_template(raw), "reference": reference_as_upstream(raw), "raw": raw}
+                {
+                    "prompt": config.prompt_template(raw),
+                    "reference": reference_as_upstream(raw),
+                    "raw": raw,
+                }
                 for raw in chosen
             ]
         rows = LoadedRows()
         first = ""
-        for row in read_rows(config.loader, config.prompt_template, path, limit or None):
+        for row in read_rows(
+            config.loader, config.prompt_template, path, limit or None
+        ):
             if isinstance(row, Unusable):
                 rows.left_out += 1
                 first = first or f"row {row.number}: {row.error}"
@@ -97,14 +112,22 @@ class DatasetRegistry:
         return rows
 
 
-_LOADERS = {**dict.fromkeys(("cot", "math"), load_json), **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split)}
+_LOADERS = {
+    **dict.fromkeys(("cot", "math"), load_json),
+    **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split),
+}
 _shipped: dict[str, DatasetConfig] = {}
 _theirs: dict[str, DatasetConfig] = {}
 """What a checkout's task files register, by their path and the name."""
 
 for _one in prompts.SHIPPED:
     DatasetRegistry.register(
-        _one.name, _LOADERS.get(_one.name, load_jsonl), _one.prompt, _one.description, _one.batch_size, _one.max_length
+        _one.name,
+        _LOADERS.get(_one.name, load_jsonl),
+        _one.prompt,
+        _one.description,
+        _one.batch_size,
+        _one.max_length,
     )
     _shipped[_one.name] = DatasetRegistry._registry[_one.name]
 
@@ -121,7 +144,11 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
         before = dict(DatasetRegistry._registry)
         try:
             Guest.of_file("pipeline", NAMES, file).load(file)
-            registered = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
+            registered = {
+                n: c
+                for n, c in DatasetRegistry._registry.items()
+                if before.get(n) is not c
+            }
         finally:
             DatasetRegistry._registry.clear()
             DatasetRegistry._registry.update(before)
@@ -137,4 +164,8 @@ def is_shipped(name: str) -> bool:
 def asks_in_own_words(name: str) -> bool:
     """Whether a prompt holds a sentence of ours where upstream has its own: no checkout is at hand to take it from."""
     config = DatasetRegistry.get(name)
-    return name in prompts.OWN_WORDS and config is not None and config.prompt_template is _shipped[name].prompt_template
+    return (
+        name in prompts.OWN_WORDS
+        and config is not None
+        and config.prompt_template is _shipped[name].prompt_template
+    )

@@ -24,7 +24,9 @@ EDITS = {"replace": "subs", "delete": "dele", "insert": "inse"}
 def check_era(module: str, missing_in: Era) -> None:
     """Raises for a module that TELEVAL does not have in one era, where upstream was chosen to the letter."""
     if is_upstream("televal") and era_here() == missing_in:
-        raise ModuleNotFoundError(f"TELEVAL has no module {module!r} in this era", name=module)
+        raise ModuleNotFoundError(
+            f"TELEVAL has no module {module!r} in this era", name=module
+        )
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class Transcribed(SpeechConsistency):
     """As TELEVAL compares: capitals count."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        speech = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
         if speech is None or not output.text.strip():
             return await super().__call__(sample, output)
         try:
@@ -46,12 +50,25 @@ class Transcribed(SpeechConsistency):
             counts = compared(heard, output.text, self.whole_case)
         except ValueError as error:
             return Score.unparsed(reason=str(error))
-        texts = {"clean_trans": counts.heard, "clean_text": counts.text, "wer": counts.rate}
+        texts = {
+            "clean_trans": counts.heard,
+            "clean_text": counts.text,
+            "wer": counts.rate,
+        }
         if self.whole_case:
-            edits = {"S": counts.subs, "D": counts.dele, "I": counts.inse, "N": counts.ref_len}
+            edits = {
+                "S": counts.subs,
+                "D": counts.dele,
+                "I": counts.inse,
+                "N": counts.ref_len,
+            }
             return Score(counts.rate, details={**edits, **texts})
         found, answer = self._rate.compare((output.text,), heard)
-        return Score(found.rate, answer=answer, details={**rate_details(found, self.metric), **texts})
+        return Score(
+            found.rate,
+            answer=answer,
+            details={**rate_details(found, self.metric), **texts},
+        )
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,13 @@ class Compared:
 
     def as_score(self) -> dict[str, Any]:
         """The counts under TELEVAL's names."""
-        return {"ref_len": self.ref_len, "subs": self.subs, "dele": self.dele, "inse": self.inse, "wer": self.rate}
+        return {
+            "ref_len": self.ref_len,
+            "subs": self.subs,
+            "dele": self.dele,
+            "inse": self.inse,
+            "wer": self.rate,
+        }
 
 
 def compared(heard: str, text: str, whole_case: bool) -> Compared:
@@ -85,7 +108,9 @@ def compared(heard: str, text: str, whole_case: bool) -> Compared:
     for edit in Levenshtein.editops(wanted, transcript):
         counts[edit.tag] += 1
     edits = {EDITS[tag]: count for tag, count in counts.items()}
-    return Compared(" ".join(wanted), " ".join(transcript), ref_len=len(wanted), **edits)
+    return Compared(
+        " ".join(wanted), " ".join(transcript), ref_len=len(wanted), **edits
+    )
 
 
 class ASR(BuiltInEvaluator):
@@ -94,27 +119,51 @@ class ASR(BuiltInEvaluator):
     MODULE = "src.evaluator.asr_eval"
     MISSING_IN: Era = SEED
 
-    def __init__(self, model: str | None = None, max_workers: int | None = None, normalize: str = "zh") -> None:
+    def __init__(
+        self,
+        model: str | None = None,
+        max_workers: int | None = None,
+        normalize: str = "zh",
+    ) -> None:
         check_era(self.MODULE, self.MISSING_IN)
         set_workers(self, max_workers)
         self.whole_case = is_upstream("televal")
         self.model = recogniser(model, disable_update=True)
-        self.scorer = Transcribed(normalize=normalize, unit="characters", whole_case=self.whole_case)
+        self.scorer = Transcribed(
+            normalize=normalize, unit="characters", whole_case=self.whole_case
+        )
 
-    def compute_wer(self, hypo: str, truth: str) -> tuple[str, str, float, int, int, int, int]:
+    def compute_wer(
+        self, hypo: str, truth: str
+    ) -> tuple[str, str, float, int, int, int, int]:
         """The two texts with blanks between the characters, the rate, its three counts and the text's length."""
         c = compared(hypo, truth, self.whole_case)
         return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
 
     @parallel_batch(default_workers=4)
-    def evaluate(self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
         """The model's speech, heard by funasr."""
-        heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0]["text"]
+        heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
+            "text"
+        ]
         c = compared(heard, pred, self.whole_case)
-        return {"key": pred_info["key"], "clean_trans": c.heard, "clean_text": c.text, "score": c.as_score()}
+        return {
+            "key": pred_info["key"],
+            "clean_trans": c.heard,
+            "clean_text": c.text,
+            "score": c.as_score(),
+        }
 
     @staticmethod
-    def result_of(line: Mapping[str, Any], score: Any, details: Mapping[str, Any]) -> dict[str, Any]:
+    def result_of(
+        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+    ) -> dict[str, Any]:
         texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
-        counts = {**score, "wer": details.get("wer")} if isinstance(score, Mapping) else score
+        counts = (
+            {**score, "wer": details.get("wer")}
+            if isinstance(score, Mapping)
+            else score
+        )
         return {"key": line["key"], **texts, "score": counts}

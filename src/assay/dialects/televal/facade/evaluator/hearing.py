@@ -25,7 +25,11 @@ class Recogniser:
     @property
     def can_hear(self) -> bool:
         """Whether funasr is there."""
-        return self._package is not None or "funasr" in sys.modules or module_exists("funasr")
+        return (
+            self._package is not None
+            or "funasr" in sys.modules
+            or module_exists("funasr")
+        )
 
     def generate(self, *inputs: Any, **options: Any) -> Any:
         """As funasr's `AutoModel.generate`."""

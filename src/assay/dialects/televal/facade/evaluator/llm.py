@@ -61,7 +61,9 @@ def read_score(reply: str, *, whole: bool = False) -> tuple[float, str]:
         verdict = json.loads(reply[start : end + 1])
         score = float(verdict["Score"])
     except (ValueError, KeyError, TypeError) as error:
-        raise NoScore(f"the judge gave no JSON with `Score`: {shorten(reply)}") from error
+        raise NoScore(
+            f"the judge gave no JSON with `Score`: {shorten(reply)}"
+        ) from error
     if not 0.0 <= score <= FULL_MARKS:
         raise NoScore(f"the judge's score {score:g} lies outside 0 … 5")
     return float(int(score)) if whole else score, str(verdict.get("Explanation", ""))
@@ -76,16 +78,26 @@ class JudgedByModel:
     """As TELEVAL itself reads them: decimals are cut off."""
     prompt: Callable[..., str] | None = field(default=None, compare=False, repr=False)
     """What the judge is asked; by default our own words."""
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        info = {name: value for name, value in sample.fields.items() if name.isidentifier() and name not in OWN}
-        text = (self.prompt or TASK_PROMPT_MAP[self.judge_task])(output.text, as_reference(sample.target), **info)
+        info = {
+            name: value
+            for name, value in sample.fields.items()
+            if name.isidentifier() and name not in OWN
+        }
+        text = (self.prompt or TASK_PROMPT_MAP[self.judge_task])(
+            output.text, as_reference(sample.target), **info
+        )
         try:
             options = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
-            reply: Output = await self.models["judge"].ask(Prompt((Message("user", (Text(text),)),)), options)
+            reply: Output = await self.models["judge"].ask(
+                Prompt((Message("user", (Text(text),)),)), options
+            )
             if reply.error is not None:
                 raise NoScore(f"{reply.error.kind}: {reply.error.message}")
             score, reason = read_score(reply.text, whole=self.whole_scores)
@@ -116,13 +128,22 @@ class LLMScorer(Evaluator):
         self.llm_name = llm_name
         self.judge_task = judge_task
         self.whole_scores = is_upstream("televal")
-        self.scorer = JudgedByModel(judge_task, self.whole_scores, self.prompt_generator)
+        self.scorer = JudgedByModel(
+            judge_task, self.whole_scores, self.prompt_generator
+        )
         """The same judgement by a model of assay."""
         self.base_url = base_url
-        self.api_keys: dict[str, str] = {**(api_keys or {}), **({"key": key} if key is not None else {})}
+        self.api_keys: dict[str, str] = {
+            **(api_keys or {}),
+            **({"key": key} if key is not None else {}),
+        }
         self.urls = {name: self._url(name) for name in self.api_keys}
         self.max_workers = max_workers or max(1, len(self.api_keys))
-        real = {name: value for name, value in self.api_keys.items() if value not in PLACEHOLDERS}
+        real = {
+            name: value
+            for name, value in self.api_keys.items()
+            if value not in PLACEHOLDERS
+        }
         self.key_cycle = itertools.cycle((real or self.api_keys).items())
         self.lock = threading.Lock()
 
@@ -135,43 +156,66 @@ class LLMScorer(Evaluator):
         return *turn, self.urls[turn[0]]
 
     def _no_key(self) -> UsageError:
-        return UsageError(f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL")
+        return UsageError(
+            f"the judge {self.llm_name!r} has no key",
+            fix="api_keys in the YAML file, or --judge MODEL",
+        )
 
     def api_generate(self, temp: str, api_key: str, url: str) -> str:
         """The judge's reply to a prompt."""
         if api_key in PLACEHOLDERS:
             raise self._no_key()
         body = {"model": self.llm_name, "messages": [{"role": "user", "content": temp}]}
-        headers = {"Content-Type": "application/json", "api-key": api_key, "Authorization": f"Bearer {api_key}"}
+        headers = {
+            "Content-Type": "application/json",
+            "api-key": api_key,
+            "Authorization": f"Bearer {api_key}",
+        }
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
                 body_of_reply = json.load(reply)
             return str(body_of_reply["choices"][0]["message"]["content"]).strip()
         except (urllib.error.URLError, KeyError, IndexError, ValueError) as error:
-            raise RuntimeError(without_secrets(f"the judge did not answer: {error}", (api_key,))) from None
+            raise RuntimeError(
+                without_secrets(f"the judge did not answer: {error}", (api_key,))
+            ) from None
 
-    def get_server_response(self, temp: str, api_key: str, url: str) -> tuple[float, str]:
+    def get_server_response(
+        self, temp: str, api_key: str, url: str
+    ) -> tuple[float, str]:
         """Score and explanation; a reply that cannot be read is asked for again."""
 
         def ask() -> tuple[float, str]:
             reply = self.api_generate(temp, api_key, url)
             if self.whole_scores:
-                return LLMExtractor.extract(reply, explain_col="Explanation", score_col="Score")
+                return LLMExtractor.extract(
+                    reply, explain_col="Explanation", score_col="Score"
+                )
             return read_score(reply)
 
         return retry(TRIES, PAUSE_SECONDS)(ask)()  # type: ignore[no-any-return]
 
     @parallel_batch(default_workers=4)
-    def evaluate(self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
         """The judge's score of one prediction."""
         _, api_key, url = self.get_next_key()
         text = self.prompt_generator(pred, ref, **pred_info)
         score, reason = self.get_server_response(text, api_key, url)
-        return {"key": pred_info.get("key"), "pred": pred, "ref": ref, "score": score, "reason": reason}
+        return {
+            "key": pred_info.get("key"),
+            "pred": pred,
+            "ref": ref,
+            "score": score,
+            "reason": reason,
+        }
 
     @staticmethod
-    def result_of(line: Mapping[str, Any], score: Any, details: Mapping[str, Any]) -> dict[str, Any]:
+    def result_of(
+        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """What `evaluate` returns for a score that a model of assay gave."""
         columns = {name: line[name] for name in ("key", "pred", "ref")}
         return {**columns, "score": score, "reason": details.get("reason")}
@@ -195,7 +239,9 @@ class LLMOfflineScorer(BuiltInEvaluator):
         max_workers: int | None = None,
     ) -> None:
         self.prompt_generator = checked_prompt(judge_task)
-        self.scorer = JudgedByModel(judge_task, is_upstream("televal"), self.prompt_generator)
+        self.scorer = JudgedByModel(
+            judge_task, is_upstream("televal"), self.prompt_generator
+        )
         set_workers(self, max_workers)
 
     result_of = staticmethod(LLMScorer.result_of)
@@ -211,7 +257,11 @@ def checked_prompt(judge_task: str) -> Callable[..., str]:
     prompt = prompt_of(judge_task)
     if prompt is None:
         close = nearest(judge_task, TASK_PROMPT_MAP)
-        fix = f"did you mean {close!r}?" if close else f"known: {', '.join(TASK_PROMPT_MAP)}"
+        fix = (
+            f"did you mean {close!r}?"
+            if close
+            else f"known: {', '.join(TASK_PROMPT_MAP)}"
+        )
         fault = UsageError(f"unknown judge task {judge_task!r}", fix=fix)
         raise ValueError(str(fault)) if is_upstream("televal") else fault
     return prompt

@@ -45,7 +45,9 @@ class SimpleTokenizer:
         return unicodedata.normalize("NFD", text)
 
     @classmethod
-    def tokenize(cls, text: str, uncased: bool = False, keep_punc: bool = False) -> list[str]:
+    def tokenize(
+        cls, text: str, uncased: bool = False, keep_punc: bool = False
+    ) -> list[str]:
         """The tokens of a text; punctuation is dropped, or stands alone."""
         tokens: list[str] = []
         for piece in _pieces(cls.unicode_normalize(text)):
@@ -61,7 +63,9 @@ class SimpleTokenizer:
         return tokens
 
     @classmethod
-    def has_answer(cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False) -> bool:
+    def has_answer(
+        cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False
+    ) -> bool:
         """Whether one of the references occurs: of a list any, of a tuple all."""
         tokens = cls.tokenize(pred, uncased, keep_punc)
 
@@ -70,14 +74,25 @@ class SimpleTokenizer:
                 return cls._match_tokens(tokens, wanted, uncased, keep_punc)
             if isinstance(wanted, (list, tuple)):
                 return (all if isinstance(wanted, tuple) else any)(map(holds, wanted))
-            raise ValueError(f"a reference is a text, a list or a tuple, not a {type(wanted).__name__}")
+            raise ValueError(
+                f"a reference is a text, a list or a tuple, not a {type(wanted).__name__}"
+            )
 
         return any(map(holds, refs))
 
     @classmethod
-    def _match_tokens(cls, tokens: list[str], candidate: str, uncased: bool = True, keep_punc: bool = False) -> bool:
+    def _match_tokens(
+        cls,
+        tokens: list[str],
+        candidate: str,
+        uncased: bool = True,
+        keep_punc: bool = False,
+    ) -> bool:
         wanted = cls.tokenize(candidate, uncased, keep_punc)
-        return any(tokens[n : n + len(wanted)] == wanted for n in range(len(tokens) - len(wanted) + 1))
+        return any(
+            tokens[n : n + len(wanted)] == wanted
+            for n in range(len(tokens) - len(wanted) + 1)
+        )
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -113,7 +128,9 @@ _WRONG = r"(?:错误(?:的|说法|选项|叙述|描述|陈述)?|不正确(?:的)
 class OptionExtractor:
     """The letter A to D that a Chinese answer settles on; a question may ask for the wrong statement."""
 
-    ASKS_FOR_WRONG = re.compile(rf"{_WRONG}|(?:不是|不属于|不应被选为|不算是|不应该是){_GAP}(?:正确|合理|符合|应选)")
+    ASKS_FOR_WRONG = re.compile(
+        rf"{_WRONG}|(?:不是|不属于|不应被选为|不算是|不应该是){_GAP}(?:正确|合理|符合|应选)"
+    )
     CLAIMS = tuple(
         re.compile(pattern)
         for pattern in (
@@ -134,14 +151,22 @@ class OptionExtractor:
     @classmethod
     def extract(cls, pred: str, question: str, cushion: bool = False) -> str | None:
         """The letter; with `cushion` also the only one that occurs at all."""
-        for pattern in cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS:
+        for pattern in (
+            cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
+        ):
             if found := pattern.search(pred):
                 return found["option"].upper()
-        present = {letter.upper() for letter in re.findall(_LETTER, pred)} if cushion else set()
+        present = (
+            {letter.upper() for letter in re.findall(_LETTER, pred)}
+            if cushion
+            else set()
+        )
         return present.pop() if len(present) == 1 else None
 
     @classmethod
-    def has_answer(cls, ref: str, pred: str, question: str, cushion: bool = False) -> dict[str, int]:
+    def has_answer(
+        cls, ref: str, pred: str, question: str, cushion: bool = False
+    ) -> dict[str, int]:
         """Whether a letter could be read, and whether it is the right one."""
         letter = cls.extract(pred, question, cushion=cushion)
         if letter is None:
@@ -152,20 +177,34 @@ class OptionExtractor:
 class LLMExtractor:
     """Score and explanation from a judge's reply."""
 
-    EXPLANATION = re.compile(r'["\s]*Explanation["\s]*:\s*"([\s\S]*?)"(?=\s*("Score":|,|\}|\n))')
+    EXPLANATION = re.compile(
+        r'["\s]*Explanation["\s]*:\s*"([\s\S]*?)"(?=\s*("Score":|,|\}|\n))'
+    )
     SCORE = re.compile(r'["\s]*score["\s]*:\s*"?([0-9]+(?:\.[0-9]+)?)"?', re.IGNORECASE)
 
     @classmethod
-    def extract(cls, llm_output: str, explain_col: str, score_col: str) -> tuple[Any, Any]:
+    def extract(
+        cls, llm_output: str, explain_col: str, score_col: str
+    ) -> tuple[Any, Any]:
         """The score first; cut to a whole number where upstream's rule was chosen, else with its decimals."""
         number: Any = int if is_upstream("televal") else _number
         try:
             verdict = json.loads(llm_output.strip("`json"))
             return number(verdict[score_col]), verdict[explain_col]
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ):
             # No JSON, other JSON, or a score that is no number: the reply is read as text, and if that fails too the
             # first error is the one to tell.
-            reason, score = cls.EXPLANATION.search(llm_output), cls.SCORE.search(llm_output)
+            reason, score = (
+                cls.EXPLANATION.search(llm_output),
+                cls.SCORE.search(llm_output),
+            )
             if reason is None or score is None:
                 raise
         return number(score[1]), reason[1]

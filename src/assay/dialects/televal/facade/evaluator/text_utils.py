@@ -32,7 +32,9 @@ class TextProcessor:
         self.language = language
 
     @staticmethod
-    def clean_text(text: str, remove_punct: bool = True, remove_space: bool = True) -> str:
+    def clean_text(
+        text: str, remove_punct: bool = True, remove_space: bool = True
+    ) -> str:
         """The text without punctuation and without blanks."""
         text = TextProcessor.RE_PUNCTUATION.sub("", text) if remove_punct else text
         return TextProcessor.RE_SPACES.sub("", text) if remove_space else text
@@ -58,7 +60,9 @@ class TextProcessor:
         """All of it, in the order that counts."""
         text = self.convert_cn(text) if simplified_zh else text
         text = self.normalize_text(text) if do_normalize else text
-        return self.clean_text(text, remove_punct=remove_punct, remove_space=remove_space)
+        return self.clean_text(
+            text, remove_punct=remove_punct, remove_space=remove_space
+        )
 
 
 def _optional(name: str) -> Any:

@@ -24,13 +24,21 @@ class Model:
 
     def generate_once(self, audio: str | None, **kwargs: Any) -> dict[str, Any]:
         """The answer to one question."""
-        raise NotImplementedError(f"{type(self).__name__} has no generate_once, so it cannot do single-turn tasks")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no generate_once, so it cannot do single-turn tasks"
+        )
 
     def generate_multiturn(
-        self, audio: str | None, user_history: list[Any], assistant_history: list[Any], **kwargs: Any
+        self,
+        audio: str | None,
+        user_history: list[Any],
+        assistant_history: list[Any],
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """The answer of one round of a dialogue."""
-        raise NotImplementedError(f"{type(self).__name__} has no generate_multiturn, so it cannot do dialogues")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no generate_multiturn, so it cannot do dialogues"
+        )
 
     def inference(self, inputs: Any, **kwargs: Any) -> Any:
         """Answers what a template rendered: one structure, or a list of them, each with its share of the options."""
@@ -39,16 +47,26 @@ class Model:
 
         ask = converse_as_upstream if is_upstream("televal") else converse
         with without_gradients():
-            if not isinstance(inputs, list) or (_is_roles(inputs) and not is_upstream("televal")):
+            if not isinstance(inputs, list) or (
+                _is_roles(inputs) and not is_upstream("televal")
+            ):
                 return ask(self, inputs, kwargs)
-            return [ask(self, entry, self._split_kwargs(kwargs, place)) for place, entry in enumerate(inputs)]
+            return [
+                ask(self, entry, self._split_kwargs(kwargs, place))
+                for place, entry in enumerate(inputs)
+            ]
 
     def _split_kwargs(self, kwargs: dict[str, Any], idx: int) -> dict[str, Any]:
         """The options of one input of a batch: of a list its place, of everything else the thing itself."""
         for name, value in kwargs.items():
             if isinstance(value, list) and idx >= len(value):
-                raise IndexError(f"{name!r} has {len(value)} entries, fewer than there are inputs")
-        return {name: value[idx] if isinstance(value, list) else value for name, value in kwargs.items()}
+                raise IndexError(
+                    f"{name!r} has {len(value)} entries, fewer than there are inputs"
+                )
+        return {
+            name: value[idx] if isinstance(value, list) else value
+            for name, value in kwargs.items()
+        }
 
     def _process_inputs(self, input_data: Any) -> dict[str, Any]:
         """What a template rendered, taken apart, each audio clip checked."""
@@ -59,4 +77,6 @@ class Model:
 
 def _is_roles(inputs: list[Any]) -> bool:
     """Whether a list is one question, its roles side by side, and not a batch."""
-    return any(not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs)
+    return any(
+        not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs
+    )

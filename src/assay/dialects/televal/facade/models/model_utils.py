@@ -19,7 +19,9 @@ def load_model_with_auto_device_map(
 
     `no_split_module_classes` names classes whose layers stay whole; a class the model does not repeat is an error.
     """
-    torch, accelerate, transformers = (_library(name) for name in ("torch", "accelerate", "transformers"))
+    torch, accelerate, transformers = (
+        _library(name) for name in ("torch", "accelerate", "transformers")
+    )
     whole = list(no_split_module_classes or [])
     options: dict[str, Any] = {
         "torch_dtype": torch.float16 if dtype is None else dtype,
@@ -31,9 +33,15 @@ def load_model_with_auto_device_map(
     repeated = get_no_split_module_candidates(model)
     unknown = [name for name in whole if name not in repeated]
     if unknown:
-        raise ValueError(f"{unknown} not in allowed no_split_module_classes: {sorted(repeated)}")
-    memory = max_memory or accelerate.utils.get_balanced_memory(model, dtype=options["torch_dtype"])
-    places = accelerate.infer_auto_device_map(model, max_memory=memory, no_split_module_classes=whole)
+        raise ValueError(
+            f"{unknown} not in allowed no_split_module_classes: {sorted(repeated)}"
+        )
+    memory = max_memory or accelerate.utils.get_balanced_memory(
+        model, dtype=options["torch_dtype"]
+    )
+    places = accelerate.infer_auto_device_map(
+        model, max_memory=memory, no_split_module_classes=whole
+    )
     model = load(model_name, device_map=places, **options)
     if not return_tokenizer:
         return model
@@ -44,10 +52,15 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise MissingExtra(f"{name}, which load_model_with_auto_device_map needs,", "assay[hf] accelerate") from error
+        raise MissingExtra(
+            f"{name}, which load_model_with_auto_device_map needs,",
+            "assay[hf] accelerate",
+        ) from error
 
 
 def get_no_split_module_candidates(model: Any) -> set[str]:
     """Classes of which the model has more than one: its repeated layers."""
-    counts = Counter(type(module).__name__ for module in model.modules() if module is not model)
+    counts = Counter(
+        type(module).__name__ for module in model.modules() if module is not model
+    )
     return {name for name, count in counts.items() if count > 1}

@@ -35,18 +35,31 @@ class JudgePrompt:
     def __call__(self, /, pred: Any, ref: Any, **info: Any) -> str:
         columns = {**info, "ref": ref}
         beside = {
-            label: next((text for name in names if columns.get(name) and (text := _text_of(columns[name]))), "")
+            label: next(
+                (
+                    text
+                    for name in names
+                    if columns.get(name) and (text := _text_of(columns[name]))
+                ),
+                "",
+            )
             for label, names in self.shown.items()
         }
         blocks = {"user said": info.get("query"), **beside, "answer": pred}
-        data = "\n".join(f"[{label}]\n{text}\n[end]" for label, text in blocks.items() if text not in (None, ""))
+        data = "\n".join(
+            f"[{label}]\n{text}\n[end]"
+            for label, text in blocks.items()
+            if text not in (None, "")
+        )
         return f"{self.question}\n{WARNING}\n\n{data}\n\n{SCALE}"
 
 
 def _text_of(value: Any) -> str:
     """A value in words; of a list any entry will do, of a tuple all are wanted."""
     if isinstance(value, (list, tuple)):
-        return (" and " if isinstance(value, tuple) else " or ").join(_text_of(item) for item in value)
+        return (" and " if isinstance(value, tuple) else " or ").join(
+            _text_of(item) for item in value
+        )
     return "" if value is None else str(value)
 
 
@@ -100,7 +113,9 @@ _theirs: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
 def names_for(guest: Any) -> dict[str, Any]:
     """Notes where the user's checkout has prompts of its own: they are asked where upstream's rule was chosen."""
     if guest.has_own("src.prompt.llm_judge"):
-        _theirs[guest.root] = lambda: guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP
+        _theirs[guest.root] = lambda: (
+            guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP
+        )
     return {}
 
 

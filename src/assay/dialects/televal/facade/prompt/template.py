@@ -35,7 +35,9 @@ def _environment() -> PlainSandbox:
     environment = PlainSandbox(undefined=jinja2.StrictUndefined)
     environment.globals["getvar"] = _getvar
     # References that must all be there are tuples; plain JSON would turn them into alternatives.
-    environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
+    environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(
+        encoded(value), **options
+    )
     return environment
 
 
@@ -47,7 +49,11 @@ class DataTemplate:
         if is_upstream("televal"):
             self._render = _compile(template, _upstream_leaf(era_here()))
         else:
-            self._render = _whole(template) if isinstance(template, str) else _compile(template, _leaf)
+            self._render = (
+                _whole(template)
+                if isinstance(template, str)
+                else _compile(template, _leaf)
+            )
 
     def load(self, **row: Any) -> Any:
         """The structure for one row; a column that the row does not have is a `ValueError` with the row."""
@@ -58,7 +64,9 @@ class DataTemplate:
         try:
             return self._render(row)
         except jinja2.UndefinedError as error:
-            raise ValueError(f"{error.message}; the row has the columns {', '.join(map(str, row))}") from error
+            raise ValueError(
+                f"{error.message}; the row has the columns {', '.join(map(str, row))}"
+            ) from error
 
 
 def _compile(piece: Any, leaf: Callable[[str, str], Render], place: str = "") -> Render:
@@ -169,9 +177,13 @@ def _whole(text: str) -> Render:
         try:
             structure = decoded(json.loads(rendered))
         except ValueError as error:
-            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(rendered)}") from error
+            raise ValueError(
+                f"the template does not render to JSON: {error}; it gave {shorten(rendered)}"
+            ) from error
         if not isinstance(structure, (dict, list)):
-            raise ValueError(f"the template must render to a list of roles or a dialogue, not {shorten(structure)}")
+            raise ValueError(
+                f"the template must render to a list of roles or a dialogue, not {shorten(structure)}"
+            )
         return structure
 
     return read

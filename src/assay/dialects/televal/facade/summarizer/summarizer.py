@@ -20,7 +20,9 @@ FULL_MARKS = 5.0
 class Summarizer:
     """What a user's summarizer is built on: `statistic(scores)` gives a dict."""
 
-    def __init__(self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None) -> None:
+    def __init__(
+        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+    ) -> None:
         functions: dict[str, Callable[[Any], Any]] = {
             "base": lambda score: score,
             "linear": self.linear_rescale,
@@ -30,7 +32,9 @@ class Summarizer:
             kind = KeyError if is_upstream("televal") else ValueError
             raise kind(f"rescale is base, linear or power, not {rescale!r}")
         if reverse is not None and is_upstream("televal") and era_here() == SEED:
-            raise TypeError(f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`")
+            raise TypeError(
+                f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`"
+            )
         self.rescale: Rescale = rescale
         self.rescale_func = functions[rescale]
         self.power = power
@@ -70,32 +74,49 @@ class AvgInfo(Summarizer):
         first = scores[0]
         if not isinstance(first, Mapping):
             return {"score": f"AVG: {_mean(scores) * 100:.2f}%"}
-        return {key: f"{key}: {_mean([score[key] for score in scores if key in score]) * 100:.2f}%" for key in first}
+        return {
+            key: f"{key}: {_mean([score[key] for score in scores if key in score]) * 100:.2f}%"
+            for key in first
+        }
 
 
 class Avg(AvgInfo):
     """The mean in percent, of scores that end at `score_scale`: upstream's registry names it, upstream lacks it."""
 
     def __init__(
-        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None, score_scale: float = 1
+        self,
+        rescale: Rescale = "base",
+        power: float = 2,
+        reverse: bool | None = None,
+        score_scale: float = 1,
     ) -> None:
         if is_upstream("televal"):
-            raise AttributeError("TELEVAL has no summarizer Avg: its registry names one that is not there")
+            raise AttributeError(
+                "TELEVAL has no summarizer Avg: its registry names one that is not there"
+            )
         super().__init__(rescale, power, reverse)
         self.score_scale = score_scale
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        return super().statistic([_divided(score, self.score_scale) for score in scores])
+        return super().statistic(
+            [_divided(score, self.score_scale) for score in scores]
+        )
 
 
 class AvgThreshold(Summarizer):
     """The mean after rescaling to 0 … 100, and how many lie above a threshold."""
 
     def __init__(
-        self, rescale: Rescale | None = None, threshold: float = 60, power: float = 2, reverse: bool | None = None
+        self,
+        rescale: Rescale | None = None,
+        threshold: float = 60,
+        power: float = 2,
+        reverse: bool | None = None,
     ) -> None:
         if is_upstream("televal") and (rescale is None or reverse is not None):
-            raise TypeError("AvgThreshold of TELEVAL needs `rescale` and has no `reverse`")
+            raise TypeError(
+                "AvgThreshold of TELEVAL needs `rescale` and has no `reverse`"
+            )
         super().__init__(rescale or "base", power, reverse)
         self.threshold = threshold
 
@@ -106,7 +127,10 @@ class AvgThreshold(Summarizer):
         self._check_scores(scores)
         values = [self.rescale_func(float(score)) for score in scores]
         above = sum(value > self.threshold for value in values)
-        return {"score": f"AVG: {sum(values) / len(values):.2f}", "above_threshold": f"above{bar}: {above}"}
+        return {
+            "score": f"AVG: {sum(values) / len(values):.2f}",
+            "above_threshold": f"above{bar}: {above}",
+        }
 
     @property
     def results(self) -> Sequence[Any]:
@@ -115,7 +139,10 @@ class AvgThreshold(Summarizer):
             return (Mean(), Threshold(self.threshold, inclusive=False))
         power = self.power if self.rescale == "power" else 1.0
         bar = FULL_MARKS * (self.threshold / 100.0) ** (1.0 / power)
-        return (Rescaled(0.0, FULL_MARKS, 100.0, power), Threshold(bar, inclusive=False))
+        return (
+            Rescaled(0.0, FULL_MARKS, 100.0, power),
+            Threshold(bar, inclusive=False),
+        )
 
 
 class AvgWER(Summarizer):
@@ -126,7 +153,9 @@ class AvgWER(Summarizer):
         """What stands before the rate."""
         return "WER" if self._era == SEED else "WER_or_CER"
 
-    def __init__(self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None) -> None:
+    def __init__(
+        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+    ) -> None:
         super().__init__(rescale, power, reverse)
         self._era = era_here()
 
@@ -136,7 +165,11 @@ class AvgWER(Summarizer):
         if not words and is_upstream("televal"):
             raise ValueError("the references have no words at all")
         rate = errors / words * 100 if words else 0.0
-        return {"score": f"Consis: {100 - rate:.2f}%" if self.reverse else f"{self.label}: {rate:.2f}%"}
+        return {
+            "score": f"Consis: {100 - rate:.2f}%"
+            if self.reverse
+            else f"{self.label}: {rate:.2f}%"
+        }
 
     @property
     def results(self) -> Sequence[Any]:
@@ -148,7 +181,9 @@ class AvgMOS(Summarizer):
     """The mean opinion score."""
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        return _nothing(scores, "DNSMOS: no scores") or {"score": f"DNSMOS: {_mean(scores):.2f}"}
+        return _nothing(scores, "DNSMOS: no scores") or {
+            "score": f"DNSMOS: {_mean(scores):.2f}"
+        }
 
 
 def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:

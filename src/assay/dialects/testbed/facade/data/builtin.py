@@ -18,7 +18,11 @@ _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
 
 def visual_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
     """An image, a question about it and a short answer."""
-    turns = [_images(1), _text("question", item["question"]), _answer("answer", is_last, item, "answer")]
+    turns = [
+        _images(1),
+        _text("question", item["question"]),
+        _answer("answer", is_last, item, "answer"),
+    ]
     return turns, item["image"]
 
 
@@ -31,13 +35,19 @@ def hateful_meme(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
     """A meme, and whether it is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
     row = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
-    return [_images(1), _text("question", question), _answer("answer", is_last, row, "verdict")], item["img"]
+    return [
+        _images(1),
+        _text("question", question),
+        _answer("answer", is_last, row, "verdict"),
+    ], item["img"]
 
 
 def lettered_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
     """One or more images, a question, four choices and a letter."""
     images = item["image"]
-    choices = " ".join(f"{letter.upper()}. {item[f'choice_{letter}']}" for letter in "abcd")
+    choices = " ".join(
+        f"{letter.upper()}. {item[f'choice_{letter}']}" for letter in "abcd"
+    )
     turns = [
         _images(len(images) if isinstance(images, (list, tuple)) else 1),
         _text("question", item["question"]),

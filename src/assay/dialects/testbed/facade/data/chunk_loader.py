@@ -31,17 +31,31 @@ def chunk_loader(
         raise ValueError("sampler and samplers cannot be given together")
     several = datasets if isinstance(datasets, list) else [datasets]
     size = _context_size(num_shots, num_per_dataset)
-    counts = _one_each("num_per_dataset", [size] if num_per_dataset is None else num_per_dataset, several)
-    chosen = _one_each("samplers", [sampler] if sampler is not None else samplers or [None] * len(several), several)
+    counts = _one_each(
+        "num_per_dataset",
+        [size] if num_per_dataset is None else num_per_dataset,
+        several,
+    )
+    chosen = _one_each(
+        "samplers",
+        [sampler] if sampler is not None else samplers or [None] * len(several),
+        several,
+    )
     if sum(counts) != size:
-        raise ValueError(f"num_per_dataset sums to {sum(counts)}, and num_shots + 1 is {size}")
-    chunked = [_chunks(*one, shuffle) for one in zip(several, chosen, counts, strict=False)]
+        raise ValueError(
+            f"num_per_dataset sums to {sum(counts)}, and num_shots + 1 is {size}"
+        )
+    chunked = [
+        _chunks(*one, shuffle) for one in zip(several, chosen, counts, strict=False)
+    ]
 
     def contexts(rows: list[Any]) -> Any:
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
         return collate_fn(batch) if collate_fn is not None else batch
 
-    return _loader_class()(several, counts, chosen, chunked, contexts, batch_size, drop_last, options)
+    return _loader_class()(
+        several, counts, chosen, chunked, contexts, batch_size, drop_last, options
+    )
 
 
 def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
@@ -56,7 +70,9 @@ def _one_each(name: str, values: Any, datasets: Sequence[Any]) -> list[Any]:
     if not isinstance(values, list):
         return [values]
     if len(values) != len(datasets):
-        raise ValueError(f"{name} should be a list of the same length as datasets, got {values!r}")
+        raise ValueError(
+            f"{name} should be a list of the same length as datasets, got {values!r}"
+        )
     return values
 
 
@@ -69,9 +85,15 @@ def _chunks(dataset: Any, sampler: Any, size: int, shuffle: bool) -> Any:
     first = next(iter(sampler))
     if isinstance(first, int):
         return BatchSampler(sampler, size, True)
-    if isinstance(first, list) and len(first) == size and all(isinstance(index, int) for index in first):
+    if (
+        isinstance(first, list)
+        and len(first) == size
+        and all(isinstance(index, int) for index in first)
+    ):
         return sampler
-    raise ValueError(f"the sampler {sampler!r} yields {first!r}; it must yield an index or lists of {size} indices")
+    raise ValueError(
+        f"the sampler {sampler!r} yields {first!r}; it must yield an index or lists of {size} indices"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -80,7 +102,9 @@ def _loader_class() -> Any:
     try:
         from torch.utils.data import ConcatDataset, DataLoader
     except ImportError as error:
-        raise MissingExtra("torch", "'assay[hf]'", where="prepare_dataloader as upstream") from error
+        raise MissingExtra(
+            "torch", "'assay[hf]'", where="prepare_dataloader as upstream"
+        ) from error
 
     class ChunkLoader(DataLoader):  # type: ignore[misc]
         """Batches of contexts in upstream's order; `places` says which rows stand in which context."""
@@ -99,8 +123,15 @@ def _loader_class() -> Any:
             joined = ConcatDataset(datasets)
             merged = ConcatSampler(chunked, joined.cumulative_sizes)
             batches = MultiBatchSampler(merged, batch_size, drop_last)
-            super().__init__(joined, collate_fn=collate, batch_sampler=batches, **options)
-            self.__dict__.update(datasets=list(datasets), counts=list(counts), seed="torch's", _places=None)
+            super().__init__(
+                joined, collate_fn=collate, batch_sampler=batches, **options
+            )
+            self.__dict__.update(
+                datasets=list(datasets),
+                counts=list(counts),
+                seed="torch's",
+                _places=None,
+            )
             self.__dict__["samplers"] = [one for one in samplers if one is not None]
             MADE.append(self)  # type: ignore[arg-type]
 
@@ -108,7 +139,9 @@ def _loader_class() -> Any:
         def places(self) -> list[tuple[Place, ...]]:
             """The rows of each context, by dataset and number; drawn when first asked for."""
             if self.__dict__["_places"] is None:
-                self.__dict__["_places"] = [tuple(map(self._place, rows)) for rows in self.batch_sampler.sampler]
+                self.__dict__["_places"] = [
+                    tuple(map(self._place, rows)) for rows in self.batch_sampler.sampler
+                ]
             places: list[tuple[Place, ...]] = self.__dict__["_places"]
             return places
 

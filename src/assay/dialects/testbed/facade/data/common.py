@@ -15,12 +15,18 @@ REGISTERED: list[tuple[str, str, Callable[..., Any]]] = []
 _SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
 
-def register_dataset_retriever(dataset_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_dataset_retriever(
+    dataset_name: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for `retriever(item, is_last)`, which turns a row into a conversation."""
-    return _registers("retriever", dataset_name, DATASET_RETRIEVER_MAPPING, ("item", "is_last"))
+    return _registers(
+        "retriever", dataset_name, DATASET_RETRIEVER_MAPPING, ("item", "is_last")
+    )
 
 
-def register_postprocess(dataset_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_postprocess(
+    dataset_name: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for `postprocess(text)`, which turns a prediction into what is evaluated."""
     return _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
 
@@ -58,21 +64,41 @@ def split_generators(
     """
     import datasets
 
-    names = list(dict.fromkeys(split for files in type_split_file_dict.values() for split in files))
+    names = list(
+        dict.fromkeys(
+            split for files in type_split_file_dict.values() for split in files
+        )
+    )
     found, lacking = [], []
     for split in names:
-        paths = {kind: expand_path_fn(kind, split) for kind, files in type_split_file_dict.items() if split in files}
-        missing = [path for files in paths.values() for path in _as_list(files) if not Path(path).exists()]
+        paths = {
+            kind: expand_path_fn(kind, split)
+            for kind, files in type_split_file_dict.items()
+            if split in files
+        }
+        missing = [
+            path
+            for files in paths.values()
+            for path in _as_list(files)
+            if not Path(path).exists()
+        ]
         if missing:
             lacking += missing
             if verbose:
-                warnings.warn(f"{missing[0]} does not exist: the split {split!r} is left out", stacklevel=2)
+                warnings.warn(
+                    f"{missing[0]} does not exist: the split {split!r} is left out",
+                    stacklevel=2,
+                )
             continue
         arguments = {f"{kind}_path": paths.get(kind) for kind in type_split_file_dict}
         name = _SPLIT_NAMES.get(split, split)
-        found.append(datasets.SplitGenerator(name=name, gen_kwargs={"split": split, **arguments}))
+        found.append(
+            datasets.SplitGenerator(name=name, gen_kwargs={"split": split, **arguments})
+        )
     if not found:
-        raise FileNotFoundError(f"no split can be loaded, for these files are missing: {', '.join(map(str, lacking))}")
+        raise FileNotFoundError(
+            f"no split can be loaded, for these files are missing: {', '.join(map(str, lacking))}"
+        )
     return found
 
 

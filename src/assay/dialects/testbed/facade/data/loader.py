@@ -17,10 +17,18 @@ Place = tuple[int, int]
 
 PASSED_ON = frozenset(
     {
-        "num_workers", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "generator",
-        "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order",
+        "num_workers",
+        "pin_memory",
+        "timeout",
+        "worker_init_fn",
+        "multiprocessing_context",
+        "generator",
+        "prefetch_factor",
+        "persistent_workers",
+        "pin_memory_device",
+        "in_order",
     }
-)  # fmt: skip
+)
 """Options of torch's loader that say how rows are fetched, never which: accepted, without effect."""
 
 MADE: list["ContextLoader"] = []
@@ -49,7 +57,9 @@ class ContextLoader:
     def places(self) -> list[tuple[Place, ...]]:
         """The rows of each context, by dataset and number; settled when first asked for."""
         if self._assay_places is None:
-            self._assay_places = list(self._assay_sampled() if self.samplers else self._assay_drawn())
+            self._assay_places = list(
+                self._assay_sampled() if self.samplers else self._assay_drawn()
+            )
         return self._assay_places
 
     def rows(self, places: Sequence[Place]) -> list[Any]:
@@ -79,7 +89,11 @@ class ContextLoader:
             for at, dataset in enumerate(self.datasets):
                 wanted = self.counts[at] - (at == query_dataset)
                 order = shuffled(len(dataset), self.seed, f"{at}:{query}")
-                allowed = (index for index in order if not (dataset is self.datasets[query_dataset] and index == query))
+                allowed = (
+                    index
+                    for index in order
+                    if not (dataset is self.datasets[query_dataset] and index == query)
+                )
                 shots += [(at, index) for index in islice(allowed, wanted)]
             yield (*shots, (query_dataset, query))
 
@@ -96,10 +110,14 @@ class ContextLoader:
         assert self.samplers is not None
         chunks = [
             _chunks(sampler if sampler is not None else range(len(dataset)), count)
-            for sampler, dataset, count in zip(self.samplers, self.datasets, self.counts, strict=True)
+            for sampler, dataset, count in zip(
+                self.samplers, self.datasets, self.counts, strict=True
+            )
         ]
         for indices in zip(*chunks, strict=False):
-            yield tuple((at, index) for at, chunk in enumerate(indices) for index in chunk)
+            yield tuple(
+                (at, index) for at, chunk in enumerate(indices) for index in chunk
+            )
 
 
 def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
@@ -108,11 +126,15 @@ def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
     for entry in sampler:
         if isinstance(entry, (list, tuple)):
             if len(entry) != size or not all(_is_index(index) for index in entry):
-                raise ValueError(f"the sampler {sampler!r} yielded {entry!r}; it must yield lists of {size} indices")
+                raise ValueError(
+                    f"the sampler {sampler!r} yielded {entry!r}; it must yield lists of {size} indices"
+                )
             yield [int(index) for index in entry]
             continue
         if not _is_index(entry):
-            raise ValueError(f"the sampler {sampler!r} yielded {entry!r}; it must yield an index or {size} of them")
+            raise ValueError(
+                f"the sampler {sampler!r} yielded {entry!r}; it must yield an index or {size} of them"
+            )
         chunk.append(int(entry))
         if len(chunk) == size:
             yield chunk

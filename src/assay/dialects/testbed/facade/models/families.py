@@ -69,26 +69,50 @@ class Idefics(Family):
         return templates.idefics()
 
     def process_input(
-        self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
+        self,
+        images: Any = None,
+        text: Any = None,
+        prompt_template: str | None = None,
+        **kwargs: Any,
     ) -> Any:
         """Each prompt as the texts and images it consists of: so its processor keeps images in their places."""
         if text is None:
             images, text = None, images
-        if isinstance(text, str) or (is_conversation(text) and isinstance(text[0], Mapping)):
+        if isinstance(text, str) or (
+            is_conversation(text) and isinstance(text[0], Mapping)
+        ):
             text, images = [text], None if images is None else [images]
-        prompts = self._assay_rendered(text, prompt_template) if is_conversation(text) else list(text)
-        images_by_prompt: Sequence[Any] = [() for _ in prompts] if images is None else images
+        prompts = (
+            self._assay_rendered(text, prompt_template)
+            if is_conversation(text)
+            else list(text)
+        )
+        images_by_prompt: Sequence[Any] = (
+            [() for _ in prompts] if images is None else images
+        )
         if len(prompts) != len(images_by_prompt):
-            raise ValueError(f"{len(prompts)} prompts and {len(images_by_prompt)} lists of images")
-        pieces = [list(_interleaved(at, *pair)) for at, pair in enumerate(zip(prompts, images_by_prompt, strict=True))]
-        padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
-        return self.processor(text=pieces, padding=padding, return_tensors=tensors, **kwargs)
+            raise ValueError(
+                f"{len(prompts)} prompts and {len(images_by_prompt)} lists of images"
+            )
+        pieces = [
+            list(_interleaved(at, *pair))
+            for at, pair in enumerate(zip(prompts, images_by_prompt, strict=True))
+        ]
+        padding, tensors = (
+            kwargs.pop("padding", True),
+            kwargs.pop("return_tensors", "pt"),
+        )
+        return self.processor(
+            text=pieces, padding=padding, return_tensors=tensors, **kwargs
+        )
 
 
 def _interleaved(at: int, prompt: str, images: Sequence[Any]) -> Iterator[Any]:
     texts = prompt.split("<image>")
     if len(texts) - 1 != len(images):
-        raise ValueError(f"prompt {at} has {len(texts) - 1} places for {len(images)} images")
+        raise ValueError(
+            f"prompt {at} has {len(texts) - 1} places for {len(images)} images"
+        )
     for before, image in zip(texts, images, strict=False):
         yield from (before, image) if before else (image,)
     if texts[-1]:
@@ -106,7 +130,9 @@ class Idefics2(Family):
     @property
     def default_prompt_template(self) -> str:
         """`<end_of_utterance>` ends a message unless the model is the base one."""
-        return templates.idefics2("" if self.model_name == "idefics2-8b-base" else "<end_of_utterance>")
+        return templates.idefics2(
+            "" if self.model_name == "idefics2-8b-base" else "<end_of_utterance>"
+        )
 
 
 class LLaVa(Family):
@@ -119,7 +145,10 @@ class LLaVa(Family):
         super().__init__(*args, **kwargs)
         # Older snapshots keep these with the model alone, and the processor counts image tokens by them.
         vision = getattr(self.config, "vision_config", None)
-        for name, holder in (("patch_size", vision), ("vision_feature_select_strategy", self.config)):
+        for name, holder in (
+            ("patch_size", vision),
+            ("vision_feature_select_strategy", self.config),
+        ):
             if hasattr(holder, name):
                 setattr(self.processor, name, getattr(holder, name))
 
@@ -137,11 +166,19 @@ class LLaVa(Family):
         return self.model_name not in self.support
 
     def process_input(
-        self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
+        self,
+        images: Any = None,
+        text: Any = None,
+        prompt_template: str | None = None,
+        **kwargs: Any,
     ) -> Any:
         """The images of a batch in one list, as its processor wants them."""
         if text is not None and images is not None:
-            images = [one for entry in images for one in (entry if isinstance(entry, (list, tuple)) else [entry])]
+            images = [
+                one
+                for entry in images
+                for one in (entry if isinstance(entry, (list, tuple)) else [entry])
+            ]
         return super().process_input(images, text, prompt_template, **kwargs)
 
 
@@ -178,5 +215,7 @@ class Qwen2(Family):
 
 def from_transformers(name: str) -> Any:
     """A class of `transformers`; a missing library is one line that says how to install it."""
-    transformers = library("transformers", "transformers", "'assay[hf]'", where="testbed.models")
+    transformers = library(
+        "transformers", "transformers", "'assay[hf]'", where="testbed.models"
+    )
     return getattr(transformers, name)

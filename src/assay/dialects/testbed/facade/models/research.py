@@ -27,7 +27,18 @@ HOOKS = (
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
 )
-CHANGES_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_")
+CHANGES_ITSELF = (
+    "to",
+    "cuda",
+    "cpu",
+    "half",
+    "float",
+    "double",
+    "bfloat16",
+    "eval",
+    "train",
+    "requires_grad_",
+)
 
 
 class WhiteBox(Module):  # type: ignore[misc]
@@ -44,7 +55,9 @@ class WhiteBox(Module):  # type: ignore[misc]
             except AttributeError:
                 pass
         attributes = self.__dict__
-        model = attributes.get("model") or (attributes.get("_modules") or {}).get("model")
+        model = attributes.get("model") or (attributes.get("_modules") or {}).get(
+            "model"
+        )
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)
@@ -65,17 +78,27 @@ class WhiteBox(Module):  # type: ignore[misc]
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
             found = {n: m for n, m in named.items() if re.search(wanted, n)}
-            return found or {n: m for n, m in named.items() if re.search(wanted, former_name(n))}
+            return found or {
+                n: m for n, m in named.items() if re.search(wanted, former_name(n))
+            }
         if isinstance(wanted, (list, tuple)):
             return {n: m for n, m in self.model.named_modules() if n in wanted}
-        raise TypeError(f"modules are named by a pattern or a list of names, not {wanted!r}")
+        raise TypeError(
+            f"modules are named by a pattern or a list of names, not {wanted!r}"
+        )
 
     def _assay_matching(self, wanted: Any) -> dict[str, Any]:
         """Modules by name or, where a class is given, its instances; at least one."""
         if isinstance(wanted, type):
-            chosen = {n: m for n, m in self.model.named_modules() if isinstance(m, wanted)}
+            chosen = {
+                n: m for n, m in self.model.named_modules() if isinstance(m, wanted)
+            }
         else:
-            chosen = self._assay_named(wanted) if isinstance(wanted, (str, list, tuple)) else {}
+            chosen = (
+                self._assay_named(wanted)
+                if isinstance(wanted, (str, list, tuple))
+                else {}
+            )
         if not chosen:
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
@@ -86,19 +109,30 @@ class WhiteBox(Module):  # type: ignore[misc]
             return register(*args, **options)
         wanted, hook = args[0], args[1]
         return [
-            getattr(module, method)(try_inject_params(hook, module_name=name), **options)
+            getattr(module, method)(
+                try_inject_params(hook, module_name=name), **options
+            )
             for name, module in self._assay_named(wanted).items()
         ]
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
         """Lets a tracker follow modules; passes of the model move it on."""
-        found = {} if isinstance(module_name, type) else self._assay_matching(module_name)
+        found = (
+            {} if isinstance(module_name, type) else self._assay_matching(module_name)
+        )
         tracker.track(list(found.values()), self._trackers_dict)
         tracker.auto_incre_index = False
         self._trackers_dict[tracker.id] = tracker
         tracker.name_modules(list(found))
 
-    def replace_module(self, module_name_or_type: Any, new: Any, *, strict: bool = True, **init_args: Any) -> None:
+    def replace_module(
+        self,
+        module_name_or_type: Any,
+        new: Any,
+        *,
+        strict: bool = True,
+        **init_args: Any,
+    ) -> None:
         """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
         found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
@@ -117,7 +151,12 @@ class WhiteBox(Module):  # type: ignore[misc]
             setattr(holder, last, module)
 
     def replace_module_method(
-        self, module_name_or_type: Any, method_name: str, new_method: Callable[..., Any], *, strict: bool = True
+        self,
+        module_name_or_type: Any,
+        method_name: str,
+        new_method: Callable[..., Any],
+        *,
+        strict: bool = True,
     ) -> None:
         """Puts a function in the place of a method; it may take `module_name` and `old_method`."""
         for name, module in self._assay_matching(module_name_or_type).items():
@@ -133,7 +172,11 @@ class WhiteBox(Module):  # type: ignore[misc]
 def former_name(name: str) -> str:
     """What a module of a model that sees was called before `transformers` 4.52 put its parts under `model`."""
     inner = re.sub(r"^model\.language_model\.", "language_model.model.", name)
-    return re.sub(r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)", "", inner)
+    return re.sub(
+        r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)",
+        "",
+        inner,
+    )
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
@@ -171,8 +214,13 @@ if Module is object:
     WhiteBox.__call__ = lambda self, *args, **kwargs: self.forward(*args, **kwargs)  # type: ignore[method-assign]
 
 
-def _check_parameters(old: Callable[..., Any], new: Callable[..., Any], name: str, skip: int = 0) -> None:
-    before, after = list(inspect.signature(old).parameters), list(inspect.signature(new).parameters)[skip:]
+def _check_parameters(
+    old: Callable[..., Any], new: Callable[..., Any], name: str, skip: int = 0
+) -> None:
+    before, after = (
+        list(inspect.signature(old).parameters),
+        list(inspect.signature(new).parameters)[skip:],
+    )
     if before != after[: len(before)]:
         raise ValueError(
             f"what replaces {name!r} takes ({', '.join(after)}) and must begin with ({', '.join(before)});"

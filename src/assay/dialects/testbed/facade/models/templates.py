@@ -33,17 +33,26 @@ def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
 
 def _head(text: str, otherwise: str = "") -> str:
     """A first message that instructs, written in its own way and left out of the rounds."""
-    later = _LATER if not otherwise else _LATER.replace("{% endif %}", f"{{% else %}}{otherwise}{{% endif %}}")
+    later = (
+        _LATER
+        if not otherwise
+        else _LATER.replace("{% endif %}", f"{{% else %}}{otherwise}{{% endif %}}")
+    )
     return f"{_FIRST_IS_HEAD}{text}{later}"
 
 
 def _named_head(end: str) -> str:
-    return _head(f"{{{{ messages[0]['role'].capitalize() + ': ' + messages[0]['content'] + '{end}' }}}}")
+    return _head(
+        f"{{{{ messages[0]['role'].capitalize() + ': ' + messages[0]['content'] + '{end}' }}}}"
+    )
 
 
 def _marked(head: str, body: str) -> str:
     """Turns between `<|im_start|>` and `<|im_end|>`."""
-    header, asks = (_MARKED_HEADER.replace("@SPEAKER@", who) for who in ("message['role']", "writer.role"))
+    header, asks = (
+        _MARKED_HEADER.replace("@SPEAKER@", who)
+        for who in ("message['role']", "writer.role")
+    )
     return _template(head, "assistant", f"{_WRITER}{header}", body, asks)
 
 
@@ -66,7 +75,9 @@ def _images(text: str) -> str:
 
 def idefics() -> str:
     """`Image:<image> Question: … Answer: …`, one round a line."""
-    return _parts_by_name("\\n", "{{ '' if loop.last else ' ' }}", "{{ '\\n' if ends else ' ' }}")
+    return _parts_by_name(
+        "\\n", "{{ '' if loop.last else ' ' }}", "{{ '\\n' if ends else ' ' }}"
+    )
 
 
 def idefics2(end: str) -> str:
@@ -89,13 +100,18 @@ def llava() -> str:
 
 def llava_interleaved() -> str:
     """Turns between `<|im_start|>` and `<|im_end|>`: the images, then each text on a line of its own."""
-    return _marked(_head(_MARKED_HEAD), _images("<image>") + _texts("'\\n'", "''") + "{{ '<|im_end|>\\n' }}")
+    return _marked(
+        _head(_MARKED_HEAD),
+        _images("<image>") + _texts("'\\n'", "''") + "{{ '<|im_end|>\\n' }}",
+    )
 
 
 def qwen(default_system: str) -> str:
     """Turns between `<|im_start|>` and `<|im_end|>` after a first one that instructs."""
     default = f"{{{{ '<|im_start|>system\\n{default_system}<|im_end|>\\n' }}}}"
-    return _marked(_head(_MARKED_HEAD, default), "{{ message['content'] + '<|im_end|>\\n' }}")
+    return _marked(
+        _head(_MARKED_HEAD, default), "{{ message['content'] + '<|im_end|>\\n' }}"
+    )
 
 
 def mistral() -> str:

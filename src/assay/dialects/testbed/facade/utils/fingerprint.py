@@ -20,7 +20,9 @@ class Hasher:
     def new(cls, method: str) -> Any:
         """An empty digest of a method."""
         if method not in cls.algorithms_available:
-            raise ValueError(f"unknown hash method {method!r}: {', '.join(sorted(cls.algorithms_available))}")
+            raise ValueError(
+                f"unknown hash method {method!r}: {', '.join(sorted(cls.algorithms_available))}"
+            )
         if method in hashlib.algorithms_available:
             return hashlib.new(method, usedforsecurity=False)
         import xxhash  # type: ignore[import-not-found]
@@ -76,7 +78,10 @@ class Fingerprint:
     def validate(self, key: str, sample: Any = None) -> bool:
         """Whether a sample, or the one that is kept, still has the digest that is kept."""
         entry = self.hash_values[key]
-        return bool(entry["fingerprint"] == self._of(entry["sample"] if sample is None else sample))
+        return bool(
+            entry["fingerprint"]
+            == self._of(entry["sample"] if sample is None else sample)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, by key."""
@@ -85,12 +90,16 @@ class Fingerprint:
     def load_from_dict(self, dct: Any) -> None:
         """Takes over what `to_dict` gave."""
         if not isinstance(dct, dict):
-            raise TypeError(f"expected a dictionary of fingerprints, not {type(dct).__name__}")
+            raise TypeError(
+                f"expected a dictionary of fingerprints, not {type(dct).__name__}"
+            )
         for key, value in dct.items():
             if not isinstance(key, str) or not isinstance(value, Mapping):
                 raise TypeError(f"the entry {key!r} must be a text with a dictionary")
             if set(value) != {"fingerprint", "sample"}:
-                raise ValueError(f"the entry {key!r} must have `fingerprint` and `sample`")
+                raise ValueError(
+                    f"the entry {key!r} must have `fingerprint` and `sample`"
+                )
         self.hash_values = dct
 
     def _of(self, sample: Any) -> str:

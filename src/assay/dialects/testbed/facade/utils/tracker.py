@@ -26,7 +26,9 @@ class TrackerBase:
 
     def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
         self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
-        self.to_device = (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
+        self.to_device = (
+            (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
+        )
         """Where tensors are kept: `None` leaves them where they are."""
         self.module_names: list[str] = []
         self.id: int | None = None
@@ -39,13 +41,19 @@ class TrackerBase:
         self._home: MutableMapping[int, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.__dict__.get("_data", {}) or name not in type(self).fields:
+        if (
+            name.startswith("_")
+            or name not in self.__dict__.get("_data", {})
+            or name not in type(self).fields
+        ):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return self._of(name)
 
     def _of(self, name: str) -> list[list[Any]]:
         if not self.is_tracking:
-            raise RuntimeError(f"{name} of a tracker that follows no model: ask for it before `remove`")
+            raise RuntimeError(
+                f"{name} of a tracker that follows no model: ask for it before `remove`"
+            )
         return self._data[name]
 
     def __enter__(self) -> "TrackerBase":
@@ -80,7 +88,9 @@ class TrackerBase:
     def incre_next_index(self) -> None:
         """Begins a new list."""
         if self._counts_itself:
-            raise RuntimeError("next_index moves on by itself; set auto_incre_index = False to move it by hand")
+            raise RuntimeError(
+                "next_index moves on by itself; set auto_incre_index = False to move it by hand"
+            )
         self._begin()
 
     def _begin(self) -> None:
@@ -89,11 +99,16 @@ class TrackerBase:
             lists.append([])
 
     def track(
-        self, modules: list[Any], trackers_dict: MutableMapping[int, Any], extra_dict: Any = None
+        self,
+        modules: list[Any],
+        trackers_dict: MutableMapping[int, Any],
+        extra_dict: Any = None,
     ) -> None:
         """Follows these modules until `remove`, which takes it out of `trackers_dict` too."""
         if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
-            raise TypeError(f"modules should be a list of torch modules, not {modules!r}")
+            raise TypeError(
+                f"modules should be a list of torch modules, not {modules!r}"
+            )
         self.remove()
         self._next = -1
         self._modules = list(modules)
@@ -113,7 +128,11 @@ class TrackerBase:
                 self._ran = dict.fromkeys(self._ran, False)
             self._ran[id(module)] = True
         for name, value in values.items():
-            moved = value if self.to_device is None else clone_to_device(value, device=self.to_device)
+            moved = (
+                value
+                if self.to_device is None
+                else clone_to_device(value, device=self.to_device)
+            )
             self._data[name][self._next].append(moved)
 
     def clear(self) -> None:
@@ -136,7 +155,9 @@ class TrackerBase:
         self._handles, self._modules, self.id, self._home = [], [], None, None
 
     def _attach(self, module: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} follows nothing: use a tracker that says what it follows")
+        raise NotImplementedError(
+            f"{type(self).__name__} follows nothing: use a tracker that says what it follows"
+        )
 
 
 class ForwardTracker(TrackerBase):
@@ -148,7 +169,9 @@ class ForwardTracker(TrackerBase):
         super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
-        return module.register_forward_hook(lambda source, args, output: self.keep(source, inputs=args, outputs=output))
+        return module.register_forward_hook(
+            lambda source, args, output: self.keep(source, inputs=args, outputs=output)
+        )
 
 
 class GradTracker(TrackerBase):
@@ -169,7 +192,9 @@ class GradTracker(TrackerBase):
 class LocalsTracker(TrackerBase):
     """Keeps local variables of a method of modules, as they are when it returns; `get(name)` gives them."""
 
-    def __init__(self, method_name: str, varnames: Iterable[str], on_device: Any = False) -> None:
+    def __init__(
+        self, method_name: str, varnames: Iterable[str], on_device: Any = False
+    ) -> None:
         super().__init__(varnames, on_device)
         self.method_name = method_name
 
@@ -182,7 +207,9 @@ class LocalsTracker(TrackerBase):
     def _attach(self, module: Any) -> Any:
         method = getattr(module, self.method_name)
         if not callable(method):
-            raise ValueError(f"{type(module).__name__}.{self.method_name} is not a method")
+            raise ValueError(
+                f"{type(module).__name__}.{self.method_name} is not a method"
+            )
         code = inspect.unwrap(getattr(method, "__func__", method)).__code__
         missing = [name for name in self._data if name not in code.co_varnames]
         if missing:
@@ -192,7 +219,10 @@ class LocalsTracker(TrackerBase):
         def watched(*args: Any, **kwargs: Any) -> Any:
             def look(frame: FrameType, event: str, _: Any) -> None:
                 if event == "return" and frame.f_code is code:
-                    self.keep(module, **{name: frame.f_locals.get(name) for name in self._data})
+                    self.keep(
+                        module,
+                        **{name: frame.f_locals.get(name) for name in self._data},
+                    )
 
             before = sys.getprofile()
             sys.setprofile(look)

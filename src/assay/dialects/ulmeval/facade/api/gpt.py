@@ -15,7 +15,11 @@ class OpenAIWrapper(BaseAPI):
     """
 
     def __init__(self, model: str = "gpt-4o", retry: int = 5, **kwargs: Any) -> None:
-        options: dict[str, Any] = {name: kwargs.pop(name) for name in ("temperature", "max_tokens") if name in kwargs}
+        options: dict[str, Any] = {
+            name: kwargs.pop(name)
+            for name in ("temperature", "max_tokens")
+            if name in kwargs
+        }
         super().__init__(retry=retry, **kwargs)
         self.model = model
         self._assay_judge = Judge(assay_name(model), options)
@@ -24,7 +28,9 @@ class OpenAIWrapper(BaseAPI):
         self, inputs: Any, **kwargs: Any
     ) -> tuple[int, Any, Any]:
         """One question; assay's scheduler has already tried again where that may help."""
-        output = self._assay_judge.ask(as_prompt(inputs).messages, self.system_prompt, kwargs)
+        output = self._assay_judge.ask(
+            as_prompt(inputs).messages, self.system_prompt, kwargs
+        )
         if output.error is not None:
             return -1, None, f"{output.error.kind}: {output.error.message}"
         return 0, output.text, "answered"

@@ -17,22 +17,56 @@ from .utils import DEBUG_MESSAGE, build_judge
 from .wise import WISE
 
 __all__ = [
-    "DATASET_CLASSES", "DATASET_MODALITY", "DATASET_TYPE", "DEBUG_MESSAGE", "DPGBench", "GenAI_Bench", "GenEval",
-    "GenEvalPP", "IMAGE_DATASET", "ImageBaseDataset", "ImagineBench", "OmniContext", "SUPPORTED_DATASETS",
-    "T2ICompBench", "TEXT_DATASET", "TextBaseDataset", "WISE", "build_dataset", "build_judge", "dump",
-    "infer_dataset_basename", "load",
-]  # fmt: skip
+    "DATASET_CLASSES",
+    "DATASET_MODALITY",
+    "DATASET_TYPE",
+    "DEBUG_MESSAGE",
+    "DPGBench",
+    "GenAI_Bench",
+    "GenEval",
+    "GenEvalPP",
+    "IMAGE_DATASET",
+    "ImageBaseDataset",
+    "ImagineBench",
+    "OmniContext",
+    "SUPPORTED_DATASETS",
+    "T2ICompBench",
+    "TEXT_DATASET",
+    "TextBaseDataset",
+    "WISE",
+    "build_dataset",
+    "build_judge",
+    "dump",
+    "infer_dataset_basename",
+    "load",
+]
 
 IMAGE_DATASET: list[Any] = [OmniContext]
-TEXT_DATASET: list[Any] = [T2ICompBench, DPGBench, WISE, ImagineBench, GenEvalPP, GenAI_Bench, GenEval]
+TEXT_DATASET: list[Any] = [
+    T2ICompBench,
+    DPGBench,
+    WISE,
+    ImagineBench,
+    GenEvalPP,
+    GenAI_Bench,
+    GenEval,
+]
 DATASET_CLASSES: list[Any] = [*IMAGE_DATASET, *TEXT_DATASET]
 """Classes that ship, and those that guest files add by hand; those a file merely defines are found without it."""
 SHIPPED = frozenset(DATASET_CLASSES)
 
 
 def _class_of(name: str) -> Any:
-    added = [cls for cls in (*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET) if cls not in SHIPPED]
-    classes = (*added, *(cls for cls in reversed(CLASSES) if cls not in SHIPPED), *DATASET_CLASSES)
+    added = [
+        cls
+        for cls in (*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET)
+        if cls not in SHIPPED
+    ]
+    classes = (
+        *added,
+        *(cls for cls in reversed(CLASSES) if cls not in SHIPPED),
+        *DATASET_CLASSES,
+    )
     return next((cls for cls in classes if name in cls.supported_datasets()), None)
 
 
@@ -60,5 +94,9 @@ def infer_dataset_basename(dataset_name: str) -> str:
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
         everything = (*DATASET_CLASSES, *CLASSES)
-        return list(dict.fromkeys(dataset for cls in everything for dataset in cls.supported_datasets()))
+        return list(
+            dict.fromkeys(
+                dataset for cls in everything for dataset in cls.supported_datasets()
+            )
+        )
     raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

@@ -17,7 +17,9 @@ class DPGBench(ShippedPrompts):
     """DPG-Bench: four images for each dense prompt."""
 
     DATASET_URL: ClassVar[dict[str, str]] = {"DPGBench": table_url("DPG_Bench")}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {"DPGBench": "c1551e34ea5477eaee81153eae19c8bc"}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {
+        "DPGBench": "c1551e34ea5477eaee81153eae19c8bc"
+    }
 
     meta_only = True
     _assay_prompts = ("text",)
@@ -30,40 +32,60 @@ class DPGBench(ShippedPrompts):
         rows = each_image(own_part(load(eval_file)))
         model = build_judge(**{"model": "mplug", **judge_kwargs})
         found: list[tuple[str, str, float]] = []
-        with open(eval_file.replace(".pkl", f"_eval_{rank}.csv"), "a", encoding="utf-8") as log:
+        with open(
+            eval_file.replace(".pkl", f"_eval_{rank}.csv"), "a", encoding="utf-8"
+        ) as log:
             for row in rows:
-                found += _judged(json.loads(row["questions"]), row["prediction"], model, log)
-        dump({"global_score": [score for _, _, score in found], **_grouped(found)},
-             storage.replace(".pkl", f"_{rank}.pkl"))  # fmt: skip
+                found += _judged(
+                    json.loads(row["questions"]), row["prediction"], model, log
+                )
+        dump(
+            {"global_score": [score for _, _, score in found], **_grouped(found)},
+            storage.replace(".pkl", f"_{rank}.pkl"),
+        )
         if rank != 0:
             return None
-        parts = [load(storage.replace(".pkl", f"_{number}.pkl")) for number in range(size)]
+        parts = [
+            load(storage.replace(".pkl", f"_{number}.pkl")) for number in range(size)
+        ]
         everything = [score for part in parts for score in part["global_score"]]
         score = {
             "global_score": sum(everything) / len(everything),
-            **{level: _means([part[level] for part in parts]) for level in ("L1_score", "L2_score")},
+            **{
+                level: _means([part[level] for part in parts])
+                for level in ("L1_score", "L2_score")
+            },
         }
         dump(score, storage)
         return score
 
 
-def _judged(questions: Sequence[Mapping[str, Any]], image: Any, model: Any, log: Any) -> list[tuple[str, str, float]]:
+def _judged(
+    questions: Sequence[Mapping[str, Any]], image: Any, model: Any, log: Any
+) -> list[tuple[str, str, float]]:
     """Category, detailed category and score of each proposition."""
     scores: dict[Any, float] = {}
     found = []
     for question in questions:
         answer = model.vqa(image, question["question_natural_language"])
-        log.write(f"{question['proposition_id']}, {question['question_natural_language']}, {answer}\n")
+        log.write(
+            f"{question['proposition_id']}, {question['question_natural_language']}, {answer}\n"
+        )
         is_true = answer == "yes" and not any(
-            parent != 0 and scores.get(parent, 1.0) == 0.0 for parent in question["dependency"]
+            parent != 0 and scores.get(parent, 1.0) == 0.0
+            for parent in question["dependency"]
         )
         scores[question["proposition_id"]] = float(is_true)
         broad = question["category_broad"]
-        found.append((broad, f"{broad}-{question['category_detailed']}", float(is_true)))
+        found.append(
+            (broad, f"{broad}-{question['category_detailed']}", float(is_true))
+        )
     return found
 
 
-def _grouped(found: Sequence[tuple[str, str, float]]) -> dict[str, dict[str, list[float]]]:
+def _grouped(
+    found: Sequence[tuple[str, str, float]],
+) -> dict[str, dict[str, list[float]]]:
     levels: dict[str, dict[str, list[float]]] = {"L1_score": {}, "L2_score": {}}
     for broad, detailed, score in found:
         levels["L1_score"].setdefault(broad, []).append(score)

@@ -16,7 +16,9 @@ class GenEval(ShippedPrompts):
 
     NUM_GENERATIONS = 4
     DATASET_URL: ClassVar[dict[str, str]] = {"GenEval": table_url("GenEval")}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenEval": "2c3a418e2b5a53a2d411b050aad834b4"}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {
+        "GenEval": "2c3a418e2b5a53a2d411b050aad834b4"
+    }
 
     meta_only = True
 
@@ -38,8 +40,18 @@ class GenEval(ShippedPrompts):
         detector = build_judge(**{"model": "mask2former", **judge_kwargs})
         clip = build_judge(**{"model": "openclip-vit-l-14", **judge_kwargs})
         jobs = [(detector, clip, data.iloc[place]) for place in range(len(data))]
-        found = track_progress_rich(geneval.GenEval_auxeval_score, jobs, nproc=nproc, keys=list(range(len(jobs))))
-        data = data.assign(**{name: [verdict[name] for verdict in found] for name in ("correct", "reason", "details")})
+        found = track_progress_rich(
+            geneval.GenEval_auxeval_score,
+            jobs,
+            nproc=nproc,
+            keys=list(range(len(jobs))),
+        )
+        data = data.assign(
+            **{
+                name: [verdict[name] for verdict in found]
+                for name in ("correct", "reason", "details")
+            }
+        )
         parts = gathered(data, eval_file, "_eval")
         if not parts:
             return None

@@ -23,16 +23,26 @@ class GenEvalPP(JudgedPrompts):
     """GenEval++: one image for each prompt, judged against a checklist."""
 
     DATASET_URL: ClassVar[dict[str, str]] = {"GenEvalPP": table_url("GenEvalPP")}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenEvalPP": "52907d369795a4ce06fe359174f72acf"}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {
+        "GenEvalPP": "52907d369795a4ce06fe359174f72acf"
+    }
 
     def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """How many the judge found right, of how many; a reply without a verdict counts as wrong."""
-        right = sum(self._is_right(replies.get(str(index), FAIL_MSG)) for index in rows["index"])
-        return {"correct": right, "total": len(rows), "accuracy": right / len(rows) if len(rows) else 0}
+        right = sum(
+            self._is_right(replies.get(str(index), FAIL_MSG)) for index in rows["index"]
+        )
+        return {
+            "correct": right,
+            "total": len(rows),
+            "accuracy": right / len(rows) if len(rows) else 0,
+        }
 
     def _is_right(self, reply: str) -> bool:
         try:
-            return reply != FAIL_MSG and bool(self.extract_json_from_response(reply).get("correct", 0) == 1)
+            return reply != FAIL_MSG and bool(
+                self.extract_json_from_response(reply).get("correct", 0) == 1
+            )
         except (ValueError, AttributeError):
             return False
 
@@ -47,13 +57,24 @@ class GenEvalPP(JudgedPrompts):
         image = encode_image_to_base64(only_image(row["prediction"]))
         return [
             {"role": "system", "value": RULES},
-            {"role": "user", "type": "text", "value": f"Instruction:\n{row['question']}\n\nChecklist:\n{checklist}"},
-            {"role": "user", "type": "image", "value": f"data:image/jpeg;base64,{image}"},
+            {
+                "role": "user",
+                "type": "text",
+                "value": f"Instruction:\n{row['question']}\n\nChecklist:\n{checklist}",
+            },
+            {
+                "role": "user",
+                "type": "image",
+                "value": f"data:image/jpeg;base64,{image}",
+            },
         ]
 
     def metadata_to_explanation(self, metadata: Mapping[str, Any]) -> str:
         """The objects that should be there, one a line."""
-        lines = [f"- {_described(item)} present in the image." for item in metadata.get("include", [])]
+        lines = [
+            f"- {_described(item)} present in the image."
+            for item in metadata.get("include", [])
+        ]
         return "This image should contain:\n" + "\n".join(lines)
 
     def extract_json_from_response(self, text: str) -> Any:

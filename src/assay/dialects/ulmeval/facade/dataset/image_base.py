@@ -39,7 +39,12 @@ class ImageBaseDataset(TableDataset):
         """The table behind a URL, kept as `$LMUData/<dataset>.tsv`; one under the URL's last part is used too."""
         root = Path(LMUDataRoot())
         self.data_path = str(root / f"{self.dataset_name}.tsv")
-        return read_table(fetched_table(url, Path(self.data_path), file_md5, root / url.split("/")[-1]), self)
+        return read_table(
+            fetched_table(
+                url, Path(self.data_path), file_md5, root / url.split("/")[-1]
+            ),
+            self,
+        )
 
     def dump_image(self, line: Any) -> list[str]:
         """The images of a row as files: what `image_path` names, else `<index>.jpg`, `<index>_<place>.png`.
@@ -52,15 +57,22 @@ class ImageBaseDataset(TableDataset):
             return [self._assay_found(name) for name in names]
         cells = as_text_list(line["image"])
         files = file_names(line.get("index"), len(cells), names, ".jpg")
-        return [self._assay_file(cell, name) for cell, name in zip(cells, files, strict=False)]
+        return [
+            self._assay_file(cell, name)
+            for cell, name in zip(cells, files, strict=False)
+        ]
 
     def _assay_file(self, cell: str, name: str) -> str:
         if is_image_path(cell):
             return self._assay_found(cell)
         try:
-            return image_file_path(inline(cell), self.img_root, name, encodes=as_upstream())
+            return image_file_path(
+                inline(cell), self.img_root, name, encodes=as_upstream()
+            )
         except RowFault as fault:
-            raise ValueError(f"column {fault.column!r}: {fault.what}: {fault.got}") from fault
+            raise ValueError(
+                f"column {fault.column!r}: {fault.what}: {fault.got}"
+            ) from fault
 
     def _assay_found(self, name: str) -> str:
         path = Path(name)
@@ -75,7 +87,13 @@ class ImageBaseDataset(TableDataset):
         named = as_upstream() and self.meta_only
         paths = as_text_list(line["image_path"]) if named else self.dump_image(line)
         images = [{"type": "image", "value": path} for path in paths]
-        return [*images, {"type": "text", "value": line["question" if "question" in line else "prompt"]}]
+        return [
+            *images,
+            {
+                "type": "text",
+                "value": line["question" if "question" in line else "prompt"],
+            },
+        ]
 
 
 def _is_empty(cell: Any) -> bool:

@@ -28,7 +28,9 @@ class OmniContext(ImageBaseDataset):
 
     NUM_GENERATIONS = 1
     DATASET_URL: ClassVar[dict[str, str]] = {"OmniContext": table_url("OmniContext")}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {"OmniContext": "be0a8174f0f84ca7e12bd66c2be4aedb"}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {
+        "OmniContext": "be0a8174f0f84ca7e12bd66c2be4aedb"
+    }
     num_generations = 1
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
@@ -42,29 +44,53 @@ class OmniContext(ImageBaseDataset):
             prompts = {
                 f"{rows.iloc[at]['index']}_{number}": prompt
                 for at in range(len(rows))
-                for number, prompt in enumerate(self.prepare_score_prompt(rows.iloc[at], task_type=task))
+                for number, prompt in enumerate(
+                    self.prepare_score_prompt(rows.iloc[at], task_type=task)
+                )
             }
             replies[short] = ask(prompts, f"_tmp_{short}")
         items = []
         for _, row in rows.iterrows():
-            keys = [f"{row['index']}_{number}" for number in range(len(row["prediction"]))]
-            items.append({
-                "index": str(row["index"]), "key": row["key"], "task_type": row["task_type"],
-                "PF_scores": self._mean([replies["pf"].get(key, FAIL_MSG) for key in keys]),
-                "SC_scores": self._mean([replies["sc"].get(key, FAIL_MSG) for key in keys]),
-            })  # fmt: skip
+            keys = [
+                f"{row['index']}_{number}" for number in range(len(row["prediction"]))
+            ]
+            items.append(
+                {
+                    "index": str(row["index"]),
+                    "key": row["key"],
+                    "task_type": row["task_type"],
+                    "PF_scores": self._mean(
+                        [replies["pf"].get(key, FAIL_MSG) for key in keys]
+                    ),
+                    "SC_scores": self._mean(
+                        [replies["sc"].get(key, FAIL_MSG) for key in keys]
+                    ),
+                }
+            )
         return {"results": items}
 
     def _mean(self, replies: list[str]) -> Any:
-        scores = [self.extract_scores(reply)["score"] for reply in replies if reply != FAIL_MSG]
+        scores = [
+            self.extract_scores(reply)["score"]
+            for reply in replies
+            if reply != FAIL_MSG
+        ]
         return float(sum(scores) / len(scores)) if scores else FAIL_MSG
 
-    def prepare_score_prompt(self, item: Any, task_type: str) -> list[list[dict[str, str]]]:
+    def prepare_score_prompt(
+        self, item: Any, task_type: str
+    ) -> list[list[dict[str, str]]]:
         """What the judge is asked of each image, in our words: the rule, the images it was made from, the image."""
         if task_type not in RULES:
-            raise ValueError(f"unknown task type {task_type!r}; known: {', '.join(RULES)}")
+            raise ValueError(
+                f"unknown task type {task_type!r}; known: {', '.join(RULES)}"
+            )
         row = dict(item)
-        images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
+        images = (
+            row["prediction"]
+            if isinstance(row["prediction"], list)
+            else [row["prediction"]]
+        )
         rule = RULES[task_type]
         if task_type == "subject_consistency" and "scene" in row["task_type"]:
             rule += SCENE
@@ -72,13 +98,27 @@ class OmniContext(ImageBaseDataset):
         return [
             [
                 {"role": "system", "value": SYSTEM},
-                *({"role": "user", "type": "image", "value": f"data:image/jpeg;base64,{cell}"} for cell in before),
-                {"role": "user", "type": "image",
-                 "value": f"data:image/jpeg;base64,{encode_image_to_base64(image)}"},
-                {"role": "user", "type": "text", "value": f"{rule}\n\nInstruction: {row['question']}"},
+                *(
+                    {
+                        "role": "user",
+                        "type": "image",
+                        "value": f"data:image/jpeg;base64,{cell}",
+                    }
+                    for cell in before
+                ),
+                {
+                    "role": "user",
+                    "type": "image",
+                    "value": f"data:image/jpeg;base64,{encode_image_to_base64(image)}",
+                },
+                {
+                    "role": "user",
+                    "type": "text",
+                    "value": f"{rule}\n\nInstruction: {row['question']}",
+                },
             ]
             for image in images
-        ]  # fmt: skip
+        ]
 
     def extract_scores(self, evaluation_text: str) -> dict[str, Any]:
         """`score` and `reasoning` of the first JSON object in a reply; 0 where there is none."""

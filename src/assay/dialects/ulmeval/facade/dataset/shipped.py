@@ -29,7 +29,9 @@ class ShippedPrompts(TextBaseDataset):
     def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
         super().__init__(dataset or next(iter(self.DATASET_URL)))
         if self._assay_text_index:
-            self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
+            self.data = self.data.assign(
+                index=[str(index) for index in self.data["index"]]
+            )
 
 
 def joined(data: Any, eval_file: str) -> Any:
@@ -41,11 +43,16 @@ def joined(data: Any, eval_file: str) -> Any:
         answers["index"] = answers["index"].astype(str)
         meta["index"] = meta["index"].astype(str)
     columns = (set(meta.columns) & set(answers.columns)) - {"index"}
-    return pandas.merge(answers, meta.drop(columns=list(columns)), on="index", how="inner")
+    return pandas.merge(
+        answers, meta.drop(columns=list(columns)), on="index", how="inner"
+    )
 
 
 def asked(
-    generate: Callable[..., Any], prompts: Mapping[Any, Any], reply_file: str, nproc: int
+    generate: Callable[..., Any],
+    prompts: Mapping[Any, Any],
+    reply_file: str,
+    nproc: int,
 ) -> dict[Any, Any]:
     """The judge's replies by key; those that an earlier evaluation kept are not asked for again."""
     replies: dict[Any, Any] = load(reply_file) if os.path.exists(reply_file) else {}
@@ -53,12 +60,19 @@ def asked(
     left = {key: prompt for key, prompt in prompts.items() if key not in replies}
     if left:
         jobs = [{"message": prompt} for prompt in left.values()]
-        track_progress_rich(generate, jobs, nproc=nproc, keys=list(left), save=reply_file)
+        track_progress_rich(
+            generate, jobs, nproc=nproc, keys=list(left), save=reply_file
+        )
         replies = {**replies, **load(reply_file)}
     return replies
 
 
-def rated(data: Any, eval_file: str, judge_kwargs: dict[str, Any], rate: Callable[[Any, Ask], Any]) -> Any:
+def rated(
+    data: Any,
+    eval_file: str,
+    judge_kwargs: dict[str, Any],
+    rate: Callable[[Any, Ask], Any],
+) -> Any:
     """The numbers in the judge's file of ratings, which `rate(rows, ask)` makes first where it is not there."""
     judge, nproc, settings = judge_settings(judge_kwargs)
     target = eval_file.replace(".pkl", f"_{judge}_rating.json")
@@ -67,7 +81,12 @@ def rated(data: Any, eval_file: str, judge_kwargs: dict[str, Any], rate: Callabl
     model = judge_util.build_judge(**settings)
 
     def ask(prompts: Mapping[Any, Any], suffix: str = "_tmp") -> dict[Any, Any]:
-        return asked(model.generate, prompts, eval_file.replace(".pkl", f"_{judge}{suffix}.pkl"), nproc)
+        return asked(
+            model.generate,
+            prompts,
+            eval_file.replace(".pkl", f"_{judge}{suffix}.pkl"),
+            nproc,
+        )
 
     result = rate(joined(data, eval_file), ask)
     dump(result, target)
@@ -93,16 +112,29 @@ class JudgedPrompts(ShippedPrompts):
         return rated(self.data, eval_file, judge_kwargs, self._assay_rated)
 
     def _assay_rated(self, rows: Any, ask: Ask) -> Any:
-        prompts = {rows.iloc[at]["index"]: self.prepare_score_prompt(rows.iloc[at]) for at in range(len(rows))}
+        prompts = {
+            rows.iloc[at]["index"]: self.prepare_score_prompt(rows.iloc[at])
+            for at in range(len(rows))
+        }
         return self.summarized(rows, ask(prompts))
 
 
 def judge_settings(judge_kwargs: dict[str, Any]) -> tuple[str, int, dict[str, Any]]:
     """The judge's name, how many are asked at once, and what the judge is built with."""
     if judge_kwargs.get("model") is None:
-        raise ValueError("no judge is named: give --judge MODEL, or model=… to `evaluate`")
-    settings = {name: value for name, value in judge_kwargs.items() if name not in ("nproc", "verbose", "retry")}
-    return str(settings["model"]), int(judge_kwargs.get("nproc", 4)), {**settings, "temperature": 0.0}
+        raise ValueError(
+            "no judge is named: give --judge MODEL, or model=… to `evaluate`"
+        )
+    settings = {
+        name: value
+        for name, value in judge_kwargs.items()
+        if name not in ("nproc", "verbose", "retry")
+    }
+    return (
+        str(settings["model"]),
+        int(judge_kwargs.get("nproc", 4)),
+        {**settings, "temperature": 0.0},
+    )
 
 
 def own_part(rows: Any) -> Any:
@@ -118,7 +150,9 @@ def gathered(part: Any, eval_file: str, suffix: str) -> list[Any]:
     dump(part, eval_file.replace(".pkl", f"{suffix}_{rank}.pkl"))
     if rank != 0:
         return []
-    files = [eval_file.replace(".pkl", f"{suffix}_{number}.pkl") for number in range(size)]
+    files = [
+        eval_file.replace(".pkl", f"{suffix}_{number}.pkl") for number in range(size)
+    ]
     parts = [load(file) for file in files]
     for file in files:
         os.remove(file)

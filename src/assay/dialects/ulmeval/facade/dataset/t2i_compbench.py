@@ -31,9 +31,15 @@ class T2ICompBench(ShippedPrompts):
     def save_temp_images(self, data: Any, save_dir: str) -> None:
         """The images as files, named after the prompt and their number."""
         for _, row in data.iterrows():
-            images = row["prediction"] if isinstance(row["prediction"], list) else [row["prediction"]]
+            images = (
+                row["prediction"]
+                if isinstance(row["prediction"], list)
+                else [row["prediction"]]
+            )
             for number, image in enumerate(images):
-                image.save(os.path.join(save_dir, f"{row['question']}_{number:0>6}.jpg"))
+                image.save(
+                    os.path.join(save_dir, f"{row['question']}_{number:0>6}.jpg")
+                )
 
     def remove_temp_images(self, save_dir: str) -> None:
         """Removes them, and folders that are empty then."""
@@ -41,7 +47,9 @@ class T2ICompBench(ShippedPrompts):
             os.remove(os.path.join(save_dir, name))
         os.removedirs(save_dir)
 
-    def get_tasks_for_rank(self, tasks: Sequence[Any], rank: int = 0, world_size: int = 1) -> Sequence[Any]:
+    def get_tasks_for_rank(
+        self, tasks: Sequence[Any], rank: int = 0, world_size: int = 1
+    ) -> Sequence[Any]:
         """The tasks of one process; where they cannot be shared out evenly, the first has them all."""
         if world_size == 1:
             return tasks

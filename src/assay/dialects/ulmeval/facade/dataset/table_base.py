@@ -19,7 +19,10 @@ class TableDataset(TableRows):
 
     def load_data(self, dataset: str) -> Any:
         """The table of a name as a data frame."""
-        return self.prepare_tsv(self.DATASET_URL.get(dataset) or f"{dataset}.tsv", self.DATASET_MD5.get(dataset))
+        return self.prepare_tsv(
+            self.DATASET_URL.get(dataset) or f"{dataset}.tsv",
+            self.DATASET_MD5.get(dataset),
+        )
 
     @abstractmethod
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:

@@ -25,7 +25,9 @@ class TextBaseDataset(TableDataset):
         """The table behind a URL, kept in `$LMUData` under the URL's last part; `<dataset>.tsv` is used too."""
         root = Path(LMUDataRoot())
         path = root / url.split("/")[-1]
-        return read_table(fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self)
+        return read_table(
+            fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self
+        )
 
     def dump_image(self, line: Any) -> list[str]:
         """No images."""
@@ -34,5 +36,8 @@ class TextBaseDataset(TableDataset):
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """The text of the first column of `question` and `prompt` that is there."""
         line = self._assay_line(line)
-        column = next((name for name in self._assay_prompts if name in line), self._assay_prompts[-1])
+        column = next(
+            (name for name in self._assay_prompts if name in line),
+            self._assay_prompts[-1],
+        )
         return [{"type": "text", "value": line[column]}]

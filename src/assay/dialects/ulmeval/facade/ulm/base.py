@@ -15,7 +15,9 @@ class BaseModel(MessageModel):
     INTERLEAVE: ClassVar[bool] = False
     allowed_types: ClassVar[list[str]] = ["text", "image"]
 
-    def generate(self, message: Any, dataset: str | None = None, num_generations: int = 1) -> list[Any]:
+    def generate(
+        self, message: Any, dataset: str | None = None, num_generations: int = 1
+    ) -> list[Any]:
         """A list of `num_generations` images for text, a dict, or a list of strings or dicts.
 
         Among strings, data URLs, existing paths and http(s) URLs with a media suffix are images. Random generators are
@@ -35,10 +37,15 @@ class BaseModel(MessageModel):
         """A message as a list of dictionaries with local files."""
         return prepared(inputs) if as_upstream() else as_entries(inputs)
 
-    def message_to_promptimg(self, message: list[dict[str, str]], dataset: str | None = None) -> tuple[str, str | None]:
+    def message_to_promptimg(
+        self, message: list[dict[str, str]], dataset: str | None = None
+    ) -> tuple[str, str | None]:
         """The joined text and the first image, for models that take no more."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(images) > 1:
-            warnings.warn(f"{type(self).__name__} takes the first of {len(images)} images", stacklevel=2)
+            warnings.warn(
+                f"{type(self).__name__} takes the first of {len(images)} images",
+                stacklevel=2,
+            )
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         return text, images[0] if images else None

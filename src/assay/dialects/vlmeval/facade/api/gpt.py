@@ -17,7 +17,9 @@ class OpenAIWrapper(BaseAPI):
     While an `evaluate` runs it is the judge of the run, whose answers the journal keeps.
     """
 
-    def __init__(self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any) -> None:
+    def __init__(
+        self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any
+    ) -> None:
         super().__init__(retry=retry, wait=wait, **kwargs)
         self.model = model
         self._assay_judge = GuestJudge({"model": model, **kwargs})

@@ -21,12 +21,33 @@ from .utils import DEBUG_MESSAGE, build_judge
 from .video_base import VideoBaseDataset
 
 __all__ = [
-    "CUSTOM_DATASET", "DATASET_CLASSES", "DATASET_COLLECTION", "DATASET_MODALITY", "DATASET_TYPE", "DEBUG_MESSAGE",
-    "IMAGE_DATASET", "TEXT_DATASET", "VIDEO_DATASET", "ConcatDataset", "CustomMCQDataset", "CustomTextMCQDataset",
-    "CustomVQADataset", "ImageBaseDataset", "ImageMCQDataset", "ImageMTDataset", "ImageVQADataset", "ImageYORNDataset",
-    "TextBaseDataset", "TextMCQDataset", "VideoBaseDataset", "build_dataset", "build_judge", "img_root_map",
-    "infer_dataset_basename", "supported_video_datasets",
-]  # fmt: skip
+    "CUSTOM_DATASET",
+    "DATASET_CLASSES",
+    "DATASET_COLLECTION",
+    "DATASET_MODALITY",
+    "DATASET_TYPE",
+    "DEBUG_MESSAGE",
+    "IMAGE_DATASET",
+    "TEXT_DATASET",
+    "VIDEO_DATASET",
+    "ConcatDataset",
+    "CustomMCQDataset",
+    "CustomTextMCQDataset",
+    "CustomVQADataset",
+    "ImageBaseDataset",
+    "ImageMCQDataset",
+    "ImageMTDataset",
+    "ImageVQADataset",
+    "ImageYORNDataset",
+    "TextBaseDataset",
+    "TextMCQDataset",
+    "VideoBaseDataset",
+    "build_dataset",
+    "build_judge",
+    "img_root_map",
+    "infer_dataset_basename",
+    "supported_video_datasets",
+]
 
 IMAGE_DATASET: list[Any] = []
 VIDEO_DATASET: list[Any] = []
@@ -40,19 +61,34 @@ supported_video_datasets: dict[str, Any] = {}
 
 
 def _class_of(dataset: str | None) -> Any:
-    added = (*DATASET_CLASSES, *IMAGE_DATASET, *VIDEO_DATASET, *TEXT_DATASET, *reversed(CLASSES), *DATASET_COLLECTION)
+    added = (
+        *DATASET_CLASSES,
+        *IMAGE_DATASET,
+        *VIDEO_DATASET,
+        *TEXT_DATASET,
+        *reversed(CLASSES),
+        *DATASET_COLLECTION,
+    )
     return next((cls for cls in added if dataset in cls.supported_datasets()), None)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     """`MCQ`, `Y/N`, `VQA` …: what the dataset's class says, else what its name does."""
-    declared = getattr(_class_of(dataset), "TYPE", "") or _known().get(dataset, ("", ""))[1]
+    declared = (
+        getattr(_class_of(dataset), "TYPE", "") or _known().get(dataset, ("", ""))[1]
+    )
     if declared:
         return str(declared)
     if upstreams_rule():
         return "VQA" if "openended" in dataset.lower() else default
     kind = kind_of(dataset)
-    return "VQA" if kind == "MMVet" or "openended" in dataset.lower() else kind if kind != "MCQ" else default
+    return (
+        "VQA"
+        if kind == "MMVet" or "openended" in dataset.lower()
+        else kind
+        if kind != "MCQ"
+        else default
+    )
 
 
 def DATASET_MODALITY(dataset: str | None, *, default: str = "IMAGE") -> str:
@@ -64,9 +100,15 @@ def DATASET_MODALITY(dataset: str | None, *, default: str = "IMAGE") -> str:
 @cache
 def _known() -> dict[str, tuple[str, str]]:
     """Modality and type of the datasets that upstream knows, by name."""
-    grouped = json.loads((Path(__file__).parent / "types.json").read_text(encoding="utf-8"))
+    grouped = json.loads(
+        (Path(__file__).parent / "types.json").read_text(encoding="utf-8")
+    )
     split = {kinds: kinds.partition(" ") for kinds in grouped}
-    return {name: (split[kinds][0], split[kinds][2]) for kinds, names in grouped.items() for name in names}
+    return {
+        name: (split[kinds][0], split[kinds][2])
+        for kinds, names in grouped.items()
+        for name in names
+    }
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
@@ -81,15 +123,22 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
         return cls(dataset=dataset_name, **kwargs)
     table = data_root() / f"{dataset_name}.tsv"
     if not table.exists():
-        warnings.warn(f"no class knows the dataset {dataset_name!r}, and {table} does not exist", stacklevel=2)
+        warnings.warn(
+            f"no class knows the dataset {dataset_name!r}, and {table} does not exist",
+            stacklevel=2,
+        )
         return None
     columns = set(ImageBaseDataset(dataset_name).data.columns)
     if "question" not in {str(name).lower() for name in columns}:
-        warnings.warn(f"{table} has no `question` column: {sorted(columns)}", stacklevel=2)
+        warnings.warn(
+            f"{table} has no `question` column: {sorted(columns)}", stacklevel=2
+        )
         return None
     if {"A", "B"} <= columns:
         has_images = bool(columns & {"image", "image_path"})
-        return (CustomMCQDataset if has_images else CustomTextMCQDataset)(dataset_name, **kwargs)
+        return (CustomMCQDataset if has_images else CustomTextMCQDataset)(
+            dataset_name, **kwargs
+        )
     return CustomVQADataset(dataset_name, **kwargs)
 
 
@@ -100,6 +149,17 @@ def infer_dataset_basename(dataset_name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
-        classes = (*DATASET_CLASSES, *IMAGE_DATASET, *VIDEO_DATASET, *TEXT_DATASET, *CLASSES, *DATASET_COLLECTION)
-        return list(dict.fromkeys(dataset for cls in classes for dataset in cls.supported_datasets()))
+        classes = (
+            *DATASET_CLASSES,
+            *IMAGE_DATASET,
+            *VIDEO_DATASET,
+            *TEXT_DATASET,
+            *CLASSES,
+            *DATASET_COLLECTION,
+        )
+        return list(
+            dict.fromkeys(
+                dataset for cls in classes for dataset in cls.supported_datasets()
+            )
+        )
     raise AttributeError(f"the vlmeval dialect has no {name!r} in 'vlmeval.dataset'")

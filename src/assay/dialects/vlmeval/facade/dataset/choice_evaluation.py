@@ -21,7 +21,9 @@ JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
 NO_JUDGE = "exact_matching"
 
 
-def evaluate_choice(dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], *, rotates: bool = True) -> Any:
+def evaluate_choice(
+    dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], *, rotates: bool = True
+) -> Any:
     """Accuracy by split and category; `_<judge>_result` and `_acc.csv` are written beside the predictions."""
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
@@ -39,7 +41,9 @@ def evaluate_choice(dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], 
     data = with_lower_names(data)
     unknown = set(data["index"]) - set(dataset.data["index"])
     if unknown:
-        raise AssertionError(f"the prediction file has rows that {name} has not: {sorted(map(str, unknown))[:3]}")
+        raise AssertionError(
+            f"the prediction file has rows that {name} has not: {sorted(map(str, unknown))[:3]}"
+        )
     result_file = get_intermediate_file_path(eval_file, f"_{label}_result", "pkl")
     verdicts = (mcq_circular_eval if is_circular else mcq_vanilla_eval)(
         judge, data, dataset.data, nproc, result_file, name

@@ -14,16 +14,27 @@ class ConcatDataset(TableRows):
 
     DATASET_SETS: ClassVar[dict[str, list[str]]] = {
         "MMMB": [f"MMMB_{code}" for code in ("ar", "cn", "en", "pt", "ru", "tr")],
-        "MTL_MMBench_DEV": [f"MMBench_dev_{code}" for code in ("ar", "cn", "en", "pt", "ru", "tr")],
+        "MTL_MMBench_DEV": [
+            f"MMBench_dev_{code}" for code in ("ar", "cn", "en", "pt", "ru", "tr")
+        ],
         "ScreenSpot": ["ScreenSpot_Mobile", "ScreenSpot_Desktop", "ScreenSpot_Web"],
-        "ScreenSpot_v2": ["ScreenSpot_v2_Mobile", "ScreenSpot_v2_Desktop", "ScreenSpot_v2_Web"],
+        "ScreenSpot_v2": [
+            "ScreenSpot_v2_Mobile",
+            "ScreenSpot_v2_Desktop",
+            "ScreenSpot_v2_Web",
+        ],
         "ScreenSpot_Pro": [
-            f"ScreenSpot_Pro_{part}" for part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS")
+            f"ScreenSpot_Pro_{part}"
+            for part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS")
         ],
         "M4Bench": [
-            "State_Invariance", "State_Comparison", "Spatial_Perception", "Instance_Comparison", "Detailed_Difference",
+            "State_Invariance",
+            "State_Comparison",
+            "Spatial_Perception",
+            "Instance_Comparison",
+            "Detailed_Difference",
         ],
-    }  # fmt: skip
+    }
 
     def __init__(self, dataset: str) -> None:
         import pandas
@@ -36,7 +47,10 @@ class ConcatDataset(TableRows):
         missing = [name for name, found in self.dataset_map.items() if found is None]
         if missing:
             raise ValueError(f"{dataset} needs the dataset {missing[0]!r}")
-        self.TYPE, self.MODALITY = self._assay_of_all("TYPE"), self._assay_of_all("MODALITY")
+        self.TYPE, self.MODALITY = (
+            self._assay_of_all("TYPE"),
+            self._assay_of_all("MODALITY"),
+        )
         parts = []
         for name, found in self.dataset_map.items():
             data = found.data
@@ -50,7 +64,9 @@ class ConcatDataset(TableRows):
     def _assay_of_all(self, attribute: str) -> str:
         values = {str(getattr(found, attribute)) for found in self.dataset_map.values()}
         if len(values) > 1:
-            raise ValueError(f"{self.dataset_name} joins datasets of several kinds: {', '.join(sorted(values))}")
+            raise ValueError(
+                f"{self.dataset_name} joins datasets of several kinds: {', '.join(sorted(values))}"
+            )
         return values.pop()
 
     @classmethod
@@ -63,7 +79,9 @@ class ConcatDataset(TableRows):
         line = self._assay_line(line)
         dataset = self.dataset_map[line["SUB_DATASET"]]
         rows = dataset.data
-        return dataset.build_prompt(rows[rows["index"] == line["original_index"]].iloc[0])
+        return dataset.build_prompt(
+            rows[rows["index"] == line["original_index"]].iloc[0]
+        )
 
     def dump_image(self, line: Any) -> list[str]:
         """The images of a row, which are files by now."""
@@ -75,7 +93,9 @@ class ConcatDataset(TableRows):
 
         whole, tables, numbers = load(eval_file), [], {}
         for name in self.datasets:
-            part = whole[whole["SUB_DATASET"] == name].drop(columns=["index", "SUB_DATASET"])
+            part = whole[whole["SUB_DATASET"] == name].drop(
+                columns=["index", "SUB_DATASET"]
+            )
             file = eval_file.replace(self.dataset_name, name)
             dump(part.rename(columns={"original_index": "index"}), file)
             found = self.dataset_map[name].evaluate(file, **judge_kwargs)
@@ -85,5 +105,10 @@ class ConcatDataset(TableRows):
                 found["DATASET"] = [name] * len(found)
                 tables.append(found)
         result: Any = pandas.concat(tables) if tables else numbers
-        dump(result, get_intermediate_file_path(eval_file, *(("_acc", "csv") if tables else ("_score", "json"))))
+        dump(
+            result,
+            get_intermediate_file_path(
+                eval_file, *(("_acc", "csv") if tables else ("_score", "json"))
+            ),
+        )
         return result

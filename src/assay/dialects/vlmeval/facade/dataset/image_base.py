@@ -43,7 +43,9 @@ class ImageBaseDataset(Reporting):
         super().__init_subclass__(**settings)
         note_class(cls)
 
-    def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any
+    ) -> None:
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
         self.img_root = str(image_folder(dataset))
@@ -64,13 +66,19 @@ class ImageBaseDataset(Reporting):
     @cached_property
     def meta_only(self) -> bool:
         """Whether rows name image files and hold none."""
-        return "image" not in (self.data.columns if self.is_loaded else open_file(self.data_file).columns or ())
+        return "image" not in (
+            self.data.columns
+            if self.is_loaded
+            else open_file(self.data_file).columns or ()
+        )
 
     @cached_property
     def data_file(self) -> Path:
         """The TSV; brought on first use where the class declares a URL."""
         name = self.dataset_name
-        return self._assay_prepared(self._assay_url_of(name), self.DATASET_MD5.get(name))
+        return self._assay_prepared(
+            self._assay_url_of(name), self.DATASET_MD5.get(name)
+        )
 
     @property
     def data_path(self) -> str:
@@ -83,9 +91,14 @@ class ImageBaseDataset(Reporting):
 
     def load_data(self, dataset: str) -> Any:
         """The rows of a dataset as a data frame, by the class's own `prepare_tsv` where it has one."""
-        if dataset == self.dataset_name and type(self).prepare_tsv is ImageBaseDataset.prepare_tsv:
+        if (
+            dataset == self.dataset_name
+            and type(self).prepare_tsv is ImageBaseDataset.prepare_tsv
+        ):
             return load(self.data_file)
-        return self.prepare_tsv(self._assay_url_of(dataset), self.DATASET_MD5.get(dataset))
+        return self.prepare_tsv(
+            self._assay_url_of(dataset), self.DATASET_MD5.get(dataset)
+        )
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """The TSV `$LMUData/<dataset>.tsv` as a data frame; downloaded if need be, its MD5 checked afterwards."""
@@ -94,7 +107,11 @@ class ImageBaseDataset(Reporting):
         return load(path)
 
     def _assay_url_of(self, dataset: str) -> str:
-        return self.DATASET_URL.get(dataset) or DATASET_URLS.get(dataset) or f"{dataset}.tsv"
+        return (
+            self.DATASET_URL.get(dataset)
+            or DATASET_URLS.get(dataset)
+            or f"{dataset}.tsv"
+        )
 
     def _assay_prepared(self, url: str, file_md5: str | None) -> Path:
         path = data_root() / f"{self.dataset_name}.tsv"
@@ -102,7 +119,9 @@ class ImageBaseDataset(Reporting):
         if not path.exists() and legacy.exists():
             path = legacy
         if url.startswith(("http://", "https://")):
-            path = fetch_declared(url, path, checksum=file_md5, allow_private=current().allow_private_urls)
+            path = fetch_declared(
+                url, path, checksum=file_md5, allow_private=current().allow_private_urls
+            )
         elif not path.exists():
             raise UsageError(
                 f"class {type(self).__name__} finds no TSV and declares no URL for {self.dataset_name!r}",
@@ -141,7 +160,12 @@ class ImageBaseDataset(Reporting):
     def rows_source(self) -> Source:
         """What understands the cells of this dataset's rows."""
         state = vars(self)
-        return Source(self.dataset_name, None if self.is_loaded else state.get("data_file"), state.get("data"), self)
+        return Source(
+            self.dataset_name,
+            None if self.is_loaded else state.get("data_file"),
+            state.get("data"),
+            self,
+        )
 
     def _assay_finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without image if so wished, references and lists resolved."""
@@ -149,7 +173,9 @@ class ImageBaseDataset(Reporting):
             return frame
         if "image_path" in frame.columns:
             frame = frame.copy()
-            frame["image_path"] = objects([_named(cell) for cell in frame["image_path"]], frame)
+            frame["image_path"] = objects(
+                [_named(cell) for cell in frame["image_path"]], frame
+            )
         if "image" not in frame.columns:
             return frame
         source = Source(self.dataset_name, None, frame)
@@ -158,13 +184,19 @@ class ImageBaseDataset(Reporting):
         frame = frame.copy()
         frame["image"] = objects(cells, frame)
         if self.skip_noimg:
-            shows = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
+            shows = [
+                c is not None or shows_images(row, self.dataset_name)
+                for c, row in zip(cells, rows, strict=True)
+            ]
             frame = frame[shows].reset_index(drop=True)
         return frame
 
     def _assay_reads_its_own_way(self) -> bool:
         kind, base = type(self), ImageBaseDataset
-        return kind.load_data is not base.load_data or kind.prepare_tsv is not base.prepare_tsv
+        return (
+            kind.load_data is not base.load_data
+            or kind.prepare_tsv is not base.prepare_tsv
+        )
 
 
 def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
@@ -188,7 +220,10 @@ def _named(cell: Any) -> Any:
 def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
     """The image cell as text: a column of short references may have been read as numbers."""
     cell = row.get("image")
-    return {**row, "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell)}
+    return {
+        **row,
+        "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell),
+    }
 
 
 def img_root_map(dataset: str) -> str:

@@ -18,7 +18,10 @@ class ImageMCQDataset(ImageBaseDataset):
     def build_prompt(self, line: Any) -> Any:
         """The images, then hint, question and options."""
         line = self._assay_line(line)
-        return [*self._assay_images(line), {"type": "text", "value": question_with_options(line)}]
+        return [
+            *self._assay_images(line),
+            {"type": "text", "value": question_with_options(line)},
+        ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Accuracy by exact matching, and by a judge where one is named; rotated sets over whole groups.

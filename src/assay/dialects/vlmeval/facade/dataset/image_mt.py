@@ -18,15 +18,23 @@ class ImageMTDataset(ImageBaseDataset):
     def build_prompt(self, line: Any) -> Any:
         """The whole dialogue as a chat, the reference answers between the user's turns."""
         line = self._assay_line(line)
-        images = iter(toliststr(line["image_path"]) if self.meta_only else self.dump_image(line))
+        images = iter(
+            toliststr(line["image_path"]) if self.meta_only else self.dump_image(line)
+        )
         questions = toliststr(line["question"])
-        answers = toliststr(line["answer"]) if "answer" in line else [""] * len(questions)
+        answers = (
+            toliststr(line["answer"]) if "answer" in line else [""] * len(questions)
+        )
         if len(questions) != len(answers):
-            raise ValueError(f"{len(questions)} questions and {len(answers)} answers in one dialogue")
+            raise ValueError(
+                f"{len(questions)} questions and {len(answers)} answers in one dialogue"
+            )
         chat = []
         for question, answer in zip(questions, answers, strict=True):
             chat.append({"role": "user", "content": _interleaved(question, images)})
-            chat.append({"role": "assistant", "content": [{"type": "text", "value": answer}]})
+            chat.append(
+                {"role": "assistant", "content": [{"type": "text", "value": answer}]}
+            )
         return chat
 
 
@@ -37,7 +45,9 @@ def _interleaved(question: str, images: Any) -> list[dict[str, str]]:
         if number:
             image = next(images, None)
             if image is None:
-                raise ValueError(f"the dialogue says {PLACE} more often than it has images")
+                raise ValueError(
+                    f"the dialogue says {PLACE} more often than it has images"
+                )
             content.append({"type": "image", "value": image})
         if words:
             content.append({"type": "text", "value": words})

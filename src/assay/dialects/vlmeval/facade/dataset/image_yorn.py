@@ -13,9 +13,12 @@ from .utils.judge_util import build_judge
 __all__ = ["ImageYORNDataset"]
 
 RATINGS = {
-    "MME": "MME_rating", "Hallusion": "Hallusion_rating", "POPE": "POPE_rating", "AMBER": "AMBER_rating",
+    "MME": "MME_rating",
+    "Hallusion": "Hallusion_rating",
+    "POPE": "POPE_rating",
+    "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
-}  # fmt: skip
+}
 """By a part of the dataset's name; the first that fits."""
 
 
@@ -38,14 +41,23 @@ class ImageYORNDataset(ImageBaseDataset):
         storage = get_intermediate_file_path(eval_file, "_auxmatch")
         nproc = judge_kwargs.pop("nproc", 4)
         if not os.path.exists(storage):
-            read = {i: yorn.YOrN_Extraction(t) for i, t in zip(data["index"], data["prediction"], strict=True)}
+            read = {
+                i: yorn.YOrN_Extraction(t)
+                for i, t in zip(data["index"], data["prediction"], strict=True)
+            }
             if judge_kwargs.get("model", "exact_matching") != "exact_matching":
                 judge = build_judge(**judge_kwargs)
-                rows = [data.iloc[at] for at in range(len(data)) if read[data.iloc[at]["index"]] == "Unknown"]
+                rows = [
+                    data.iloc[at]
+                    for at in range(len(data))
+                    if read[data.iloc[at]["index"]] == "Unknown"
+                ]
                 keys = [row["index"] for row in rows]
                 reply_file = get_intermediate_file_path(eval_file, "_tmp", "pkl")
                 jobs = [(judge, row) for row in rows]
-                replies = track_progress_rich(yorn.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=reply_file)
+                replies = track_progress_rich(
+                    yorn.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=reply_file
+                )
                 read.update(zip(keys, replies, strict=True))
             data["extracted"] = [read[index] for index in data["index"]]
             dump(data, storage)
@@ -55,7 +67,10 @@ class ImageYORNDataset(ImageBaseDataset):
         else:
             data["score"] = data["answer"] == data["extracted"]
         dump(data, storage)
-        rating = next((name for part, name in RATINGS.items() if part in self.dataset_name), "default_rating")
+        rating = next(
+            (name for part, name in RATINGS.items() if part in self.dataset_name),
+            "default_rating",
+        )
         score = getattr(yorn, rating)(storage)
         dump(score, get_intermediate_file_path(eval_file, "_score", "csv"))
         return score

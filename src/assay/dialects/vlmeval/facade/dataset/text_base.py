@@ -33,7 +33,9 @@ class TextMCQDataset(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """Hint, question and options."""
-        return [{"type": "text", "value": question_with_options(self._assay_line(line))}]
+        return [
+            {"type": "text", "value": question_with_options(self._assay_line(line))}
+        ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Accuracy by exact matching, and by a judge where one is named; for classes that build upon it."""

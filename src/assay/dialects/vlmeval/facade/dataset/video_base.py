@@ -19,9 +19,18 @@ class VideoBaseDataset(Reporting):
     MODALITY = "VIDEO"
     TYPE: ClassVar[str] = "Video-VQA"
 
-    def __init__(self, dataset: str = "MMBench-Video", pack: bool = False, nframe: int = 0, fps: float = -1) -> None:
+    def __init__(
+        self,
+        dataset: str = "MMBench-Video",
+        pack: bool = False,
+        nframe: int = 0,
+        fps: float = -1,
+    ) -> None:
         if pack:
-            raise UsageError("pack=True would ask all questions of a video at once", fix="leave it out")
+            raise UsageError(
+                "pack=True would ask all questions of a video at once",
+                fix="leave it out",
+            )
         if fps > 0 and nframe > 0:
             raise ValueError("fps and nframe should not be set at the same time")
         self.dataset_name = dataset
@@ -30,13 +39,18 @@ class VideoBaseDataset(Reporting):
         self.data_file: str = found["data_file"]
         self.frame_root = str(image_folder(dataset))
         Path(self.frame_root).mkdir(parents=True, exist_ok=True)
-        self.frame_tmpl, self.frame_tmpl_fps = "frame-{}-of-{}.jpg", "frame-{}-of-{}-{}fps.jpg"
+        self.frame_tmpl, self.frame_tmpl_fps = (
+            "frame-{}-of-{}.jpg",
+            "frame-{}-of-{}-{}fps.jpg",
+        )
         self.pack, self.nframe, self.fps = pack, nframe, fps
         self.split_frame = fps > 0 or nframe > 0
         self.data = load(self.data_file)
         missing = [name for name in ("question", "video") if name not in self.data]
         if missing:
-            raise UsageError(f"videos need the column {missing[0]!r}", where=str(self.data_file))
+            raise UsageError(
+                f"videos need the column {missing[0]!r}", where=str(self.data_file)
+            )
         if "index" not in self.data:
             self.data["index"] = range(len(self.data))
         self.videos = sorted(set(self.data["video"]))
@@ -64,7 +78,10 @@ class VideoBaseDataset(Reporting):
     def _assay_frame_files(self, video: str, names: str, count: int) -> list[str]:
         folder = Path(self.frame_root) / video
         folder.mkdir(parents=True, exist_ok=True)
-        return [str(folder / names.format(number, count, self.fps)) for number in range(1, count + 1)]
+        return [
+            str(folder / names.format(number, count, self.fps))
+            for number in range(1, count + 1)
+        ]
 
     def save_video_frames(self, video: str) -> list[str]:
         """The frames of a video as files: `nframe` of them evenly spread, or `fps` for each second."""
@@ -77,8 +94,13 @@ class VideoBaseDataset(Reporting):
         line = self._assay_line(line)
         video = str(line["video"])
         if video_llm or not self.split_frame:
-            file = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+            file = Path(self.data_root) / (
+                video if Path(video).suffix else f"{video}.mp4"
+            )
             media = [{"type": "video", "value": str(file)}]
         else:
-            media = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
+            media = [
+                {"type": "image", "value": path}
+                for path in self.save_video_frames(video)
+            ]
         return [*media, {"type": "text", "value": str(line["question"])}]

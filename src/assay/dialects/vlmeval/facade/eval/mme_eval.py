@@ -10,14 +10,22 @@ from ..smp.file import dump, load
 from ..utils.mp_util import track_progress_rich
 
 STANDS_IN = True
-__all__ = ["MME_answer_extraction", "MME_auxeval", "MME_build_matching_prompt", "MME_eval", "MME_postproc",
-           "MME_rating"]  # fmt: skip
+__all__ = [
+    "MME_answer_extraction",
+    "MME_auxeval",
+    "MME_build_matching_prompt",
+    "MME_eval",
+    "MME_postproc",
+    "MME_rating",
+]
 
 
 def MME_postproc(data: Any) -> Any:
     """`prediction` as Yes, No or Unknown, what the model wrote as `raw_prediction`, and `score`."""
     data["raw_prediction"] = data["prediction"]
-    data["prediction"] = [MME_answer_extraction(str(text)) for text in data["raw_prediction"]]
+    data["prediction"] = [
+        MME_answer_extraction(str(text)) for text in data["raw_prediction"]
+    ]
     data["score"] = data["answer"] == data["prediction"]
     return data
 
@@ -29,7 +37,9 @@ def MME_answer_extraction(output: str) -> str:
 
 def MME_build_matching_prompt(line: Any) -> str:
     """What the judge is asked."""
-    return YOrN_match_prompt({"question": line["question"], "prediction": line["raw_prediction"]})
+    return YOrN_match_prompt(
+        {"question": line["question"], "prediction": line["raw_prediction"]}
+    )
 
 
 def MME_auxeval(model: Any, line: Any) -> str:
@@ -37,7 +47,9 @@ def MME_auxeval(model: Any, line: Any) -> str:
     return MME_answer_extraction(model.generate(MME_build_matching_prompt(line)))
 
 
-def MME_eval(eval_file: str, model: str = "chatgpt-0613", nproc: int = 4, verbose: bool = False) -> Any:
+def MME_eval(
+    eval_file: str, model: str = "chatgpt-0613", nproc: int = 4, verbose: bool = False
+) -> Any:
     """The sums of MME, with `_auxmatch.xlsx` and `_score.csv` beside the predictions."""
     data = load(eval_file)
     if "raw_prediction" not in data:
@@ -45,11 +57,19 @@ def MME_eval(eval_file: str, model: str = "chatgpt-0613", nproc: int = 4, verbos
     storage = eval_file.replace(".xlsx", "_auxmatch.xlsx")
     if not os.path.exists(storage):
         verdicts = dict(zip(data["index"], data["prediction"], strict=True))
-        open_rows = [data.iloc[at] for at, replies in enumerate(data["prediction"]) if replies == "Unknown"]
+        open_rows = [
+            data.iloc[at]
+            for at, replies in enumerate(data["prediction"])
+            if replies == "Unknown"
+        ]
         if open_rows:
             judge = OpenAIWrapper("gpt-3.5-turbo-0613", verbose=verbose)
-            replies = track_progress_rich(MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc))
-            verdicts.update(zip((row["index"] for row in open_rows), replies, strict=True))
+            replies = track_progress_rich(
+                MME_auxeval, [(judge, row) for row in open_rows], nproc=int(nproc)
+            )
+            verdicts.update(
+                zip((row["index"] for row in open_rows), replies, strict=True)
+            )
         data["prediction"] = [verdicts[index] for index in data["index"]]
         dump(data, storage)
     data = load(storage)

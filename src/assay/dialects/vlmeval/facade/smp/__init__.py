@@ -19,4 +19,7 @@ def __getattr__(name: str) -> Any:
     return libraries.library(name, "vlmeval.smp")
 
 
-__all__ = ["logger", *libraries.offered(documented, file, log, misc, status_report, vlm)]
+__all__ = [
+    "logger",
+    *libraries.offered(documented, file, log, misc, status_report, vlm),
+]

@@ -9,7 +9,14 @@ from ....kits.smp.images import stack_image
 from ....kits.smp.machine import default_set, fnp
 from ...kinds import ROTATION
 
-__all__ = ["build_options", "circular_pred", "default_set", "fnp", "fout", "stack_image"]
+__all__ = [
+    "build_options",
+    "circular_pred",
+    "default_set",
+    "fnp",
+    "fout",
+    "stack_image",
+]
 
 fout = None
 LETTERS = "ABCDE"
@@ -27,7 +34,10 @@ def build_options(option_list: Iterable[Any]) -> str:
 
 def circular_pred(df: Any, extract_func: Callable[[Any], Any] | None = None) -> float:
     """The share of questions whose letters move on by one from each rotation to the next."""
-    letters = [extract_func(text) if extract_func is not None else text for text in df["prediction"]]
+    letters = [
+        extract_func(text) if extract_func is not None else text
+        for text in df["prediction"]
+    ]
     read = dict(sorted(zip(df["index"], letters, strict=True)))
     moves = {index: True for index in read if index < ROTATION}
     unread = set()

@@ -31,7 +31,9 @@ def DATASET_TYPE(dataset: str) -> str:
 class TSVDataset(ImageBaseDataset):
     """A benchmark in one TSV file."""
 
-    def __init__(self, dataset: str = "MMBench", img_root: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, dataset: str = "MMBench", img_root: str | None = None, **kwargs: Any
+    ) -> None:
         note_documented()
         self.dataset = dataset
         self.dataset_type = DATASET_TYPE(dataset)
@@ -54,7 +56,9 @@ class TSVDataset(ImageBaseDataset):
         name = self.dataset if dataset is None else dataset
         if any(part in name for part in CHOICES):
             text = documented_question(line)
-        elif dataset is None and name not in img_root_map and "A" in line and "B" in line:
+        elif (
+            dataset is None and name not in img_root_map and "A" in line and "B" in line
+        ):
             text = question_with_options(line)
         else:
             text = line["question"]
@@ -73,22 +77,36 @@ class TSVDataset(ImageBaseDataset):
                 return super().dump_image(line)[0]
             return self._assay_image_file(cell, f"{line['index']}.jpg")
         named = line.get("image_path")
-        names = named if isinstance(named, list) else [f"{line['index']}_{place}.jpg" for place in range(len(cell))]
-        return [self._assay_image_file(piece, name) for piece, name in zip(cell, names, strict=False)]
+        names = (
+            named
+            if isinstance(named, list)
+            else [f"{line['index']}_{place}.jpg" for place in range(len(cell))]
+        )
+        return [
+            self._assay_image_file(piece, name)
+            for piece, name in zip(cell, names, strict=False)
+        ]
 
     def _assay_image_file(self, cell: str, name: str) -> str:
-        return image_file_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
+        return image_file_path(
+            inline(cell), self.img_root, name, encodes=upstreams_rule()
+        )
 
     def _assay_finished(self, frame: Any) -> Any:
         """Images that rows share filled in, lists taken apart: a list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
-        cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
+        cells = {
+            str(index): cell
+            for index, cell in zip(frame["index"], frame["image"], strict=True)
+        }
         frame = frame.copy()
         rows = frame.to_dict(orient="records")
         frame["image"] = objects([self._assay_cell(row, cells) for row in rows], frame)
         if "image_path" in frame:
-            frame["image_path"] = objects([_listed(row["image_path"], "image_path") for row in rows], frame)
+            frame["image_path"] = objects(
+                [_listed(row["image_path"], "image_path") for row in rows], frame
+            )
         return frame
 
     def _assay_cell(self, row: Any, cells: Any) -> Any:
@@ -103,6 +121,10 @@ class TSVDataset(ImageBaseDataset):
 
 def _listed(cell: Any, column: str) -> Any:
     try:
-        return pieces_of(cell, column) if isinstance(cell, str) and cell.startswith("[") else cell
+        return (
+            pieces_of(cell, column)
+            if isinstance(cell, str) and cell.startswith("[")
+            else cell
+        )
     except RowFault:
         return cell  # the fault of its row, met when its image is asked for

@@ -60,9 +60,15 @@ class BaseModel(MessageModel):
 
     def preproc_content(self, inputs: Any) -> Any:
         """A message as a list of dictionaries with local files."""
-        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs), _file)
+        return (
+            prepared(inputs)
+            if upstreams_rule()
+            else flat_list(message_turns(inputs), _file)
+        )
 
-    def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, str | None]:
+    def message_to_promptimg(
+        self, message: Any, dataset: str | None = None
+    ) -> tuple[str, str | None]:
         """The texts joined by line ends, and the first image; of BLINK all images side by side."""
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         images = [entry["value"] for entry in message if entry["type"] == "image"]
@@ -78,7 +84,9 @@ class BaseModel(MessageModel):
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         return text, videos[0] if videos else None
 
-    def message_to_promptvideo_withrole(self, message: Any, dataset: str | None = None) -> tuple[dict[str, str], str]:
+    def message_to_promptvideo_withrole(
+        self, message: Any, dataset: str | None = None
+    ) -> tuple[dict[str, str], str]:
         """The texts by role, and the first video; multiple choice begins the answer where nobody else does."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
@@ -86,7 +94,9 @@ class BaseModel(MessageModel):
         for entry in message:
             if entry["type"] == "text":
                 role = entry.get("role")
-                texts[role if role in ("system", "assistant") else "user"] += entry["value"]
+                texts[role if role in ("system", "assistant") else "user"] += entry[
+                    "value"
+                ]
         if not texts["assistant"]:
             from ..dataset import DATASET_TYPE
 
@@ -94,7 +104,9 @@ class BaseModel(MessageModel):
                 texts["assistant"] = "Best Option: ("
             else:
                 del texts["assistant"]
-        return texts, next(entry["value"] for entry in message if entry["type"] == "video")
+        return texts, next(
+            entry["value"] for entry in message if entry["type"] == "video"
+        )
 
 
 def _file(medium: Any) -> str:

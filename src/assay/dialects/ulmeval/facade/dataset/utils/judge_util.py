@@ -14,7 +14,9 @@ SPECIALISTS: dict[str, tuple[str, str]] = {
     "mplug": ("MPLUGModel", "damo/mplug_visual-question-answering_coco_large_en"),
 }
 """Judges that are no language models: their class, and what it is built with."""
-DEBUG_MESSAGE = "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
+DEBUG_MESSAGE = (
+    "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
+)
 
 
 def build_judge(**kwargs: Any) -> Any:
@@ -22,7 +24,9 @@ def build_judge(**kwargs: Any) -> Any:
     name = kwargs.pop("model", None)
     kwargs.pop("nproc", None)
     if name is None:
-        raise UsageError("`evaluate` asked for a judge and none was named", fix="--judge MODEL")
+        raise UsageError(
+            "`evaluate` asked for a judge and none was named", fix="--judge MODEL"
+        )
     if name in SPECIALISTS:
         kind, weights = SPECIALISTS[name]
         return getattr(specialists, kind)(weights, **kwargs)

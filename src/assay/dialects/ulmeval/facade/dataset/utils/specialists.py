@@ -12,22 +12,42 @@ from .geneval import COLORS
 STANDS_IN = True
 __all__ = ["MMDetModel", "MPLUGModel", "OpenCLIPModel"]
 
-DESCRIPTIONS = ("a photo of a {colour} {name}", "a photo of a {colour}-colored {name}", "a photo of a {colour} object")
+DESCRIPTIONS = (
+    "a photo of a {colour} {name}",
+    "a photo of a {colour}-colored {name}",
+    "a photo of a {colour} object",
+)
 
 
 class MMDetModel:
     """A detector of mmdet 2.x: `model` is what `inference_detector` takes."""
 
-    def __init__(self, model_path: str, config_path: str | None = None, device: str = "cuda", **kwargs: Any) -> None:
-        what = "mmdet 2.x, for GenEval's detector (assay's own `geneval` asks a worker),"
+    def __init__(
+        self,
+        model_path: str,
+        config_path: str | None = None,
+        device: str = "cuda",
+        **kwargs: Any,
+    ) -> None:
+        what = (
+            "mmdet 2.x, for GenEval's detector (assay's own `geneval` asks a worker),"
+        )
         mmdet = library("mmdet.apis", what, "mmdet")
-        self.model = mmdet.init_detector(config_path or f"{model_path}.py", f"{model_path}.pth", device=device)
+        self.model = mmdet.init_detector(
+            config_path or f"{model_path}.py", f"{model_path}.pth", device=device
+        )
 
 
 class OpenCLIPModel:
     """A CLIP model of open_clip, with its transform and tokenizer."""
 
-    def __init__(self, model_path: str, device: str = "cuda", pretrained: str = "openai", **kwargs: Any) -> None:
+    def __init__(
+        self,
+        model_path: str,
+        device: str = "cuda",
+        pretrained: str = "openai",
+        **kwargs: Any,
+    ) -> None:
         what = "open_clip, for GenEval's colours (assay's own `geneval` asks a worker),"
         open_clip = library("open_clip", what, "open_clip_torch")
         self.model, _, self.transform = open_clip.create_model_and_transforms(
@@ -36,15 +56,25 @@ class OpenCLIPModel:
         self.tokenizer = open_clip.get_tokenizer(model_path)
 
     def colours(
-        self, image: Any, bboxes: Sequence[Any], classname: str, bgcolor: str = "#999", crop: bool = True,
+        self,
+        image: Any,
+        bboxes: Sequence[Any],
+        classname: str,
+        bgcolor: str = "#999",
+        crop: bool = True,
         device: str = "cuda",
-    ) -> list[str]:  # fmt: skip
+    ) -> list[str]:
         """The colour of each object, a box with its mask: the one whose description is nearest to the object alone."""
         import torch
 
         with torch.no_grad():
-            means = torch.stack([self._described(colour, classname, device) for colour in COLORS])
-            crops = [self.transform(_alone(image, box, mask, bgcolor, crop)) for box, mask in bboxes]
+            means = torch.stack(
+                [self._described(colour, classname, device) for colour in COLORS]
+            )
+            crops = [
+                self.transform(_alone(image, box, mask, bgcolor, crop))
+                for box, mask in bboxes
+            ]
             features = self.model.encode_image(torch.stack(crops).to(device))
             nearest = (features / features.norm(dim=-1, keepdim=True)) @ means.T
         return [COLORS[int(place)] for place in nearest.argmax(1)]
@@ -61,7 +91,11 @@ def _alone(image: Any, box: Any, mask: Any, bgcolor: str, crop: bool) -> Any:
 
     pixels = image.convert("RGB")
     if mask is not None:
-        ground = pixels.copy() if bgcolor == "original" else Image.new("RGB", pixels.size, color=bgcolor)
+        ground = (
+            pixels.copy()
+            if bgcolor == "original"
+            else Image.new("RGB", pixels.size, color=bgcolor)
+        )
         pixels = Image.composite(pixels, ground, Image.fromarray(mask))
     return pixels.crop(tuple(box[:4])) if crop else pixels
 
@@ -70,11 +104,18 @@ class MPLUGModel:
     """mPLUG by modelscope: `vqa(image, question)` answers in a word."""
 
     def __init__(
-        self, ckpt: str = "damo/mplug_visual-question-answering_coco_large_en", device: str = "gpu", **kwargs: Any
+        self,
+        ckpt: str = "damo/mplug_visual-question-answering_coco_large_en",
+        device: str = "gpu",
+        **kwargs: Any,
     ) -> None:
-        what = "modelscope, for DPG-Bench's mPLUG (assay's own `dpg_bench` asks a worker),"
+        what = (
+            "modelscope, for DPG-Bench's mPLUG (assay's own `dpg_bench` asks a worker),"
+        )
         pipelines = library("modelscope.pipelines", what, "modelscope")
-        task = library("modelscope.utils.constant", what, "modelscope").Tasks.visual_question_answering
+        task = library(
+            "modelscope.utils.constant", what, "modelscope"
+        ).Tasks.visual_question_answering
         self.pipeline_vqa = pipelines.pipeline(task, model=ckpt, device=device)
 
     def vqa(self, image: Any, question: str) -> str:

@@ -14,8 +14,15 @@ __all__ = ["MMVet_acc", "MMVet_auxeval", "build_mmvet_gpt4_prompt"]
 
 def build_mmvet_gpt4_prompt(line: Mapping[str, Any]) -> str:
     """What the judge is asked, in our words: question, reference and prediction stand at its end."""
-    reference = str(line["answer"]).replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
-    return grading_prompt(str(line["question"]), reference, str(line["prediction"])).messages[0].text + " "
+    reference = (
+        str(line["answer"]).replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
+    )
+    return (
+        grading_prompt(str(line["question"]), reference, str(line["prediction"]))
+        .messages[0]
+        .text
+        + " "
+    )
 
 
 def MMVet_auxeval(model: Any, line: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,17 @@ from ....ratings import mme_rating, one_row
 from ...smp.file import load
 
 STANDS_IN = True
-__all__ = ["AMBER_rating", "Hallusion_rating", "MME_rating", "POPE_rating", "VSR_rating", "YOrN_Extraction",
-           "YOrN_auxeval", "YOrN_match_prompt", "default_rating"]  # fmt: skip
+__all__ = [
+    "AMBER_rating",
+    "Hallusion_rating",
+    "MME_rating",
+    "POPE_rating",
+    "VSR_rating",
+    "YOrN_Extraction",
+    "YOrN_auxeval",
+    "YOrN_match_prompt",
+    "default_rating",
+]
 
 TRIES = 5
 VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
@@ -59,6 +68,9 @@ def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
     return rating
 
 
-Hallusion_rating, POPE_rating = _of_file(ratings.hallusion_rating), _of_file(ratings.pope_rating)
+Hallusion_rating, POPE_rating = (
+    _of_file(ratings.hallusion_rating),
+    _of_file(ratings.pope_rating),
+)
 AMBER_rating, VSR_rating = _of_file(ratings.amber_rating), _of_file(ratings.vsr_rating)
 default_rating = _of_file(ratings.default_rating)

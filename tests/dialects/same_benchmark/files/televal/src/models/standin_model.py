@@ -11,4 +11,10 @@ class StandIn(Model):
 
     def generate_multiturn(self, audio, user_history, assistant_history, **kwargs):
         said = zip(kwargs["user_query_history"], assistant_history, strict=True)
-        return {"pred": say("\n".join([*(text for pair in said for text in pair), kwargs["user_query"]]))}
+        return {
+            "pred": say(
+                "\n".join(
+                    [*(text for pair in said for text in pair), kwargs["user_query"]]
+                )
+            )
+        }

@@ -16,7 +16,9 @@ def determine_position(
     distance_threshold: float = 150,
 ) -> float:
     """From 0 to 1; boxes are dictionaries of `x_min`, `y_min`, `x_max`, `y_max`."""
-    return place_score(locality or "", _box(box1), _box(box2), iou_threshold, distance_threshold)
+    return place_score(
+        locality or "", _box(box1), _box(box2), iou_threshold, distance_threshold
+    )
 
 
 def _box(sides: Mapping[str, float]) -> tuple[float, float, float, float]:
